@@ -1,45 +1,31 @@
 import { expect } from 'chai'
 import { type KeyKind, makeKey } from '../../support/client-keys.ts'
 import type { LabOptions } from '../support/lab.ts'
-import { ALICE } from '../support/people.ts'
 import { listenToTokens } from '../support/token-answers.ts'
-import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
-import type { Bench, Run, Runs } from './run.ts'
+import { expectNoComplaint, goesIn, told } from './expectations.ts'
+import type { Run, Runs } from './run.ts'
 
-/** A login with this client ends signed in, and nothing is said of it. @returns the addresses that it went through */
-async function signsIn({ lab: start }: Bench, options: LabOptions): Promise<readonly URL[]> {
-  const lab = await start(options)
-  const visit = await lab.signIn(ALICE)
-  expectSignedIn(lab, visit, ALICE)
-  expectNoComplaint(lab, visit.page)
-  return visit.trail.map((address) => new URL(address))
-}
+const goes =
+  (options: LabOptions): Run =>
+  async (bench) =>
+    void (await goesIn(bench, options))
 
-const signed =
-  (alg: string): Run =>
-  async (bench) => {
-    await signsIn(bench, { both: { id_token_signed_response_alg: alg } })
-  }
+const signed = (alg: string) => goes({ both: { id_token_signed_response_alg: alg } })
 
-const encrypted =
-  (alg: string, kind: KeyKind): Run =>
-  async (bench) => {
-    await signsIn(bench, {
-      both: { id_token_encrypted_response_alg: alg, id_token_encrypted_response_enc: 'A256GCM' },
-      keys: [makeKey(kind, { kid: 'enc-1', use: 'enc' })],
-    })
-  }
+const encrypted = (alg: string, kind: KeyKind) =>
+  goes({
+    both: { id_token_encrypted_response_alg: alg, id_token_encrypted_response_enc: 'A256GCM' },
+    keys: [makeKey(kind, { kid: 'enc-1', use: 'enc' })],
+  })
 
-/** The answer to a login, as the host was asked for it: what the first address at the provider carries. */
-function modeIn(trail: readonly URL[]): string | null {
-  return trail.find(({ searchParams }) => searchParams.has('client_id'))?.searchParams.get('response_mode') ?? null
-}
+/** What the first address at the provider carries: what the host asked it for. */
+const askedIn = (trail: readonly URL[]) => trail.find(({ searchParams }) => searchParams.has('client_id'))?.searchParams
 
 const answeredBy =
   (options: LabOptions, mode: string, expectCallback: (callback: URL | undefined) => void): Run =>
   async (bench) => {
-    const trail = await signsIn(bench, options)
-    expect(modeIn(trail)).to.equal(mode)
+    const { trail } = await goesIn(bench, options)
+    expect(askedIn(trail)?.get('response_mode') ?? null).to.equal(mode)
     expectCallback(trail.findLast(({ pathname }) => pathname === '/auth-oidc-callback'))
   }
 const inBody = (callback: URL | undefined) => expect(callback?.search).to.equal('')
@@ -52,8 +38,14 @@ const jarm = (mode: string): LabOptions => ({
   client: { response_mode: mode },
 })
 
+const pushing = { require_pushed_authorization_requests: true }
 const requestKey = () => makeKey('RSA', { kid: 'sig-1', use: 'sig', alg: 'RS256' })
 const requestObjects = { request_object_signing_alg: 'RS256', require_signed_request_object: true }
+
+export function expectPushed(trail: readonly URL[]): void {
+  expect(askedIn(trail)?.get('request_uri')).to.match(/^urn:/)
+  expect(askedIn(trail)?.has('redirect_uri')).to.equal(false)
+}
 
 export const ANSWERS = {
   signed_rs384: signed('RS384'),
@@ -63,66 +55,48 @@ export const ANSWERS = {
   signed_es512: signed('ES512'),
   signed_eddsa: signed('EdDSA'),
   signed_hs256: signed('HS256'),
-
-  signed_userinfo: async (bench) => {
-    await signsIn(bench, { both: { userinfo_signed_response_alg: 'RS256' }, registered: { claimsIn: 'userinfo' } })
-  },
+  signed_userinfo: goes({ both: { userinfo_signed_response_alg: 'RS256' }, registered: { claimsIn: 'userinfo' } }),
 
   encrypted_rsa_oaep: encrypted('RSA-OAEP', 'RSA'),
   encrypted_rsa_oaep_256: encrypted('RSA-OAEP-256', 'RSA'),
   encrypted_ecdh_es: encrypted('ECDH-ES', 'P-256'),
-  encrypted_userinfo: async (bench) => {
-    await signsIn(bench, {
-      both: {
-        userinfo_signed_response_alg: 'RS256',
-        userinfo_encrypted_response_alg: 'RSA-OAEP',
-        userinfo_encrypted_response_enc: 'A256GCM',
-      },
-      registered: { claimsIn: 'userinfo' },
-      keys: [makeKey('RSA', { kid: 'enc-1', use: 'enc' })],
-    })
-  },
+  encrypted_userinfo: goes({
+    both: {
+      userinfo_signed_response_alg: 'RS256',
+      userinfo_encrypted_response_alg: 'RSA-OAEP',
+      userinfo_encrypted_response_enc: 'A256GCM',
+    },
+    registered: { claimsIn: 'userinfo' },
+    keys: [makeKey('RSA', { kid: 'enc-1', use: 'enc' })],
+  }),
 
   form_post_code: answeredBy({ client: { response_mode: 'form_post' } }, 'form_post', inBody),
   form_post_hybrid: answeredBy({ both: { response_types: ['code id_token'] } }, 'form_post', inBody),
   form_post_id_token: answeredBy({ both: { response_types: ['id_token'] } }, 'form_post', inBody),
   // A browser keeps the fragment to itself: the page that the callback gives then brings it.
-  fragment: answeredBy({ client: { response_mode: 'fragment' } }, 'fragment', (callback) =>
-    expect(callback?.search).to.equal(''),
-  ),
+  fragment: answeredBy({ client: { response_mode: 'fragment' } }, 'fragment', inBody),
   jarm_query: answeredBy(jarm('query.jwt'), 'query.jwt', asJwt),
   jarm_form_post: answeredBy(jarm('form_post.jwt'), 'form_post.jwt', inBody),
 
-  pushed: async (bench) => {
-    const trail = await signsIn(bench, { both: { require_pushed_authorization_requests: true } })
-    expectPushed(trail)
-  },
+  pushed: async (bench) => expectPushed((await goesIn(bench, { both: pushing })).trail),
   request_object: async (bench) => {
-    const trail = await signsIn(bench, { both: requestObjects, keys: [requestKey()] })
+    const { trail } = await goesIn(bench, { both: requestObjects, keys: [requestKey()] })
     expect(trail.some(({ searchParams }) => searchParams.has('request'))).to.equal(true)
   },
   pushed_request_object: async (bench) => {
-    const both = { ...requestObjects, require_pushed_authorization_requests: true }
-    expectPushed(await signsIn(bench, { both, keys: [requestKey()] }))
+    const both = { ...requestObjects, ...pushing }
+    expectPushed((await goesIn(bench, { both, keys: [requestKey()] })).trail)
   },
 
-  dpop: async ({ lab: start }) => {
+  dpop: async (bench) => {
     const tokens = listenToTokens()
-    const lab = await start({
+    const { lab, browser, page } = await goesIn(bench, {
       both: { dpop_bound_access_tokens: true },
       registered: { claimsIn: 'userinfo' },
       host: { fetch: tokens.fetch },
     })
-    const visit = await lab.signIn(ALICE)
-    expectSignedIn(lab, visit, ALICE)
     expect(tokens.answers[0]?.token_type).to.match(/^dpop$/i)
-    expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.be.oneOf(['active', 'unknown'])
-    expectNoComplaint(lab, await lab.signOut(visit.browser))
+    expect(await lab.stateOf(browser), told(lab, page)).to.be.oneOf(['active', 'unknown'])
+    expectNoComplaint(lab, await lab.signOut(browser))
   },
 } satisfies Runs
-
-function expectPushed(trail: readonly URL[]): void {
-  const request = trail.find(({ searchParams }) => searchParams.has('client_id'))
-  expect(request?.searchParams.get('request_uri')).to.match(/^urn:/)
-  expect(request?.searchParams.has('redirect_uri')).to.equal(false)
-}

@@ -2,19 +2,15 @@ import { expect } from 'chai'
 import { makeKey } from '../../support/client-keys.ts'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE } from '../support/people.ts'
-import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
+import { expectNoComplaint, goesIn, signsIn, signsOut, told } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
 
 /** In, asked about at the provider, out: each of the three sends the client's credentials somewhere else. */
-async function worksThroughout({ lab: start, idp }: Bench, options: LabOptions): Promise<void> {
+export async function worksThroughout({ lab: start }: Bench, options: LabOptions): Promise<void> {
   const lab = await start(options)
-  const visit = await lab.signIn(ALICE)
-  expectSignedIn(lab, visit, ALICE)
-  if (idp.cannot.introspection === undefined)
-    expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.equal('active')
-  const page = await lab.signOut(visit.browser)
-  expect((await lab.whoIs(visit.browser)).status).to.equal(401)
-  expectNoComplaint(lab, page)
+  const { browser, page } = await signsIn(lab, ALICE)
+  expect(await lab.stateOf(browser), told(lab, page)).to.equal('active')
+  expectNoComplaint(lab, await signsOut(lab, browser))
 }
 
 type Method = NonNullable<LabOptions['both']>['token_endpoint_auth_method'] & string
@@ -23,12 +19,7 @@ const by = (method: Method) => (bench: Bench) =>
 const withSecret = (secret: string) => (bench: Bench) => worksThroughout(bench, { secret })
 
 export const AUTHENTICATION = {
-  login: async ({ lab: start }) => {
-    const lab = await start()
-    const visit = await lab.signIn(ALICE)
-    expectSignedIn(lab, visit, ALICE)
-    expectNoComplaint(lab, visit.page)
-  },
+  login: async (bench) => void (await goesIn(bench)),
   client_secret_basic: by('client_secret_basic'),
   client_secret_post: by('client_secret_post'),
   client_secret_jwt: by('client_secret_jwt'),
@@ -40,13 +31,10 @@ export const AUTHENTICATION = {
   // Anybody could ask in the name of a client without credentials: providers may tell such a one nothing.
   public_client: async ({ lab: start, idp }) => {
     const lab = await start({ both: { token_endpoint_auth_method: 'none' }, secret: null })
-    const visit = await lab.signIn(ALICE)
-    expectSignedIn(lab, visit, ALICE)
+    const { browser, page } = await signsIn(lab, ALICE)
     const refused = idp.refusedToPublic ?? []
-    if (refused.length > 0) expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.equal('unknown')
-    const page = await lab.signOut(visit.browser)
-    expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
-    expect((await lab.whoIs(visit.browser)).status).to.equal(401)
+    if (refused.length > 0) expect(await lab.stateOf(browser), told(lab, page)).to.equal('unknown')
+    await signsOut(lab, browser)
     expect(lab.complaints().map(({ event }) => event)).to.deep.equal(refused)
   },
   secret_uuid: withSecret('6f1c9a52-0f5b-4c44-9d0e-3c5a8a2b7d10'),

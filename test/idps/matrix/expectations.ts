@@ -1,8 +1,7 @@
 import { expect } from 'chai'
-import type { Page } from '../../../fixtures/browser.ts'
-import type { CaseName } from '../support/cases.ts'
-import type { Lab, SignInVisit } from '../support/lab.ts'
-import { fullName, type Person } from '../support/people.ts'
+import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import type { Lab, LabOptions, SignInVisit } from '../support/lab.ts'
+import { ALICE, fullName, type Person } from '../support/people.ts'
 import type { Bench } from './run.ts'
 
 /** All that there is to know where an expectation fails. */
@@ -11,10 +10,29 @@ export function told(lab: Lab, page: Page): string {
   return [`ended at ${page.url} (${page.status}): ${page.text.slice(0, 500)}`, ...lines].join('\n')
 }
 
-export function expectSignedIn(lab: Lab, { who, page }: SignInVisit, person: Person): void {
-  expect(who.status, told(lab, page)).to.equal(200)
-  expect(who).to.include({ name: fullName(person), email: person.email })
-  expect(page.url).to.equal(lab.host.url)
+/** Somebody goes in, and is. */
+export async function signsIn(lab: Lab, person: Person, browser?: ScriptedBrowser): Promise<SignInVisit> {
+  const visit = await lab.signIn(person, browser)
+  expect(visit.who.status, told(lab, visit.page)).to.equal(200)
+  expect(visit.who).to.include({ name: fullName(person), email: person.email })
+  expect(visit.page.url).to.equal(lab.host.url)
+  return visit
+}
+
+/** Alice goes in at a host with such a client, and nothing is said of it. */
+export async function goesIn({ lab: start }: Bench, options: LabOptions = {}) {
+  const lab = await start(options)
+  const visit = await signsIn(lab, ALICE)
+  expectNoComplaint(lab, visit.page)
+  return { lab, ...visit }
+}
+
+/** Somebody goes out, by the provider, to the login page here. */
+export async function signsOut(lab: Lab, browser: ScriptedBrowser): Promise<Page> {
+  const page = await lab.signOut(browser)
+  expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
+  expect((await lab.whoIs(browser)).status).to.equal(401)
+  return page
 }
 
 export function expectNoComplaint(lab: Lab, page: Page): void {
@@ -34,25 +52,4 @@ export function expectRefused(
   expect(codes, told(lab, visit.page)).to.include(line?.fields.code)
   const whole = `${line?.message} ${JSON.stringify(line?.fields)}`
   for (const word of words) expect(word.test(whole), `${word} in: ${whole}`).to.equal(true)
-}
-
-/** The browser stays at a page of the provider, which has told the host nothing. */
-export function expectOwnPage({ idp }: Bench, lab: Lab, visit: SignInVisit): void {
-  expect(visit.page.url, told(lab, visit.page)).to.satisfy((url: string) => url.startsWith(new URL(idp.issuer).origin))
-  expect(visit.who.status).to.equal(401)
-  expect(visit.failure).to.equal(undefined)
-}
-
-/** A wrong setting ends where the provider says that it does, and there is a line unless the host cannot know. */
-export function expectNamed(
-  bench: Bench,
-  name: CaseName,
-  lab: Lab,
-  visit: SignInVisit,
-  codes: string | readonly string[],
-  words: readonly RegExp[],
-): void {
-  if (bench.idp.ownPage.has(name)) {
-    expectOwnPage(bench, lab, visit)
-  } else expectRefused(lab, visit, codes, words)
 }

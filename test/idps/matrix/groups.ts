@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE, BOB, CAROL } from '../support/people.ts'
 import type { RealIdp } from '../support/real-idp.ts'
-import { expectNoComplaint, expectRefused, expectSignedIn, told } from './expectations.ts'
+import { expectNoComplaint, expectRefused, signsIn, told } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
 
 /** Whichever way this provider tells groups. */
-function groupsOf(idp: RealIdp, rules: Record<string, unknown>): LabOptions {
+export function groupsOf(idp: RealIdp, rules: Record<string, unknown>): LabOptions {
   return idp.cannot.groups_by_scope === undefined ? byScope(rules) : unasked(rules)
 }
 const byScope = (rules: Record<string, unknown>): LabOptions => ({ registered: { groups: 'by_scope' }, groups: rules })
@@ -17,8 +17,7 @@ const unasked = (rules: Record<string, unknown>): LabOptions => ({
 
 async function requires({ idp, lab: start }: Bench, way: typeof byScope): Promise<void> {
   const lab = await start(way({ required: idp.groupName('mesh-admins') }))
-  const visit = await lab.signIn(ALICE)
-  expectSignedIn(lab, visit, ALICE)
+  const visit = await signsIn(lab, ALICE)
   expectNoComplaint(lab, visit.page)
   expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/groups\.required/])
 }
@@ -27,8 +26,7 @@ async function toldIn(bench: Bench, claimsIn: 'id_token' | 'userinfo'): Promise<
   const { idp, lab: start } = bench
   const { registered, ...more } = groupsOf(idp, { required: idp.groupName('mesh-users'), sync: true })
   const lab = await start({ registered: { ...registered, claimsIn }, ...more })
-  const visit = await lab.signIn(ALICE)
-  expectSignedIn(lab, visit, ALICE)
+  const visit = await signsIn(lab, ALICE)
   expect(visit.who.userGroups).to.have.members(ALICE.groups.map(idp.groupName))
 }
 
@@ -38,8 +36,7 @@ export const GROUPS = {
 
   groups_required: async ({ idp, lab: start }) => {
     const lab = await start(groupsOf(idp, { required: ['no-such-group', idp.groupName('mesh-users')] }))
-    const visit = await lab.signIn(BOB)
-    expectSignedIn(lab, visit, BOB)
+    await signsIn(lab, BOB)
     expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
     // Who has left the group is known here, and out all the same.
     await idp.setPerson({ ...BOB, groups: [] })

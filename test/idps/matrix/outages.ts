@@ -4,7 +4,7 @@ import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { discover } from '../support/discover.ts'
 import { ALICE } from '../support/people.ts'
 import { startSecureLab } from '../support/secure-lab.ts'
-import { expectRefused, expectSignedIn, told } from './expectations.ts'
+import { expectRefused, signsIn, told } from './expectations.ts'
 import type { Bench, Run, Runs } from './run.ts'
 
 const withCertificate =
@@ -42,7 +42,7 @@ export const OUTAGES = {
     expect(lab.authLog.at(-1)?.fields.code).to.equal('discovery_failed')
     expect(lab.authLog.at(-1)?.message).to.match(/issuer/)
     await idp.start()
-    expectSignedIn(lab, await lab.signIn(ALICE), ALICE)
+    await signsIn(lab, ALICE)
   },
 
   down_at_logout: async (bench) => {

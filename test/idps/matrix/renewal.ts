@@ -3,7 +3,7 @@ import { until } from '../../meshcentral/support/until.ts'
 import { ALICE } from '../support/people.ts'
 import type { ClientRegistration } from '../support/real-idp.ts'
 import { type Outcome, outcomeOf, type RenewalCase } from '../support/renewals.ts'
-import { expectSignedIn, told } from './expectations.ts'
+import { signsIn, told } from './expectations.ts'
 import type { Bench, Run, Runs } from './run.ts'
 
 /** How often a session in use is asked about here: minutes in an installation. */
@@ -27,8 +27,7 @@ const after =
       registered: { renewal: renewal ?? {} },
       host: { fetch: listening, sessionCheckMs: CHECK_MS },
     })
-    const visit = await lab.signIn(ALICE)
-    expectSignedIn(lab, visit, ALICE)
+    const visit = await signsIn(lab, ALICE)
     const isIn = async () => (await lab.whoIs(visit.browser)).status === 200
     const lines = (event: string) => lab.authLog.filter((line) => line.event === event).length
     // That one came of the login; nothing is under way until the session is used again.

@@ -5,19 +5,16 @@ import { discover } from '../support/discover.ts'
 import type { Lab } from '../support/lab.ts'
 import { ALICE, BOB } from '../support/people.ts'
 import { listenToTokens } from '../support/token-answers.ts'
-import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
+import { expectNoComplaint, signsIn, signsOut, told } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
 
 /** Signs somebody in at two browsers, at a provider that tells the host of the ends of sessions. */
 async function twoSessions({ lab: start }: Bench, sessionRequired: boolean) {
   const lab = await start({ backchannel: { sessionRequired } })
-  const [first, second] = [await lab.signIn(ALICE), await lab.signIn(ALICE)]
-  const other = await lab.signIn(BOB)
-  for (const visit of [first, second]) expectSignedIn(lab, visit, ALICE)
-  expectSignedIn(lab, other, BOB)
+  const [first, second] = [await signsIn(lab, ALICE), await signsIn(lab, ALICE)]
+  const other = await signsIn(lab, BOB)
   const statusOf = async ({ browser }: typeof first) => (await lab.whoIs(browser)).status
-  const ends = (visit: typeof first) => until('the session to end here', async () => (await statusOf(visit)) === 401)
-  return { lab, first, second, other, statusOf, ends }
+  return { lab, first, second, other, statusOf }
 }
 
 function endSessions({ idp }: Bench, which: 'newest' | 'all'): Promise<void> {
@@ -27,10 +24,10 @@ function endSessions({ idp }: Bench, which: 'newest' | 'all'): Promise<void> {
 
 /** All of Alice's sessions end, and nobody else's. */
 async function endsAll(bench: Bench, sessionRequired: boolean): Promise<void> {
-  const { lab, first, second, other, statusOf, ends } = await twoSessions(bench, sessionRequired)
+  const { lab, first, second, other, statusOf } = await twoSessions(bench, sessionRequired)
   await endSessions(bench, 'all')
-  await ends(first)
-  await ends(second)
+  for (const visit of [first, second])
+    await until('the session to end here', async () => (await statusOf(visit)) === 401)
   expect(await statusOf(other)).to.equal(200)
   if (!bench.idp.refusesWithoutWords) expectNoComplaint(lab, first.page)
 }
@@ -57,8 +54,7 @@ async function isActive(lab: Lab, token: string): Promise<boolean> {
 export const SESSIONS = {
   max_age: async ({ idp, lab: start }) => {
     const lab = await start({ client: { default_max_age: 5 } })
-    const { browser, ...visit } = await lab.signIn(ALICE)
-    expectSignedIn(lab, { browser, ...visit }, ALICE)
+    const { browser } = await signsIn(lab, ALICE)
     const again = await until('the provider to ask again', async () => {
       const page = await browser.get(`${lab.host.url}auth-oidc`)
       return (await idp.asksWho(page, browser)) && page
@@ -70,19 +66,15 @@ export const SESSIONS = {
 
   authorization_params: async ({ idp, lab: start }) => {
     const lab = await start({ custom: { authorization_params: { prompt: 'login' } } })
-    const { browser, ...visit } = await lab.signIn(ALICE)
-    expectSignedIn(lab, { browser, ...visit }, ALICE)
+    const { browser } = await signsIn(lab, ALICE)
     const page = await browser.get(`${lab.host.url}auth-oidc`)
     expect(await idp.asksWho(page, browser), told(lab, page)).to.equal(true)
   },
 
   logout: async ({ idp, lab: start }) => {
     const lab = await start()
-    const { browser, ...visit } = await lab.signIn(ALICE)
-    expectSignedIn(lab, { browser, ...visit }, ALICE)
-    const page = await lab.signOut(browser)
-    expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
-    expect((await lab.whoIs(browser)).status).to.equal(401)
+    const { browser } = await signsIn(lab, ALICE)
+    const page = await signsOut(lab, browser)
     expect(await idp.ownSessions(ALICE)).to.be.oneOf([0, undefined])
     const next = await browser.get(`${lab.host.url}auth-oidc`)
     expect(await idp.asksWho(next, browser), told(lab, next)).to.equal(true)
@@ -109,23 +101,15 @@ export const SESSIONS = {
   backchannel_all: (bench) => endsAll(bench, false),
   backchannel_all_one_sid: (bench) => endsAll(bench, true),
 
-  introspection: async ({ lab: start }) => {
-    const lab = await start()
-    const { browser, page } = await lab.signIn(ALICE)
-    expect(await lab.stateOf(browser), told(lab, page)).to.equal('active')
-    expectNoComplaint(lab, page)
-  },
   introspection_disabled: async ({ idp, lab: start }) => {
     const lab = await start()
-    const { browser, page } = await lab.signIn(ALICE)
-    expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
+    const { browser } = await signsIn(lab, ALICE)
     await idp.disable(ALICE)
     expect(await lab.stateOf(browser)).to.equal('ended')
   },
   introspection_ended: async (bench) => {
     const lab = await bench.lab()
-    const { browser, page } = await lab.signIn(ALICE)
-    expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
+    const { browser } = await signsIn(lab, ALICE)
     await endSessions(bench, 'all')
     expect(await lab.stateOf(browser)).to.equal('ended')
   },
@@ -146,10 +130,9 @@ export const SESSIONS = {
 
   key_rotation: async ({ idp, lab: start }) => {
     const lab = await start()
-    expectSignedIn(lab, await lab.signIn(ALICE), ALICE)
+    await signsIn(lab, ALICE)
     await idp.rotateKeys()
-    const visit = await lab.signIn(BOB)
-    expectSignedIn(lab, visit, BOB)
-    expectNoComplaint(lab, visit.page)
+    const { page } = await signsIn(lab, BOB)
+    expectNoComplaint(lab, page)
   },
 } satisfies Runs

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { cp, readFile } from 'node:fs/promises'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
+import { because, CERTIFICATES, ENCRYPTED, FORM_POST, JARM } from '../support/cases.ts'
 import { startCommanded } from '../support/commanded-process.ts'
-import { keepOnce } from '../support/kept.ts'
+import { fingerprint, keepOnce } from '../support/kept.ts'
 import { answerConsent, asksForPassword } from '../support/pages.ts'
 import { BOB, PEOPLE } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
@@ -26,17 +26,14 @@ export const betterAuth: ProviderPackage = {
   name: 'better-auth',
   startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
-    const wanted = await readFile(join(SOURCES, 'package.json'))
-    const folder = join(scratch, createHash('sha256').update(wanted).digest('hex').slice(0, 16))
+    const folder = join(scratch, await fingerprint(SOURCES))
     const reason = await keepOnce(scratch, folder, async (coming) => {
-      await cp(join(SOURCES, 'package.json'), join(coming, 'package.json'))
+      await cp(SOURCES, coming, { recursive: true })
       const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
       await promisify(execFile)('npm', ['install', ...options], { cwd: coming, timeout: INSTALL_LIMIT_MS })
       return undefined
     })
     if (reason !== undefined) return { kind: 'missing', reason: `npm does not install it: ${reason}` }
-    // Beside what it imports.
-    await cp(join(SOURCES, 'server.mjs'), join(folder, 'server.mjs'))
     return { kind: 'installed', idp: await provider(join(folder, 'server.mjs')) }
   },
 }
@@ -58,6 +55,7 @@ async function provider(program: string): Promise<RealIdp> {
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => name,
     refusedToPublic: ['introspection-failed'],
+    keysByValue: true,
     async start() {
       const options = JSON.stringify({ port, securePort, certificateFile, keyFile })
       running ??= startCommanded(process.execPath, [program, options])
@@ -76,13 +74,8 @@ async function provider(program: string): Promise<RealIdp> {
       refuseOthers(client, UNDERSTOOD)
       if ((client.response_types ?? ['code']).join() !== 'code') throw new Error('has the response type code alone')
       await order('algorithm', algorithm)
-      // It takes one of the two.
-      const { jwks_uri: address, jwks } = client
-      await order('client', { ...client, jwks_uri: jwks ? undefined : address })
-      const { client_id, client_secret } = client
+      await order('client', client)
       return {
-        client_id,
-        ...(client_secret === undefined ? {} : { client_secret }),
         client: { id_token_signed_response_alg: algorithm },
         ...(asksForRefreshToken(client.renewal)
           ? { oidc: { custom: { scope: 'openid profile email offline_access' } } }
@@ -117,43 +110,17 @@ async function provider(program: string): Promise<RealIdp> {
 const asksForRefreshToken = ({ rotates, lifeS }: NonNullable<ClientRegistration['renewal']> = {}) =>
   rotates !== undefined || lifeS !== undefined
 
-const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
-  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...([
-    'token_endpoint_auth_method',
-    'jwks',
-    'jwks_uri',
-    'dpop_bound_access_tokens',
-    'groups',
-    'claimsIn',
-    'renewal',
-  ] as const),
+const UNDERSTOOD = [
+  ...(['dpop_bound_access_tokens', 'claimsIn'] as const),
   ...(['backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
 ]
 
-const CODE_ALONE = 'the response type code is the only one, and its answers come in the query'
-const NO_ENCRYPTION = 'it encrypts nothing'
-const NO_REQUEST_OBJECT = 'it answers request_not_supported'
-const NO_CERTIFICATE = 'it knows no method with a certificate'
-
 const CANNOT: RealIdp['cannot'] = {
   client_secret_jwt: 'it refuses a client with this method (unsupported token_endpoint_auth_method)',
-  private_key_jwt:
-    'key sets by address have to be public and on HTTPS (keys in the registration have a test of their own)',
-  tls_client_auth: NO_CERTIFICATE,
-  self_signed_tls_client_auth: NO_CERTIFICATE,
+  ...because('it knows no method with a certificate', ...CERTIFICATES),
   signed_userinfo: 'UserInfo is JSON only',
-  encrypted_rsa_oaep: NO_ENCRYPTION,
-  encrypted_rsa_oaep_256: NO_ENCRYPTION,
-  encrypted_ecdh_es: NO_ENCRYPTION,
-  encrypted_userinfo: NO_ENCRYPTION,
-  form_post_code: CODE_ALONE,
-  form_post_hybrid: CODE_ALONE,
-  form_post_id_token: CODE_ALONE,
-  fragment: CODE_ALONE,
-  jarm_query: CODE_ALONE,
-  jarm_form_post: CODE_ALONE,
+  ...because('it encrypts nothing', ...ENCRYPTED),
+  ...because('its answers come in the query, with a code alone', ...FORM_POST, 'fragment', ...JARM),
   pushed: 'it has no endpoint for pushed requests',
-  request_object: NO_REQUEST_OBJECT,
-  pushed_request_object: NO_REQUEST_OBJECT,
+  ...because('it answers request_not_supported', 'request_object', 'pushed_request_object'),
 }

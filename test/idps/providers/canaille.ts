@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -9,8 +9,9 @@ import { type Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
+import { BACKCHANNEL, because, CERTIFICATES, ENCRYPTED, FORM_POST, JARM } from '../support/cases.ts'
 import { type CommandedProcess, startCommanded } from '../support/commanded-process.ts'
-import { keepOnce } from '../support/kept.ts'
+import { fingerprint, keepOnce } from '../support/kept.ts'
 import { asksForPassword, formWith } from '../support/pages.ts'
 import { BOB, fullName, PEOPLE, type Person } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
@@ -32,8 +33,7 @@ export const canaille: ProviderPackage = {
   async install(scratch) {
     const reason = await needPrograms({ 'python3.11': 'python3.11-venv' })
     if (reason !== undefined) return { kind: 'missing', reason }
-    const wanted = await readFile(join(SOURCES, 'requirements.txt'))
-    const folder = join(scratch, createHash('sha256').update(wanted).digest('hex').slice(0, 16))
+    const folder = join(scratch, await fingerprint(SOURCES))
     const failed = await keepOnce(scratch, folder, async (coming) => {
       const make = () => run('python3.11', ['-m', 'venv', coming], { timeout: INSTALL_LIMIT_MS })
       // Debian has Python without what a folder of its own needs.
@@ -59,15 +59,7 @@ interface Address {
   readonly options: readonly string[]
 }
 
-/** With what only this provider's own tests need. */
-export interface CanailleIdp extends RealIdp {
-  /** As a client is where nobody has named its audience. */
-  leaveOutAudience(clientId: string): Promise<void>
-}
-
-export const isCanaille = (idp: RealIdp): idp is CanailleIdp => 'leaveOutAudience' in idp
-
-async function provider(python: string): Promise<CanailleIdp> {
+async function provider(python: string): Promise<RealIdp> {
   const { folder: files, ca, certFile, keyFile, remove } = await makeServerFiles('canaille')
   const [database, kept] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
   const [port, securePort] = [await freePort(), await freePort()]
@@ -179,7 +171,6 @@ async function provider(python: string): Promise<CanailleIdp> {
       const { client_secret, id_token_signed_response_alg: algorithm = ITS_ALGORITHM } = client
       return {
         client_id: id,
-        ...(client_secret === undefined ? {} : { client_secret }),
         client: { id_token_signed_response_alg: algorithm, ...(client_secret === undefined ? {} : AT_OTHER_ENDPOINTS) },
       }
     },
@@ -214,7 +205,6 @@ async function provider(python: string): Promise<CanailleIdp> {
     },
     confirmLogout: (browser, page) => answer(browser, page, 'logout'),
     ownSessions: async () => undefined,
-    leaveOutAudience: async (id) => void (await command(['set', 'client', id], { audience: '' })),
   }
 
   async function rotate() {
@@ -320,51 +310,27 @@ function send(browser: ScriptedBrowser, page: Page, { action }: Form, fields: Fo
   return browser.get(action, { form: fields, headers: { referer: page.url } })
 }
 
-const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
-  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...([
-    'token_endpoint_auth_method',
-    'token_endpoint_auth_signing_alg',
-    'jwks_uri',
-    'jwks',
-    'groups',
-    'renewal',
-  ] as const),
+const UNDERSTOOD = [
+  ...(['token_endpoint_auth_signing_alg', 'jwks_uri'] as const),
   ...(['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const),
   ...(['request_object_signing_alg', 'require_signed_request_object'] as const),
 ]
 
-const NO_CERTIFICATE = 'it knows no method with a certificate'
-const NO_ENCRYPTION = 'it encrypts nothing'
-const TWO_MODES = 'its response modes are query and fragment'
-const NO_BACKCHANNEL = 'it sends no logout tokens'
-
 const CANNOT: RealIdp['cannot'] = {
   client_secret_jwt: 'it looks for a key set of the client (No matching JWK)',
-  tls_client_auth: NO_CERTIFICATE,
-  self_signed_tls_client_auth: NO_CERTIFICATE,
+  ...because('it knows no method with a certificate', ...CERTIFICATES),
   groups_unasked: 'groups come with the scope of that name only',
   userinfo_only: 'the ID token has all claims of the scopes',
   id_token_only: 'UserInfo has all claims of the scopes',
   signed_es512: 'it signs with any key for elliptic curves that it has, so that it can have one only, on P-256',
   signed_hs256: 'it signs with keys of its own only',
   signed_userinfo: 'all claims are in the ID token too (it has a test of its own)',
-  encrypted_rsa_oaep: NO_ENCRYPTION,
-  encrypted_rsa_oaep_256: NO_ENCRYPTION,
-  encrypted_ecdh_es: NO_ENCRYPTION,
-  encrypted_userinfo: NO_ENCRYPTION,
-  form_post_code: TWO_MODES,
-  form_post_hybrid: TWO_MODES,
-  form_post_id_token: TWO_MODES,
+  ...because('it encrypts nothing', ...ENCRYPTED),
+  ...because('its response modes are query and fragment', ...FORM_POST, ...JARM),
   fragment: 'a code comes in the query, whatever is asked for',
-  jarm_query: TWO_MODES,
-  jarm_form_post: TWO_MODES,
-  pushed: 'it has no endpoint for pushed requests',
-  pushed_request_object: 'it has no endpoint for pushed requests',
+  ...because('it has no endpoint for pushed requests', 'pushed', 'pushed_request_object'),
   dpop: 'it binds no tokens',
-  backchannel_one: NO_BACKCHANNEL,
-  backchannel_all: NO_BACKCHANNEL,
-  backchannel_all_one_sid: NO_BACKCHANNEL,
+  ...because('it sends no logout tokens', ...BACKCHANNEL),
   introspection_disabled: 'tokens of a locked user stay active',
   introspection_ended: 'its sessions are in cookies, which nobody can end but the browser',
 }

@@ -137,15 +137,11 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
         pushedOnly: client.require_pushed_authorization_requests === true,
         rotates: client.renewal?.rotates === true,
       })
-      const { client_id, client_secret, token_endpoint_auth_method: method = '' } = client
+      const { client_id, token_endpoint_auth_method: method = '' } = client
       await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
       await admin.call('POST', '/client/', made)
-      return {
-        client_id,
-        ...(client_secret === undefined ? {} : { client_secret }),
-        // Of an assertion for its issuer it says 403 and nothing else.
-        ...(method.endsWith('_jwt') ? { client: { assertion_audience: 'address' } } : {}),
-      }
+      // Of an assertion for its issuer it says 403 and nothing else.
+      return method.endsWith('_jwt') ? { client: { assertion_audience: 'address' } } : {}
     },
     setPerson: (person) => setPerson(person),
     disable: (person) => setPerson(person, false),

@@ -1,8 +1,8 @@
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
 import { asksForPassword, formWith } from '../support/pages.ts'
-import type { Person } from '../support/people.ts'
-import type { ClientRegistration, ProviderPackage, RealIdp, Registered } from '../support/real-idp.ts'
+import { BOB, type Person } from '../support/people.ts'
+import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { type Admin, connectAdmin } from './keycloak/admin.ts'
 import { toClient } from './keycloak/client.ts'
 import { KEYCLOAK_VERSION, prepareDistribution } from './keycloak/distribution.ts'
@@ -75,7 +75,6 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     cannot: {
       self_signed_tls_client_auth: 'it trusts certificates by their authority only',
       signed_hs256: 'it signs with a key of the realm that no client is told, not with the client secret',
-      cancelled: 'its login page has no way back; its consent page has one, which is tried beside the matrix',
     },
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => `/${name}`,
@@ -107,9 +106,9 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     },
     reset: () => makeRealm(now().admin, now().keys),
 
-    async register(registration: ClientRegistration): Promise<Registered> {
+    async register(registration) {
       const { admin } = now()
-      const { client_id, client_secret, groups, claimsIn, renewal } = registration
+      const { client_id, groups, claimsIn, renewal } = registration
       if (claimsIn) await tellClaimsIn(admin, claimsIn)
       const known = await findClient(admin, client_id)
       if (known) await admin.delete(`/${REALM}/clients/${known.id}`)
@@ -119,7 +118,7 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
         const realm = await admin.get<object>(`/${REALM}`)
         await admin.put(`/${REALM}`, { ...realm, revokeRefreshToken: renewal.rotates, refreshTokenMaxReuse: 0 })
       }
-      return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+      return {}
     },
     async setPerson(person) {
       const { admin } = now()
@@ -146,6 +145,15 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
 
     signIn: walkIn,
     asksWho: asksForPassword,
+    // Its login page has no way back: its consent page has.
+    async cancel(browser, page) {
+      const { admin } = now()
+      const client = await findClient(admin, 'mesh')
+      await admin.put(`/${REALM}/clients/${client?.id}`, { ...client, consentRequired: true })
+      const [form] = (await browser.signIn(page, BOB.username, BOB.password)).forms
+      if (!form) throw new Error('Keycloak asks for no consent')
+      return browser.submit(form, {}, 'cancel')
+    },
     async confirmLogout(browser, page) {
       const form = page.forms.find(({ buttons }) => buttons.some(({ name }) => name === 'confirmLogout'))
       return form ? browser.submit(form, {}, 'confirmLogout') : page

@@ -184,7 +184,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
 
     async register(client) {
       const party = toRelyingParty(client, consents || client.renewal?.asksConsent === true)
-      const { client_id, client_secret, id_token_signed_response_alg: wanted = 'RS256' } = client
+      const { client_id, id_token_signed_response_alg: wanted = 'RS256' } = client
       // The whole portal has one kind of key at a time.
       if (/^ES/.test(wanted) || /^ES/.test(algorithm)) {
         algorithm = wanted
@@ -192,7 +192,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       }
       const file = join(clients, `${Buffer.from(client_id).toString('hex')}.json`)
       await writeFile(file, JSON.stringify(party))
-      return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+      return {}
     },
     setPerson: people.set,
     disable: people.remove,

@@ -97,8 +97,7 @@ function createOidcProvider(
       await now().secure.addClient(metadata)
       // Nobody can show a certificate without TLS, so it takes no such client there.
       if (!/tls_client_auth$/.test(client.token_endpoint_auth_method ?? '')) await now().plain.addClient(metadata)
-      const { client_id, client_secret } = client
-      return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+      return {}
     },
     async setPerson(person) {
       await each((idp) => idp.setUser(toUser(person)))

@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { cp, readdir, readFile } from 'node:fs/promises'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
+import { BACKCHANNEL, because, ENCRYPTED, FORM_POST, JARM } from '../support/cases.ts'
 import { startCommanded } from '../support/commanded-process.ts'
-import { exists, keepOnce } from '../support/kept.ts'
+import { exists, fingerprint, keepOnce } from '../support/kept.ts'
 import { publishKeys } from '../support/key-publisher.ts'
 import { answerConsent, asksForPassword } from '../support/pages.ts'
 import { BOB, PEOPLE } from '../support/people.ts'
-import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
+import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { needPrograms } from '../support/system-packages.ts'
 import { refuseOthers } from '../support/understood.ts'
 import { untilDiscovered } from '../support/until-discovered.ts'
@@ -41,15 +41,6 @@ export const spring: ProviderPackage = {
     if (failed !== undefined) return { kind: 'missing', reason: `Maven does not build it: ${failed}` }
     return { kind: 'installed', idp: await provider(jar) }
   },
-}
-
-/** Of everything that the program is built from. */
-async function fingerprint(folder: string): Promise<string> {
-  const hash = createHash('sha256')
-  const files = await readdir(folder, { recursive: true, withFileTypes: true })
-  const names = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
-  for (const name of names.sort()) hash.update(await readFile(name))
-  return hash.digest('hex').slice(0, 16)
 }
 
 async function provider(jar: string): Promise<RealIdp> {
@@ -112,8 +103,7 @@ async function provider(jar: string): Promise<RealIdp> {
         ...client,
         jwks_uri: client.jwks ? keys.addressOf(client.jwks) : client.jwks_uri,
       })
-      const { client_id, client_secret } = client
-      return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+      return {}
     },
     setPerson: async (person) => void (await order('person', { ...person, disabled: false })),
     disable: async (person) => void (await order('person', { ...person, disabled: true })),
@@ -137,40 +127,22 @@ async function provider(jar: string): Promise<RealIdp> {
   }
 }
 
-const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
-  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks'] as const),
+const UNDERSTOOD = [
+  ...(['token_endpoint_auth_signing_alg', 'jwks_uri', 'claimsIn', 'id_token_signed_response_alg'] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
-  ...(['id_token_signed_response_alg', 'groups', 'claimsIn', 'renewal'] as const),
   // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
   'dpop_bound_access_tokens',
-]
-
-const CODE_ALONE = 'it knows the response type code alone, and leaves response_mode aside'
-const NO_ENCRYPTION = 'it encrypts nothing'
-const NO_REQUEST_OBJECT = 'it leaves the parameter request aside'
-const NO_BACKCHANNEL = 'it sends no logout tokens'
+] as const
 
 const CANNOT: RealIdp['cannot'] = {
   signed_eddsa: 'its list of algorithms has no EdDSA',
   signed_hs256: 'ID tokens are signed with a key pair only',
   signed_userinfo: 'UserInfo is JSON only',
-  encrypted_rsa_oaep: NO_ENCRYPTION,
-  encrypted_rsa_oaep_256: NO_ENCRYPTION,
-  encrypted_ecdh_es: NO_ENCRYPTION,
-  encrypted_userinfo: NO_ENCRYPTION,
-  form_post_code: CODE_ALONE,
-  form_post_hybrid: CODE_ALONE,
-  form_post_id_token: CODE_ALONE,
-  fragment: CODE_ALONE,
-  jarm_query: CODE_ALONE,
-  jarm_form_post: CODE_ALONE,
+  ...because('it encrypts nothing', ...ENCRYPTED),
+  ...because('it knows the type code alone, and leaves response_mode aside', ...FORM_POST, 'fragment', ...JARM),
   pushed: 'a client cannot be made to push its requests (it may, which has a test of its own)',
-  request_object: NO_REQUEST_OBJECT,
-  pushed_request_object: NO_REQUEST_OBJECT,
-  backchannel_one: NO_BACKCHANNEL,
-  backchannel_all: NO_BACKCHANNEL,
-  backchannel_all_one_sid: NO_BACKCHANNEL,
+  ...because('it leaves the parameter request aside', 'request_object', 'pushed_request_object'),
+  ...because('it sends no logout tokens', ...BACKCHANNEL),
   max_age: 'it leaves max_age aside',
   authorization_params: 'it leaves prompt=login aside',
   introspection_disabled: 'tokens of a disabled user stay active',

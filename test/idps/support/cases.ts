@@ -49,7 +49,6 @@ export const CASES = {
   backchannel_one: 'back-channel logout of one session',
   backchannel_all: 'back-channel logout of all sessions',
   backchannel_all_one_sid: 'back-channel logout of all sessions, one sid told',
-  introspection: 'introspection of a live session',
   introspection_disabled: 'introspection notices a disabled user',
   introspection_ended: 'introspection notices a session that was ended',
   ...RENEWALS,
@@ -78,3 +77,17 @@ export const CASES = {
 
 /** Name of one case: what a provider's `cannot` and `ownPage` speak of. */
 export type CaseName = keyof typeof CASES
+
+/** One reason for several cases. */
+export function because(reason: string, ...names: readonly CaseName[]): Readonly<Partial<Record<CaseName, string>>> {
+  return Object.fromEntries(names.map((name) => [name, reason]))
+}
+const ALL = Object.keys(CASES) as readonly CaseName[]
+const named = (words: RegExp) => ALL.filter((name) => words.test(name))
+/** Secrets that are not sent as they are. */
+export const ENCODED = named(/^secret_(?!uuid)/)
+export const ENCRYPTED = named(/^encrypted_/)
+export const JARM = named(/^jarm_/)
+export const FORM_POST = named(/^form_post_/)
+export const CERTIFICATES = named(/tls_client_auth$/)
+export const BACKCHANNEL = named(/^backchannel_/)

@@ -1,4 +1,5 @@
-import { access, mkdtemp, rename, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { access, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
@@ -25,6 +26,15 @@ export async function keepOnce(
   } finally {
     await rm(coming, { recursive: true, force: true })
   }
+}
+
+/** Of everything in a folder that something is made from: what is kept is for the same alone. */
+export async function fingerprint(folder: string): Promise<string> {
+  const hash = createHash('sha256')
+  const files = await readdir(folder, { recursive: true, withFileTypes: true })
+  const names = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
+  for (const name of names.sort()) hash.update(await readFile(name))
+  return hash.digest('hex').slice(0, 16)
 }
 
 export function exists(path: string): Promise<boolean> {

@@ -74,7 +74,7 @@ export interface SignInVisit {
   readonly browser: ScriptedBrowser
   readonly page: Page
   /** All addresses that the browser went through. */
-  readonly trail: readonly string[]
+  readonly trail: readonly URL[]
   readonly who: Awaited<ReturnType<typeof whoAmI>>
   /** The line of the authentication log that tells why it failed. */
   readonly failure: AuthLogEntry | undefined
@@ -88,7 +88,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
   const url = `http://127.0.0.1:${port}/`
   const folder = await createClientFolder()
   const { keys = [] } = options
-  const registered = await (options.register?.(url) ?? idp.register(registrationAt(idp, url, options)))
+  const registered = await (options.register?.(url) ?? introduce(idp, url, options))
   await options.beforeHost?.()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
@@ -105,7 +105,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
     ...options.host,
   })
   const browsers: ScriptedBrowser[] = []
-  const trails: string[] = []
+  const trails: URL[] = []
   const browser = () => {
     const made = new ScriptedBrowser(idp.secure ? { ca: idp.secure.ca } : {})
     browsers.push(made)
@@ -121,7 +121,8 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
     async signIn(person, who = browser()) {
       const first = await who.get(`${url}auth-oidc`)
       const page = await postFragment(who, await idp.signIn(who, first, person), url)
-      const trail = page === first ? first.trail : [...first.trail, ...page.trail]
+      const addresses = page === first ? first.trail : [...first.trail, ...page.trail]
+      const trail = addresses.map((address) => new URL(address))
       trails.push(...trail)
       const failure = authLog.findLast(({ event }) => event === 'login-failed')
       return { browser: who, page, trail, who: await whoAmI(who, url), failure }
@@ -149,12 +150,12 @@ async function postFragment(browser: ScriptedBrowser, page: Page, url: string): 
   return browser.get(href.slice(0, -hash.length), { form: [...new URLSearchParams(hash.slice(1))] })
 }
 
-/** How the provider is told of a host at an address. */
-export function registrationAt(idp: RealIdp, url: string, options: LabOptions): ClientRegistration {
+/** Tells the provider of a host at an address. */
+export async function introduce(idp: RealIdp, url: string, options: LabOptions): Promise<Registered> {
   const { both, registered, secret = SECRET, keys = [], backchannel } = options
-  return {
-    client_id: 'mesh',
-    ...(secret === null ? {} : { client_secret: secret }),
+  const credentials = { client_id: 'mesh', ...(secret === null ? {} : { client_secret: secret }) }
+  const its = await idp.register({
+    ...credentials,
     redirect_uris: [`${url}auth-oidc-callback`],
     post_logout_redirect_uris: [`${url}login`],
     ...(keys.length > 0 && registered?.jwks === undefined ? keysOf(idp, url, keys) : {}),
@@ -166,7 +167,8 @@ export function registrationAt(idp: RealIdp, url: string, options: LabOptions): 
       : {}),
     ...both,
     ...registered,
-  }
+  })
+  return { ...credentials, ...its }
 }
 
 function keysOf({ keysByValue }: RealIdp, url: string, keys: readonly ClientKeyPair[]): Partial<ClientRegistration> {
@@ -196,14 +198,9 @@ export function oidcObject(idp: RealIdp, registered: Registered, url: string, op
 }
 
 /** Nobody who reads the logs can take over a client or a login. */
-function expectNoSecret(text: string, { client_secret }: Registered, trail: readonly string[]): void {
-  const passing = trail.flatMap((address) =>
-    ['code', 'state', 'id_token', 'id_token_hint', 'request'].flatMap((name) =>
-      new URL(address).searchParams.getAll(name),
-    ),
-  )
-  const secrets = [...passing, ...(client_secret === undefined ? [] : [client_secret])].filter(
-    ({ length }) => length > 7,
-  )
+function expectNoSecret(text: string, { client_secret = '' }: Registered, trail: readonly URL[]): void {
+  const names = ['code', 'state', 'id_token', 'id_token_hint', 'request']
+  const passing = trail.flatMap(({ searchParams }) => names.flatMap((name) => searchParams.getAll(name)))
+  const secrets = [...passing, client_secret].filter(({ length }) => length > 7)
   expect(secrets.filter((secret) => text.includes(secret))).to.deep.equal([])
 }

@@ -63,8 +63,8 @@ export interface RealIdp {
   /** Makes it new: no client, no session, nobody but `PEOPLE`, the keys of a fresh installation. Before each case. */
   reset(): Promise<void>
 
-  /** Makes a client, or changes the one of this id, and says what to configure here. */
-  register(client: ClientRegistration): Promise<Registered>
+  /** Makes a client, or changes the one of this id, and says what to configure here beside its own id and secret, or in place of them. */
+  register(client: ClientRegistration): Promise<Partial<Registered>>
   /** Makes somebody, or changes what is known of them: their groups become exactly these. */
   setPerson(person: Person): Promise<void>
   /** Takes from somebody the right to sign in, as an administrator does who lets them go. What else that ends is up to the provider. */

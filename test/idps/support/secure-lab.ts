@@ -4,7 +4,7 @@ import { createClientFolder } from '../../support/client-keys.ts'
 import { freePort, type LogLine, startHostProcess } from '../../support/host-process.ts'
 import { whoAmI } from '../../support/sign-in-setup.ts'
 import type { Bench } from '../matrix/run.ts'
-import { type LabOptions, oidcObject, registrationAt } from './lab.ts'
+import { introduce, type LabOptions, oidcObject } from './lab.ts'
 import type { Person } from './people.ts'
 
 export interface SecureLabOptions extends LabOptions {
@@ -27,7 +27,7 @@ export async function startSecureLab({ idp, keep }: Bench, options: SecureLabOpt
   const { certificate } = options
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
-  const registered = await idp.register(registrationAt(idp, url, options))
+  const registered = await introduce(idp, url, options)
   const folder = await createClientFolder()
   keep(folder.remove)
   const files = certificate && {

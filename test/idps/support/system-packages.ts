@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { until } from '../../meshcentral/support/until.ts'
+import { exists } from './kept.ts'
 
 const run = promisify(execFile)
 const LIMIT_MS = 240_000
@@ -16,9 +16,13 @@ export type Needed = Readonly<Record<string, string>>
  * @returns why that is not possible; undefined when all is there
  */
 export async function needPrograms(needed: Needed): Promise<string | undefined> {
-  const missing = await whichAreMissing(needed)
-  if (missing.length === 0) return undefined
-  return installPackages(missing)
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const missing = new Set<string>()
+  for (const [program, name] of Object.entries(needed)) {
+    const found = await Promise.all(folders.map((folder) => exists(join(folder, program))))
+    if (!found.includes(true)) missing.add(name)
+  }
+  return missing.size === 0 ? undefined : installPackages([...missing])
 }
 
 /** The same for packages by name, whatever is in them. */
@@ -28,12 +32,8 @@ export async function installPackages(packages: readonly string[]): Promise<stri
   const apt = (...words: string[]) => run('apt-get', words, { timeout: LIMIT_MS, env: environment })
   try {
     // Providers are installed beside one another, and packages by one at a time.
-    await until('the lock of the package manager', () => apt('update', '-qq').catch(busy), LIMIT_MS)
-    await until(
-      'the lock of the package manager',
-      () => apt('install', '-y', '-qq', '--no-install-recommends', ...packages).catch(busy),
-      LIMIT_MS,
-    )
+    for (const words of [['update'], ['install', '-y', '--no-install-recommends', ...packages]])
+      await until('the lock of the package manager', () => apt('-qq', ...words).catch(busy), LIMIT_MS)
     return undefined
   } catch (error) {
     return `Debian gives no ${packages.join(', ')}: ${error instanceof Error ? error.message.split('\n', 1)[0] : 'unknown'}`
@@ -44,21 +44,4 @@ function busy(error: unknown): false {
   const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : ''
   if (/could not get lock|unable to lock/i.test(said)) return false
   throw error
-}
-
-async function whichAreMissing(needed: Needed): Promise<readonly string[]> {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  const found = async (program: string) => {
-    const places = folders.map((folder) =>
-      access(join(folder, program)).then(
-        () => true,
-        () => false,
-      ),
-    )
-    return (await Promise.all(places)).includes(true)
-  }
-  const entries = await Promise.all(
-    Object.entries(needed).map(async ([program, name]) => ((await found(program)) ? [] : [name])),
-  )
-  return [...new Set(entries.flat())]
 }

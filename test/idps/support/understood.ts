@@ -1,8 +1,16 @@
 import type { ClientRegistration } from './real-idp.ts'
 
-/** @throws Error that names the members of a registration that an adapter cannot set, so that no case passes by mistake */
+const BY_ALL: readonly string[] = [
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...(['token_endpoint_auth_method', 'jwks', 'groups', 'renewal'] as const),
+] satisfies readonly (keyof ClientRegistration)[]
+
+/**
+ * @param understood beside what every adapter can set
+ * @throws Error that names the members of a registration that an adapter cannot set, so that no case passes by mistake
+ */
 export function refuseOthers(client: ClientRegistration, understood: readonly (keyof ClientRegistration)[]): void {
-  const names: readonly string[] = understood
+  const names = [...BY_ALL, ...understood]
   const others = Object.entries(client).flatMap(([name, value]) =>
     names.includes(name) || value === undefined || value === false ? [] : [name],
   )

@@ -1,16 +1,8 @@
 import type { ClientRegistration } from '../../support/real-idp.ts'
 import { refuseOthers } from '../../support/understood.ts'
 
-const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
-  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...([
-    'token_endpoint_auth_method',
-    'token_endpoint_auth_signing_alg',
-    'jwks',
-    'groups',
-    'claimsIn',
-    'renewal',
-  ] as const),
+const UNDERSTOOD = [
+  ...(['token_endpoint_auth_signing_alg', 'claimsIn'] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
   ...(['id_token_signed_response_alg', 'id_token_encrypted_response_alg'] as const),
   ...(['id_token_encrypted_response_enc', 'authorization_signed_response_alg'] as const),
@@ -19,7 +11,7 @@ const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   // Of all clients or of none.
   'require_pushed_authorization_requests',
   ...(['dpop_bound_access_tokens', 'backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
-]
+] as const
 
 /** Properties that its database has no room for until it is told their names. `true`: more than one value. */
 export const FURTHER_PROPERTIES: Readonly<Record<string, boolean>> = {

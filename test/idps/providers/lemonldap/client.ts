@@ -13,13 +13,12 @@ export interface RelyingParty {
   readonly scopeRules: Readonly<Record<string, string>>
 }
 
-const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
-  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks'] as const),
+const UNDERSTOOD = [
+  ...(['token_endpoint_auth_signing_alg', 'jwks_uri', 'claimsIn'] as const),
   ...(['id_token_signed_response_alg', 'id_token_encrypted_response_alg'] as const),
   ...(['id_token_encrypted_response_enc', 'userinfo_signed_response_alg'] as const),
   ...(['userinfo_encrypted_response_alg', 'userinfo_encrypted_response_enc'] as const),
-  ...(['request_object_signing_alg', 'require_signed_request_object', 'groups', 'claimsIn', 'renewal'] as const),
+  ...(['request_object_signing_alg', 'require_signed_request_object'] as const),
   ...(['backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
 ]
 

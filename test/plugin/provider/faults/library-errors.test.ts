@@ -129,6 +129,7 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
     byToken({ aud: 'other' }),
     { details: { claim: 'aud' }, remedy: /for another client/ },
   ],
+  'an ID token for nobody': [byToken({ aud: [] }), { details: { claim: 'aud' }, remedy: /for another client/ }],
   'an ID token that was issued to another client': [
     byToken({ aud: ['mesh', 'other'], azp: 'other' }),
     { details: { claim: 'azp', received: ['other'] }, remedy: /issued to another client/ },
