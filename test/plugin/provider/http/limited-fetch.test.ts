@@ -3,6 +3,8 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { makeCertificates, makeClientCertificate } from '../../../../fixtures/certificate.ts'
+import { startIdp } from '../../../../fixtures/idp/server.ts'
 import type { Clock } from '../../../../plugin/clock.ts'
 import { causeCode } from '../../../../plugin/log.ts'
 import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
@@ -174,6 +176,20 @@ for (const [whose, make] of Object.entries(makers)) {
 }
 
 describe('a request of our own', () => {
+  const open: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const close of open.splice(0)) await close()
+  })
+
+  it('with a client certificate fails like any other where the authority of the IdP is unknown', async () => {
+    const idp = await startIdp({ tls: { ...(await makeCertificates()).server, clientCertificates: true } })
+    const certificate = await makeClientCertificate()
+    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock(), certificate)
+    open.push(idp.close)
+    const error = await errorOf(ask(`${idp.issuer}/jwks`, init))
+    expect(causeCode(error)).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+  })
+
   it('leaves no connection to who never answers, not even in the handshake of TLS', async () => {
     const sockets = new Set<Socket>()
     const server = createTcpServer((socket) => {
@@ -181,6 +197,7 @@ describe('a request of our own', () => {
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     })
     const { port, close } = await onLoopback(server)
+    open.push(close)
     const clock = new FakeClock()
     const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)
     const failed = errorOf(ask(`https://127.0.0.1:${port}/`, init))
@@ -190,7 +207,6 @@ describe('a request of our own', () => {
     for (const socket of sockets) await once(socket, 'close')
     const aborted = errorOf(ask(`https://127.0.0.1:${port}/`, { ...init, signal: AbortSignal.abort() }))
     expect((await aborted)?.name).to.equal('AbortError')
-    await close()
   })
 
   it('on a kept connection is sent once more, on a new one, when the other side has just closed it', async () => {
@@ -203,10 +219,10 @@ describe('a request of our own', () => {
         else res.end('fine')
       }),
     )
+    open.push(close)
     const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
     await (await ask(url, init)).text()
     expect(await (await ask(url, init)).text()).to.equal('fine')
     expect(requests).to.equal(3)
-    await close()
   })
 })

@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
 import { systemClock } from '../../../../plugin/clock.ts'
-import { createProviderClient, type ProviderClient } from '../../../../plugin/provider/client.ts'
-import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
+import { openProvider, type Provider } from '../../../../plugin/mount/open-provider.ts'
+import type { ProviderClient } from '../../../../plugin/provider/client.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
-import { createKeySet } from '../../../../plugin/provider/issuer/key-set.ts'
 import type { Renewable } from '../../../../plugin/provider/tokens/renewal.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
 import { errorOf } from '../../../support/error-of.ts'
@@ -17,12 +16,12 @@ const TRANSACTION = { domainKey: '', state: 's'.repeat(43), nonce: 'n', codeVeri
 
 describe('verbs about tokens', () => {
   let idp: Idp
-  const open: ProviderClient[] = []
+  const open: Provider[] = []
   beforeEach(async () => {
     idp = await startIdp()
   })
   afterEach(async () => {
-    for (const client of open.splice(0)) client.close()
+    for (const provider of open.splice(0)) provider.close()
     await idp.close()
   })
 
@@ -30,31 +29,25 @@ describe('verbs about tokens', () => {
     idp.addClient({ ...CLIENT, redirect_uris: [CALLBACK], ...members })
 
   function connect(members: Record<string, unknown> = {}, keys: readonly ClientKeyPair[] = []) {
-    const client = { ...CLIENT, ...members }
-    const oidc = { issuer: idp.issuer, client }
+    const oidc = { issuer: idp.issuer, client: { ...CLIENT, ...members } }
     const settings = settingsOf(oidc, {
       ...(keys.length > 0 ? { credentials: { '': { jwksFile: 'keys' } } } : {}),
       readFile: () => JSON.stringify({ keys: keys.map((key) => key.private) }),
     })
-    const deps = { fetch: globalThis.fetch as never, clock: systemClock }
-    const discovery = {
-      ...deps,
+    const fetch = globalThis.fetch as never
+    const nothing = () => undefined
+    const provider = openProvider(settings, {
+      clock: systemClock,
+      fetch,
+      idpFetch: fetch,
+      presets: {},
       documents: createDocuments(),
-      random: Math.random,
-      onFailure: () => undefined,
-      onDiscovered: () => undefined,
-    }
-    const verbs = createProviderClient(settings, {
-      ...deps,
-      now: systemClock.now,
-      keySet: createKeySet(deps),
-      issuer: openIssuer(settings.issuer, discovery),
-      scopes: ['openid'],
-      claims: [],
-      onAudience: () => undefined,
+      onFailure: nothing,
+      onDiscovered: nothing,
+      onAudience: nothing,
     })
-    open.push(verbs)
-    return verbs
+    open.push(provider)
+    return provider.client
   }
 
   /** The code of the error, which does not quote the token. */
