@@ -51,36 +51,17 @@ export const canaille: ProviderPackage = {
   },
 }
 
-/** One of the two addresses: what it calls itself is in its configuration. */
-interface Address {
-  readonly scheme: 'http' | 'https'
-  readonly port: number
-  readonly configFile: string
-  readonly options: readonly string[]
-}
-
 async function provider(python: string): Promise<RealIdp> {
   const { folder: files, ca, certFile, keyFile, remove } = await makeServerFiles('canaille')
   const [database, kept] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
-  const [port, securePort] = [await freePort(), await freePort()]
-  const addresses: readonly Address[] = [
-    { scheme: 'http', port, configFile: join(files, 'plain.toml'), options: [] },
-    {
-      scheme: 'https',
-      port: securePort,
-      configFile: join(files, 'secure.toml'),
-      options: ['--certfile', certFile, '--keyfile', keyFile],
-    },
-  ]
-  const issuers = addresses.map((at) => `${at.scheme}://localhost:${at.port}`)
-  const [issuer = '', secureIssuer = ''] = issuers
+  const [issuer, secureIssuer] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
+  const configFile = join(files, 'canaille.toml')
 
   let orders: CommandedProcess | undefined
   let servers: readonly CommandedProcess[] = []
   let rotated = false
   const registered = new Set<string>()
-  /** Who is in which group. */
-  let members = new Map<string, ReadonlySet<string>>()
+  let people: readonly Person[] = []
   const order = (verb: string, given?: unknown) => {
     if (!orders) throw new Error('not started')
     return orders.command(verb, given)
@@ -89,44 +70,36 @@ async function provider(python: string): Promise<RealIdp> {
   const command = (words: readonly string[], given: Readonly<Record<string, Option>> = {}) =>
     order('run', [...words, ...Object.entries(given).flatMap(([name, value]) => option(name, value))])
 
-  async function configure() {
-    const keys = serverKeys()
-    for (const at of addresses) await writeFile(at.configFile, configuration(at, database, keys), { mode: 0o600 })
+  const configure = () => writeFile(configFile, configuration(database), { mode: 0o600 })
+  /** What it calls itself is in its environment. */
+  const start = (program: string, at: string, ...options: readonly string[]) => {
+    const { protocol, host } = new URL(at)
+    const env = { CANAILLE_CONFIG: configFile, SERVER_NAME: host, PREFERRED_URL_SCHEME: protocol.slice(0, -1) }
+    return startCommanded(python, [join(SOURCES, program), ...options], { cwd: files, env })
   }
+  const serve = (at: string, ...options: readonly string[]) =>
+    start('server.py', at, '--bind', `127.0.0.1:${new URL(at).port}`, ...options)
   async function startServers() {
-    servers = addresses.map(({ configFile, options, ...at }) =>
-      startCommanded(python, [join(SOURCES, 'server.py'), '--bind', `127.0.0.1:${at.port}`, ...options], {
-        cwd: files,
-        env: { CANAILLE_CONFIG: configFile },
-      }),
-    )
-    const [first] = servers
-    if (first) await untilDiscovered(issuer, first, START_LIMIT_MS)
+    const plain = serve(issuer)
+    servers = [plain, serve(secureIssuer, '--certfile', certFile, '--keyfile', keyFile)]
+    await untilDiscovered(issuer, plain, START_LIMIT_MS)
   }
   async function stopServers() {
     await Promise.all(servers.map((one) => one.close()))
     servers = []
   }
+  /** It has no group without members. */
   async function setMembers(person: Person) {
-    for (const name of new Set([...members.keys(), ...person.groups])) {
-      const before = members.get(name) ?? new Set()
-      const after = new Set(before)
-      if (person.groups.includes(name)) after.add(person.username)
-      else after.delete(person.username)
-      if (after.size === before.size) continue
-      members.set(name, after)
-      const inIt = { members: [...after] }
-      if (after.size === 0) await command(['delete', 'group', '--noconfirm'], { 'display-name': name })
-      else if (before.size === 0) await command(['create', 'group'], { 'display-name': name, ...inIt })
-      else await command(['set', 'group', name], inIt)
+    people = [...people.filter(({ username }) => username !== person.username), person]
+    for (const name of GROUPS) {
+      await command(['delete', 'group', '--noconfirm'], { 'display-name': name }).catch(() => undefined)
+      const members = people.flatMap(({ username, groups }) => (groups.includes(name) ? [username] : []))
+      if (members.length > 0) await command(['create', 'group'], { 'display-name': name, members })
     }
   }
   async function install() {
     await configure()
-    orders = startCommanded(python, [join(SOURCES, 'orders.py'), database, kept], {
-      cwd: files,
-      env: { CANAILLE_CONFIG: addresses[0]?.configFile ?? '' },
-    })
+    orders = start('orders.py', issuer, database, kept)
     await command(['install'])
     for (const person of PEOPLE) {
       await command(['create', 'user'], { 'user-name': person.username, ...ofPerson(person) })
@@ -155,7 +128,7 @@ async function provider(python: string): Promise<RealIdp> {
     async reset() {
       await order('restore')
       registered.clear()
-      members = membersAtFirst()
+      people = PEOPLE
       if (rotated) await rotate()
       rotated = false
     },
@@ -234,11 +207,7 @@ function option(name: string, value: Option): string[] {
   return values.flatMap((one) => [`--${name}`, one])
 }
 
-const membersAtFirst = () => {
-  const names = new Set(PEOPLE.flatMap(({ groups }) => groups))
-  const inIt = (name: string) => PEOPLE.filter(({ groups }) => groups.includes(name)).map(({ username }) => username)
-  return new Map([...names].map((name) => [name, new Set(inIt(name))]))
-}
+const GROUPS = new Set(PEOPLE.flatMap(({ groups }) => groups))
 
 const ofPerson = (person: Person) => ({
   'formatted-name': fullName(person),
@@ -265,26 +234,23 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
   }
 }
 
-/** It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an error at times. */
-const serverKeys = () =>
-  (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }).private)
-
-function configuration({ scheme, port }: Address, database: string, keys: ReturnType<typeof serverKeys>): string {
+/** With new keys each time. */
+function configuration(database: string): string {
+  // It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an error at times.
+  const keys = (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }))
   const inline = (members: object) =>
     `{ ${Object.entries(members)
       .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
       .join(', ')} }`
   return [
     'SECRET_KEY = "of an installation on loopback, which nothing depends on"',
-    `SERVER_NAME = "localhost:${port}"`,
-    `PREFERRED_URL_SCHEME = "${scheme}"`,
     '[CANAILLE]',
     'DATABASE = "sql"',
     'JAVASCRIPT = false',
     '[CANAILLE_SQL]',
     `DATABASE_URI = "sqlite:///${database}"`,
     '[CANAILLE_OIDC]',
-    `ACTIVE_JWKS = [${keys.map(inline).join(', ')}]`,
+    `ACTIVE_JWKS = [${keys.map((key) => inline(key.private)).join(', ')}]`,
     '',
   ].join('\n')
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { CookieJar } from '../../../fixtures/browser/cookie-jar.ts'
 import { makeClientCertificate } from '../../../fixtures/certificate.ts'
+import { openDatabase } from '../../../fixtures/host/database.ts'
 import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
 import { type StartedProgram, startProgram } from '../../support/started-program.ts'
@@ -13,7 +14,7 @@ import { FURTHER_PROPERTIES, toClient } from './glewlwyd/client.ts'
 import { CANNOT } from './glewlwyd/limits.ts'
 import { keyIdOf, makeSigningKeys, pluginParameters } from './glewlwyd/oidc-plugin.ts'
 import { pagesAt } from './glewlwyd/pages.ts'
-import { findProgram, openDatabase, type Program, writeConfiguration } from './glewlwyd/server.ts'
+import { findProgram, type Program, writeConfiguration } from './glewlwyd/server.ts'
 
 const INSTALL_LIMIT_MS = 240_000
 const START_LIMIT_MS = 60_000
@@ -43,7 +44,8 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   const [origin, secureOrigin] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
   const [issuer, secureIssuer] = [`${origin}/api/oidc`, `${secureOrigin}/api/secure`]
   const clientCertificate = await makeClientCertificate()
-  const database = openDatabase(folder)
+  // Beside its own administration: for what that has no word for.
+  const database = await openDatabase(join(folder, 'glewlwyd.db'))
   const tls = { key: files.keyFile, cert: files.certFile, ca: await write('client-ca.pem', clientCertificate.cert) }
 
   let running: readonly StartedProgram[] = []
@@ -59,7 +61,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   }
   /** Until the plugin is there, it says nothing of an issuer. */
   const furnish = async () => {
-    await database.run(program.schema)
+    await database.exec(program.schema)
     const first = await serve(origin)
     await admin.call('POST', '/auth/', ADMINISTRATOR)
     await makeRoom(admin, 'user', { groups: true })
@@ -118,7 +120,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       await files.remove()
     },
     async reset() {
-      await database.run(FORGET)
+      await database.exec(FORGET)
       await admin.call('POST', '/auth/', ADMINISTRATOR)
       await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false })
       for (const { client_id } of (await admin.call('GET', '/client/')) as readonly { client_id: string }[]) {
@@ -130,8 +132,8 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     forbidPkce: () => configure({ pkce: false }),
 
     async register(client) {
-      const [{ kid } = { kid: '' }] = plugin.keys
-      const made = toClient(client, (alg) => keyIdOf(alg, Number(kid.split('-')[1])))
+      const [, keys] = String(plugin.keys[0]?.kid).split('-')
+      const made = toClient(client, (alg) => keyIdOf(alg, Number(keys)))
       await configure({
         groupsUnasked: client.groups === 'unasked',
         pushedOnly: client.require_pushed_authorization_requests === true,
@@ -170,12 +172,12 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
 
     async ownSessions({ username }) {
       const query = 'SELECT gus_id FROM g_user_session WHERE gus_username = ? AND gus_enabled = 1'
-      return (await database.all(query, [username])).length
+      return (await database.all(query, username)).length
     },
     // Only the person can: an administrator has no call for it.
     async endSessions({ username, password }, which) {
       const query = 'SELECT gpoi_sid AS sid FROM gpo_id_token WHERE gpoi_username = ? ORDER BY gpoi_id DESC'
-      const sids = new Set((await database.all<{ sid: string }>(query, [username])).map(({ sid }) => sid))
+      const sids = new Set((await database.all<{ sid: string }>(query, username)).map(({ sid }) => sid))
       const own = apiAt(origin, new CookieJar())
       await own.call('POST', '/auth/', { username, password })
       for (const sid of which === 'newest' ? [...sids].slice(0, 1) : sids) {

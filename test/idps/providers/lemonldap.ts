@@ -16,7 +16,7 @@ import { toRelyingParty } from './lemonldap/client.ts'
 import { configurationOf, type Folders, makeSigningKey, type SigningKey } from './lemonldap/configuration.ts'
 import { CANNOT } from './lemonldap/limits.ts'
 import { confirmation, renewal, walkIn } from './lemonldap/pages.ts'
-import { createPeopleTable, type PeopleTable } from './lemonldap/people-table.ts'
+import { createPeopleTable } from './lemonldap/people-table.ts'
 import { ageSessions, clearSessions, sessionsOf } from './lemonldap/sessions.ts'
 
 const HOOK_FOLDER = fileURLToPath(new URL('lemonldap/', import.meta.url))
@@ -94,7 +94,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     persistent: join(folder, 'persistent'),
     people: join(folder, 'people.sqlite'),
   }
-  const people: PeopleTable = await createPeopleTable(place.people)
+  const people = await createPeopleTable(place.people)
   const issuer = `http://localhost:${port}/`
   const secureIssuer = `https://localhost:${securePort}/`
   const tls = ['--enable-ssl', '--ssl-cert', certFile, '--ssl-key', keyFile]

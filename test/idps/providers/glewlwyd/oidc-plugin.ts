@@ -1,36 +1,27 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { type Jwk, type KeyKind, makeKey } from '../../../support/client-keys.ts'
 
-type SigningJwk = Readonly<Record<string, unknown>> & { readonly alg: string; readonly kid: string }
-
-const KINDS: Readonly<Record<string, () => KeyObject>> = {
-  RS256: rsa,
-  RS384: rsa,
-  RS512: rsa,
-  PS256: rsa,
-  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
-  ES512: () => generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey,
-  EdDSA: () => generateKeyPairSync('ed25519').privateKey,
-}
-
-function rsa(): KeyObject {
-  return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+const KINDS: Readonly<Record<string, KeyKind>> = {
+  RS256: 'RSA',
+  RS384: 'RSA',
+  RS512: 'RSA',
+  PS256: 'RSA',
+  ES256: 'P-256',
+  ES512: 'P-521',
+  EdDSA: 'Ed25519',
 }
 
 /** One key for each algorithm: a client names the one that its tokens are signed with. */
-export function makeSigningKeys(version: number): readonly SigningJwk[] {
-  return Object.entries(KINDS).map(([alg, make]) => ({
-    ...make().export({ format: 'jwk' }),
-    alg,
-    kid: keyIdOf(alg, version),
-    use: 'sig',
-  }))
+export function makeSigningKeys(version: number): readonly Jwk[] {
+  return Object.entries(KINDS).map(
+    ([alg, kind]) => makeKey(kind, { alg, kid: keyIdOf(alg, version), use: 'sig' }).private,
+  )
 }
 
 export const keyIdOf = (alg: string, version: number): string => `${alg}-${version}`
 
 export interface PluginSettings {
   readonly issuer: string
-  readonly keys: readonly SigningJwk[]
+  readonly keys: readonly Jwk[]
   /** Whatever the scope. */
   readonly groupsUnasked: boolean
   readonly pushedOnly: boolean

@@ -3,7 +3,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import sqlite3 from 'sqlite3'
 import { foldersBelow } from '../../support/debian-packages.ts'
 
 /** What the package brought. */
@@ -80,31 +79,4 @@ export async function writeConfiguration(
   const file = join(folder, `${protocol.slice(0, -1)}.conf`)
   await writeFile(file, text, { mode: 0o600 })
   return file
-}
-
-/** Its database, beside its own administration: for what that has no word for. */
-export interface Database {
-  /** Runs statements one after the other. */
-  run(statements: string): Promise<void>
-  all<Row>(query: string, values: readonly string[]): Promise<readonly Row[]>
-  close(): Promise<void>
-}
-
-export function openDatabase(folder: string): Database {
-  const database = new sqlite3.Database(join(folder, 'glewlwyd.db'))
-  database.configure('busyTimeout', 5_000)
-  return {
-    run: (statements) =>
-      new Promise((resolve, reject) => {
-        database.exec(statements, (error) => (error ? reject(error) : resolve()))
-      }),
-    all: <Row>(query: string, values: readonly string[]) =>
-      new Promise<readonly Row[]>((resolve, reject) => {
-        database.all<Row>(query, values, (error, rows) => (error ? reject(error) : resolve(rows)))
-      }),
-    close: () =>
-      new Promise((resolve, reject) => {
-        database.close((error) => (error ? reject(error) : resolve()))
-      }),
-  }
 }
