@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { AuthMethod } from '../../../plugin/config/settings.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE } from '../support/people.ts'
@@ -6,15 +7,14 @@ import { expectNoComplaint, goesIn, signsIn, signsOut, told } from './expectatio
 import type { Bench, Runs } from './run.ts'
 
 /** In, asked about at the provider, out: each of the three sends the client's credentials somewhere else. */
-export async function worksThroughout({ lab: start }: Bench, options: LabOptions): Promise<void> {
+async function worksThroughout({ lab: start }: Bench, options: LabOptions): Promise<void> {
   const lab = await start(options)
   const { browser, page } = await signsIn(lab, ALICE)
   expect(await lab.stateOf(browser), told(lab, page)).to.equal('active')
   expectNoComplaint(lab, await signsOut(lab, browser))
 }
 
-type Method = NonNullable<LabOptions['both']>['token_endpoint_auth_method'] & string
-const by = (method: Method) => (bench: Bench) =>
+const by = (method: AuthMethod) => (bench: Bench) =>
   worksThroughout(bench, { both: { token_endpoint_auth_method: method } })
 const withSecret = (secret: string) => (bench: Bench) => worksThroughout(bench, { secret })
 

@@ -13,6 +13,7 @@ import {
   makeRealm,
   REALM,
   replaceKeys,
+  sessionsOf,
   setGroups,
   tellClaimsIn,
   toUser,
@@ -176,17 +177,6 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
 }
 
 const addressOf = async (admin: Admin, person: Person) => `/${REALM}/users/${(await findUser(admin, person)).id}`
-
-interface OwnSession {
-  readonly id: string
-  /** Milliseconds since 1970, in whole seconds. */
-  readonly start: number
-}
-
-async function sessionsOf(admin: Admin, person: Person): Promise<readonly OwnSession[]> {
-  const { id } = await findUser(admin, person)
-  return admin.get<OwnSession[]>(`/${REALM}/users/${id}/sessions`)
-}
 
 async function walkIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
   const form = formWith(page, 'password')

@@ -6,27 +6,13 @@ import { type ClientKeyPair, createClientFolder } from '../../support/client-key
 import { freePort } from '../../support/host-process.ts'
 import { whoAmI } from '../../support/sign-in-setup.ts'
 import type { Person } from './people.ts'
-import type { ClientRegistration, RealIdp, Registered } from './real-idp.ts'
+import type { Agreed, ClientRegistration, RealIdp, Registered } from './real-idp.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Members of a registration that mean nothing in the `client` object. */
-type OneSided =
-  | 'client_id'
-  | 'client_secret'
-  | 'redirect_uris'
-  | 'post_logout_redirect_uris'
-  | 'jwks'
-  | 'jwks_uri'
-  | 'backchannel_logout_uri'
-  | 'backchannel_logout_session_required'
-  | 'groups'
-  | 'claimsIn'
-  | 'renewal'
-
 export interface LabOptions {
   /** What both sides are told in the same words, such as an algorithm. */
-  readonly both?: Partial<Omit<ClientRegistration, OneSided>>
+  readonly both?: Agreed
   /** How the provider knows the host, where it differs. */
   readonly registered?: Partial<ClientRegistration>
   /** Members of the `client` object here, which win. */

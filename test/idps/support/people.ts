@@ -12,34 +12,17 @@ export interface Person {
 /** As the `name` claim has it. */
 export const fullName = ({ givenName, familyName }: Person): string => `${givenName} ${familyName}`
 
+export function somebody(givenName: string, familyName: string, groups: readonly string[] = []): Person {
+  const username = givenName.toLowerCase()
+  const [password, email] = [`${givenName}-has-1-password`, `${username}@example.org`]
+  return { username, password, email, givenName, familyName, groups }
+}
+
 /** An administrator of devices. */
-export const ALICE: Person = {
-  username: 'alice',
-  password: 'Alice-has-1-password',
-  email: 'alice@example.org',
-  givenName: 'Alice',
-  familyName: 'Anders',
-  groups: ['mesh-users', 'mesh-admins'],
-}
-
-export const BOB: Person = {
-  username: 'bob',
-  password: 'Bob-has-1-password',
-  email: 'bob@example.org',
-  givenName: 'Bob',
-  familyName: 'Björk',
-  groups: ['mesh-users'],
-}
-
+export const ALICE = somebody('Alice', 'Anders', ['mesh-users', 'mesh-admins'])
+export const BOB = somebody('Bob', 'Björk', ['mesh-users'])
 /** In no group. */
-export const CAROL: Person = {
-  username: 'carol',
-  password: 'Carol-has-1-password',
-  email: 'carol@example.org',
-  givenName: 'Carol',
-  familyName: 'Clark',
-  groups: [],
-}
+export const CAROL = somebody('Carol', 'Clark')
 
 /** Everybody that a provider knows after its `reset`. All groups that they are in exist there. */
 export const PEOPLE: readonly Person[] = [ALICE, BOB, CAROL]

@@ -1,4 +1,5 @@
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import type { ClientSettings } from '../../../plugin/config/settings.ts'
 import type { CaseName } from './cases.ts'
 import type { Person } from './people.ts'
 
@@ -93,45 +94,31 @@ export interface RealIdp {
   events?(): Promise<readonly string[]>
 }
 
+/** What the provider and the host are told of a client in the same words. */
+export interface Agreed
+  extends Partial<
+    Omit<ClientSettings, 'client_id' | 'client_secret' | 'redirect_uri' | 'post_logout_redirect_uri' | 'response_types'>
+  > {
+  /** Absent: `code`. */
+  readonly response_types?: readonly string[]
+}
+
 /**
  * The reference host as a client, in the words of OpenID Connect Dynamic Client Registration 1.0 and RFC 8705, 9101, 9126 and 9449.
- * What is absent is as the provider has it by default for a web application with a secret; `response_types` absent means `code`.
+ * What is absent is as the provider has it by default for a web application with a secret, which is shown by client_secret_basic.
  * An adapter that gets what it cannot set throws, so that no case passes by mistake.
  */
-export interface ClientRegistration {
+export interface ClientRegistration extends Agreed {
   readonly client_id: string
   /** Absent for methods that need none. A provider that makes its own gives that back. */
   readonly client_secret?: string
   readonly redirect_uris: readonly string[]
   readonly post_logout_redirect_uris?: readonly string[]
-  readonly response_types?: readonly string[]
-  /** Absent: client_secret_basic. */
-  readonly token_endpoint_auth_method?:
-    | 'none'
-    | 'client_secret_basic'
-    | 'client_secret_post'
-    | 'client_secret_jwt'
-    | 'private_key_jwt'
-    | 'tls_client_auth'
-    | 'self_signed_tls_client_auth'
-  readonly token_endpoint_auth_signing_alg?: string
   /** Where the host publishes its keys. */
   readonly jwks_uri?: string
   readonly jwks?: { readonly keys: readonly object[] }
   /** Distinguished name of the certificate, for `tls_client_auth`. */
   readonly tls_client_auth_subject_dn?: string
-  readonly tls_client_certificate_bound_access_tokens?: boolean
-  readonly id_token_signed_response_alg?: string
-  readonly id_token_encrypted_response_alg?: string
-  readonly id_token_encrypted_response_enc?: string
-  readonly userinfo_signed_response_alg?: string
-  readonly userinfo_encrypted_response_alg?: string
-  readonly userinfo_encrypted_response_enc?: string
-  readonly authorization_signed_response_alg?: string
-  readonly request_object_signing_alg?: string
-  readonly require_signed_request_object?: boolean
-  readonly require_pushed_authorization_requests?: boolean
-  readonly dpop_bound_access_tokens?: boolean
   readonly backchannel_logout_uri?: string
   readonly backchannel_logout_session_required?: boolean
   /** `unasked`: in the claim `groups` whatever the scope. `by_scope`: only where the scope `groups` is asked for. Absent: not told. */

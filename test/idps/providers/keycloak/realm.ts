@@ -49,6 +49,17 @@ export async function findUser(admin: Admin, { username }: Person, realm = REALM
   return user
 }
 
+interface OwnSession {
+  readonly id: string
+  /** Milliseconds since 1970, in whole seconds. */
+  readonly start: number
+}
+
+export async function sessionsOf(admin: Admin, person: Person, realm = REALM): Promise<readonly OwnSession[]> {
+  const { id } = await findUser(admin, person, realm)
+  return admin.get<OwnSession[]>(`/${realm}/users/${id}/sessions`)
+}
+
 /** Makes exactly these the groups of a user. */
 export async function setGroups(admin: Admin, userId: string, names: readonly string[]): Promise<void> {
   const at = `/${REALM}/users/${userId}/groups`

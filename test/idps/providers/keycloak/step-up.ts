@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { expectNoComplaint, told } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
 import { formWith } from '../../support/pages.ts'
-import type { Person } from '../../support/people.ts'
+import { somebody } from '../../support/people.ts'
 import type { Keycloak } from '../keycloak.ts'
 import type { Admin } from './admin.ts'
 import { REALM, toUser } from './realm.ts'
@@ -11,15 +11,14 @@ import { REALM, toUser } from './realm.ts'
 const FLOW = 'step-up'
 const OTP_SECRET = 'a-secret-of-an-authenticator'
 
-/** Has an authenticator beside the password. */
-const ERIN: Person = {
-  username: 'erin',
-  password: 'Erin-has-1-password',
-  email: 'erin@example.org',
-  givenName: 'Erin',
-  familyName: 'Eklund',
-  groups: [],
+const AUTHENTICATOR = {
+  type: 'otp',
+  secretData: JSON.stringify({ value: OTP_SECRET }),
+  credentialData: JSON.stringify({ subType: 'totp', digits: 6, counter: 0, period: 30, algorithm: 'HmacSHA1' }),
 }
+
+/** Has an authenticator beside the password. */
+const ERIN = somebody('Erin', 'Eklund')
 
 /** Keycloak with levels of authentication: a password is silver, a second factor gold. */
 export function describeStepUp(bench: () => Bench<Keycloak>): void {
@@ -27,7 +26,7 @@ export function describeStepUp(bench: () => Bench<Keycloak>): void {
     const { idp, lab: start } = bench()
     await makeFlow(idp.admin)
     const user = toUser(ERIN)
-    await idp.admin.post(`/${REALM}/users`, { ...user, credentials: [...user.credentials, authenticator()] })
+    await idp.admin.post(`/${REALM}/users`, { ...user, credentials: [...user.credentials, AUTHENTICATOR] })
     const lab = await start({ custom: { required_acr: 'gold' } })
     const browser = lab.browser()
     const asked = await idp.signIn(browser, await browser.get(`${lab.host.url}auth-oidc`), ERIN)
@@ -80,20 +79,6 @@ async function makeFlow(admin: Admin): Promise<void> {
   const realm = await admin.get<{ attributes: Record<string, string> }>(`/${REALM}`)
   const attributes = { ...realm.attributes, 'acr.loa.map': JSON.stringify({ silver: '1', gold: '2' }) }
   await admin.put(`/${REALM}`, { ...realm, browserFlow: FLOW, attributes })
-}
-
-function authenticator() {
-  return {
-    type: 'otp',
-    secretData: JSON.stringify({ value: OTP_SECRET }),
-    credentialData: JSON.stringify({
-      subType: 'totp',
-      digits: 6,
-      counter: 0,
-      period: 30,
-      algorithm: 'HmacSHA1',
-    }),
-  }
 }
 
 /** Source: RFC 6238, section 4, with the defaults of RFC 4226. */

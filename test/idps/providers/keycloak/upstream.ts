@@ -1,19 +1,12 @@
 import { expect } from 'chai'
 import { expectNoComplaint, signsOut, told } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
-import type { Person } from '../../support/people.ts'
+import { somebody } from '../../support/people.ts'
 import type { Keycloak } from '../keycloak.ts'
-import { REALM, toUser } from './realm.ts'
+import { REALM, sessionsOf, toUser } from './realm.ts'
 
 /** Known to the provider behind the provider only. */
-const DAVE: Person = {
-  username: 'dave',
-  password: 'Dave-has-1-password',
-  email: 'dave@example.org',
-  givenName: 'Dave',
-  familyName: 'Doe',
-  groups: [],
-}
+const DAVE = somebody('Dave', 'Doe')
 const UPSTREAM = 'upstream'
 const BROKER_CLIENT = { clientId: 'the-realm-in-front', secret: 'secret-of-the-realm-in-front' }
 
@@ -32,10 +25,11 @@ export function describeUpstream(bench: () => Bench<Keycloak>): void {
     }
     const page = await idp.signIn(browser, await towardsUpstream(), DAVE)
     expect(await lab.whoIs(browser), told(lab, page)).to.include({ status: 200, email: DAVE.email })
-    expect(await sessionsIn(idp, UPSTREAM)).to.equal(1)
+    const sessionsThere = async () => (await sessionsOf(idp.admin, DAVE, UPSTREAM)).length
+    expect(await sessionsThere()).to.equal(1)
 
     const last = await signsOut(lab, browser)
-    expect(await sessionsIn(idp, UPSTREAM)).to.equal(0)
+    expect(await sessionsThere()).to.equal(0)
     expect(await idp.asksWho(await towardsUpstream(), browser)).to.equal(true)
     const events = (await idp.events?.()) ?? []
     expect(events.filter((event) => /LOGOUT/.test(event))).to.deep.equal(['LOGOUT'])
@@ -77,9 +71,4 @@ async function joinRealms({ admin, issuerOf }: Keycloak): Promise<void> {
       defaultScope: 'openid profile email',
     },
   })
-}
-
-async function sessionsIn({ admin }: Keycloak, realm: string): Promise<number> {
-  const [user] = await admin.get<{ id: string }[]>(`/${realm}/users?exact=true&username=${DAVE.username}`)
-  return (await admin.get<unknown[]>(`/${realm}/users/${user?.id}/sessions`)).length
 }

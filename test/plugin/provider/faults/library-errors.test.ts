@@ -127,7 +127,7 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
   ],
   'an ID token for another client': [
     byToken({ aud: 'other' }),
-    { details: { claim: 'aud' }, remedy: /for another client/ },
+    { details: { claim: 'aud', received: ['other'] }, remedy: /for another client/ },
   ],
   'an ID token for nobody': [byToken({ aud: [] }), { details: { claim: 'aud' }, remedy: /for another client/ }],
   'an ID token that was issued to another client': [
