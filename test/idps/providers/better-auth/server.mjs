@@ -137,11 +137,15 @@ async function readBody(request) {
   return Buffer.concat(chunks).toString()
 }
 
+const underWay = new Set()
 const serve = (index) => (request, response) => {
-  answer(index, request, response).catch((error) => {
-    process.stderr.write(`${error.stack}\n`)
-    send(response, 500, 'It failed.')
-  })
+  const one = answer(index, request, response)
+    .catch((error) => {
+      process.stderr.write(`${error.stack}\n`)
+      send(response, 500, 'It failed.')
+    })
+    .finally(() => underWay.delete(one))
+  underWay.add(one)
 }
 const servers = [
   createServer(serve(0)),
@@ -226,8 +230,9 @@ const VERBS = {
     await Promise.all(closed)
   },
   reset,
-  algorithm(wanted) {
-    // Whoever has asked for the key set just before had a key of another algorithm made, and that one would be taken.
+  async algorithm(wanted) {
+    // Whoever asks for the key set before has a key of another algorithm made, and that one would be taken.
+    while (underWay.size > 0) await Promise.all(underWay)
     tables.jwks = []
     configure(wanted)
   },
