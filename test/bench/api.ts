@@ -1,12 +1,13 @@
-import { type IncomingMessage, request } from 'node:http'
-import { request as requestTls } from 'node:https'
+import { buffer } from 'node:stream/consumers'
 import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
-import type { BareAnswer, BareOrder } from './bare-http-server.ts'
+import type { BareAnswer } from './bare-http-server.ts'
 import type { LoadOrder, LoadResult } from './http-load-client.ts'
-import { claim, type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { alone, beside, type Measurement, median } from './measurement.ts'
+import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
+import { alone, beside, type Measurement, median, takeTurns } from './measurement.ts'
 import { createMessages, flow } from './message-flow.ts'
+import { postJson } from './post-json.ts'
 import { type Program, startProgram } from './program.ts'
+import { claim } from './stations.ts'
 import { bareUpstream } from './upstream.ts'
 
 const STATIONS = 5000
@@ -22,7 +23,9 @@ const PEER = 'bare node:http, with the same messages coming: parses and looks up
 const PEER_WITH_CURSORS = `${PEER}, and never has messages`
 const PEER_WITH_TLS = PEER.replace('node:http', 'node:https')
 /** Of whom no message is older; as long as those that answers bring. */
-const FIRST_CURSOR = 1_000_000_000_000
+export const FIRST_CURSOR = 1_000_000_000_000
+
+export type LoadClient = Program<typeof import('./http-load-client.ts')>
 
 /** One row's call. */
 interface Question {
@@ -69,7 +72,7 @@ const QUESTIONS: readonly Question[] = [
  * `….rows` says what the size of the file costs: 100 stations call and get the messages, with 250,000 rows in the file and with 5,000.
  */
 export async function apiBench(): Promise<readonly Measurement[]> {
-  const client = await startProgram('http-load-client.ts')
+  const client: LoadClient = await startProgram('http-load-client.ts')
   try {
     return [...(await plainRows(client)), ...(await tlsRows(client))]
   } finally {
@@ -77,7 +80,7 @@ export async function apiBench(): Promise<readonly Measurement[]> {
   }
 }
 
-async function plainRows(client: Program): Promise<readonly Measurement[]> {
+async function plainRows(client: LoadClient): Promise<readonly Measurement[]> {
   const small = await startLoaded({ stations: FEW, messagesEach: MESSAGES_EACH })
   const large = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH })
   try {
@@ -97,7 +100,7 @@ async function plainRows(client: Program): Promise<readonly Measurement[]> {
   }
 }
 
-async function tlsRows(client: Program): Promise<readonly Measurement[]> {
+async function tlsRows(client: LoadClient): Promise<readonly Measurement[]> {
   const tls = await makeServerFiles('bench')
   const large = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH, tls })
   try {
@@ -110,44 +113,40 @@ async function tlsRows(client: Program): Promise<readonly Measurement[]> {
 
 async function answered(
   { name, path, headers, body, takesCursors = false }: Question,
-  client: Program,
+  client: LoadClient,
   large: LoadedSidecar,
   small?: LoadedSidecar,
   tls?: ServerFiles,
 ): Promise<Results> {
   const requests = requestsOf({ path, headers, body }, large)
   const bareSource = await bareUpstream()
-  const bare = await startProgram('bare-http-server.ts')
+  const bare = await startProgram<typeof import('./bare-http-server.ts')>('bare-http-server.ts')
   try {
     const first = body(large.stations[0] as string)
     const sampleBody = takesCursors ? { ...first, since: Date.now() } : first
     const sample = await answerTo(large.sidecar.url + path, headers, sampleBody, tls?.ca)
     const certificate = tls && { cert: tls.cert, key: tls.key }
     const order = { ...sample, stations: large.stations, upstreamPort: bareSource.port, certificate }
-    const barePort = await bare.ask<number>(order satisfies BareOrder)
+    const barePort = await bare.call('serve', order)
     await bareSource.client
     const load = (server: Pick<LoadOrder, 'port' | 'pid'>, callers: number) =>
       loadFrom(client, { ...server, ca: tls?.ca, requests: requests.slice(0, callers), takesCursors })
     const loadWithMessages = (loaded: LoadedSidecar, callers: number) =>
       withMessages(loaded, callers, () => load(serverOf(loaded), callers))
-    const results: Results = { ours: [], bare: [], large: [], small: [] }
-    const all = async () => results.ours.push(await loadWithMessages(large, STATIONS))
-    const sides = [
-      all,
-      async () => {
+    const sides = {
+      ours: () => loadWithMessages(large, STATIONS),
+      bare: () => {
         const messages = createMessages(large.stations)
         const coming = flow(MESSAGES_PER_SECOND, (count) => bareSource.send(messages(count)))
-        results.bare.push(await load({ port: barePort, pid: bare.pid }, STATIONS).finally(() => coming.stop()))
+        return load({ port: barePort, pid: bare.pid }, STATIONS).finally(() => coming.stop())
       },
-      async () => results.large.push(await loadWithMessages(large, FEW)),
-      ...(small ? [async () => results.small.push(await loadWithMessages(small, FEW))] : []),
-    ]
-    // Until each station's messages were read from the file once, which is another question than how fast they are answered with.
-    for (const side of [all, ...sides]) await side()
-    for (const side of Object.values(results)) side.length = 0
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side()
+      large: () => loadWithMessages(large, FEW),
+      ...(small && { small: () => loadWithMessages(small, FEW) }),
     }
+    // Until each station's messages were read from the file once, which is another question than how fast they are answered with.
+    await sides.ours()
+    await takeTurns(1, sides)
+    const results = { small: [], ...(await takeTurns(ROUNDS, sides)) }
     if (!takesCursors) checkBytes(name, results.ours, results.bare)
     return results
   } finally {
@@ -161,26 +160,25 @@ function serverOf({ sidecar: { url, pid } }: LoadedSidecar) {
 }
 
 function requestsOf({ path, headers, body }: Omit<Question, 'name'>, { stations }: LoadedSidecar): readonly string[] {
-  return stations.map((callsign) => requestText(path, headers, JSON.stringify(body(callsign))))
+  return stations.map((callsign) => requestText(path, headers, body(callsign)))
 }
 
 function loadFrom(
-  client: Program,
+  client: LoadClient,
   order: Pick<LoadOrder, 'port' | 'pid' | 'ca' | 'requests' | 'takesCursors'>,
 ): Promise<LoadResult> {
-  const times = { connections: CONNECTIONS, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS }
-  return client.ask<LoadResult>({ ...order, ...times } satisfies LoadOrder)
+  return client.call('load', { ...order, connections: CONNECTIONS, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS })
 }
 
 /** Syncs a second of the first `callers` stations, while messages for them arrive. */
-export async function syncRate(loaded: LoadedSidecar, client: Program, callers: number): Promise<number> {
+export async function syncRate(loaded: LoadedSidecar, client: LoadClient, callers: number): Promise<number> {
   const requests = requestsOf(SYNC, loaded).slice(0, callers)
   const order = { ...serverOf(loaded), requests, takesCursors: false }
   return (await withMessages(loaded, callers, () => loadFrom(client, order))).requestsPerSecond
 }
 
 /** `ours` are all stations of the large file, `large` few of them; `small` has none where that is not compared. */
-type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', LoadResult[]>>
+type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', readonly LoadResult[]>>
 
 function rowsOf(name: string, peerName: string, { ours, bare, large, small }: Results): readonly Measurement[] {
   const rate = (side: readonly LoadResult[]) => median(side.map(({ requestsPerSecond }) => requestsPerSecond))
@@ -224,13 +222,10 @@ function registration(callsign: string): object {
   return { ...claim(callsign), ...phone, ackMessages: false, avatarHash: '' }
 }
 
-function requestText(path: string, headers: Question['headers'], body: string): string {
-  const lines = Object.entries({
-    Host: '127.0.0.1',
-    'Content-Type': 'application/json',
-    'Content-Length': String(body.length),
-    ...headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`)
+export function requestText(path: string, headers: Question['headers'], value: object): string {
+  const body = JSON.stringify(value)
+  const own = { Host: '127.0.0.1', 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
+  const lines = Object.entries({ ...own, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
@@ -241,13 +236,8 @@ async function answerTo(
   body: object,
   ca: string | undefined,
 ): Promise<BareAnswer> {
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const options = { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers } }
-    const asked = ca === undefined ? request(url, options, resolve) : requestTls(url, { ...options, ca }, resolve)
-    asked.on('error', reject).end(JSON.stringify(body))
-  })
-  const chunks: Buffer[] = []
-  for await (const chunk of answer) chunks.push(chunk as Buffer)
+  const answer = await postJson(url, body, { headers, ca })
+  const bytes = await buffer(answer)
   const { date, connection, 'keep-alive': keepAlive, ...own } = answer.headers
-  return { headers: own as Record<string, string>, body: Buffer.concat(chunks).toString('base64') }
+  return { headers: own as Record<string, string>, body: bytes.toString('base64') }
 }

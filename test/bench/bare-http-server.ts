@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
@@ -20,9 +21,9 @@ export interface BareOrder extends BareAnswer {
 
 /**
  * The yardstick: Node's HTTP or HTTPS server, which reads the request's JSON, looks the station up, and sends what it is given. It checks
- * nothing, and what comes from upstream it takes and stores nothing of.
+ * nothing, and what comes from upstream it takes and stores nothing of. @returns its port
  */
-process.on('message', ({ headers, body, stations, upstreamPort, certificate }: BareOrder) => {
+export async function serve({ headers, body, stations, upstreamPort, certificate }: BareOrder): Promise<number> {
   const bytes = Buffer.from(body, 'base64')
   const known = new Set(stations)
   connect(upstreamPort, '127.0.0.1').resume().write('user BARE pass -1\r\n')
@@ -36,6 +37,6 @@ process.on('message', ({ headers, body, stations, upstreamPort, certificate }: B
     })
   }
   const server = certificate ? createTlsServer(certificate, answer) : createServer(answer)
-  server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
-})
-process.send?.('ready')
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return (server.address() as AddressInfo).port
+}

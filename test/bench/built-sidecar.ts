@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { createFolder } from '../support/file-folder.ts'
 import { endWithBench } from './end-with-bench.ts'
 import { type ProcessUsage, usageOf } from './process-usage.ts'
 
@@ -32,12 +31,11 @@ export interface BuiltSidecar extends ProcessUsage {
 /** @param config what differs from the defaults; ports and database are chosen here */
 export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
   if (!existsSync(MAIN)) throw new Error('There is no dist/: run `npm run build` first.')
-  const folder = await mkdtemp(join(tmpdir(), 'sidecar-bench-'))
-  const file = join(folder, 'config.json')
+  const folder = await createFolder('sidecar-bench')
   const ours = { listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite', log: { level: 'info' } }
-  await writeFile(file, JSON.stringify({ ...ours, ...config }))
+  const file = await folder.write('config.json', JSON.stringify({ ...ours, ...config }))
   const begun = performance.now()
-  const probeFile = join(folder, 'memory')
+  const probeFile = join(folder.path, 'memory')
   const child = spawn(process.execPath, ['--expose-gc', '--require', PROBE, MAIN, '--config', file], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, MEMORY_PROBE_FILE: probeFile, MEMORY_PROBE_MS: NEVER_MS },
@@ -47,7 +45,7 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     child.kill(signal)
     await once(child, 'exit')
-    await rm(folder, { recursive: true, force: true })
+    await folder.remove()
   }
   return {
     url,

@@ -1,14 +1,7 @@
 import { existsSync } from 'node:fs'
 import express from 'express'
-import { answerOrders } from './program.ts'
 
-/** What the bench wants to be started; answered with {@link DomainsStart}. */
-export interface StartOrder {
-  readonly issuer: string
-  readonly domains: number
-}
-
-export interface DomainsStart {
+interface DomainsStart {
   /** From the call of `registerOidc` until the last IdP is discovered. */
   readonly cpuMs: number
   readonly megabytes: number
@@ -22,7 +15,7 @@ async function load(): Promise<typeof import('../../plugin/index.ts')> {
   return (await import(PLUGIN.href)) as typeof import('../../plugin/index.ts')
 }
 
-async function start({ issuer, domains }: StartOrder): Promise<DomainsStart> {
+export async function start(issuer: string, domains: number): Promise<DomainsStart> {
   const { expressSessions, keyedAccounts, keyedUserGroups, registerOidc } = await load()
   const store = new Map<string, string>()
   const host = {
@@ -63,5 +56,3 @@ function configOf(issuer: string, domains: number): object {
     domains: Object.fromEntries(Array.from({ length: domains }, (_, at) => [at === 0 ? '' : `d${at}`, domain(at)])),
   }
 }
-
-answerOrders(start)

@@ -1,5 +1,3 @@
-import type { DomainsStart, StartOrder } from './domains-start.ts'
-import type { IdpOrder } from './login-idp.ts'
 import { alone, inTurn, type Measurement, median } from './measurement.ts'
 import { startProgram } from './program.ts'
 
@@ -11,13 +9,12 @@ const DOMAINS = 1000
  * a new process each time.
  */
 export async function domainsBench(): Promise<readonly Measurement[]> {
-  const idp = await startProgram('login-idp.ts')
+  const idp = await startProgram<typeof import('./login-idp.ts')>('login-idp.ts')
   try {
-    const { issuer } = await idp.ask<{ issuer: string }>({ kind: 'open', latencyMs: 0 } satisfies IdpOrder)
+    const issuer = await idp.call('open', 0)
     const starts = await inTurn(ROUNDS, async () => {
-      const program = await startProgram('domains-start.ts')
-      const order: StartOrder = { issuer, domains: DOMAINS }
-      return program.ask<DomainsStart>(order).finally(program.close)
+      const program = await startProgram<typeof import('./domains-start.ts')>('domains-start.ts')
+      return program.call('start', issuer, DOMAINS).finally(program.close)
     })
     return [
       alone('start.domains', 'ms CPU', median(starts.map(({ cpuMs }) => cpuMs))),

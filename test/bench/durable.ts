@@ -36,11 +36,7 @@ export async function durableBench(): Promise<readonly Measurement[]> {
   const shared = await startLoaded({ ...common, devices: DEVICES })
   try {
     const worst = await inTurn(ROUNDS, () => costOfBurst(large, STATIONS))
-    const devices = await alternate(
-      ROUNDS,
-      () => burst(shared, STATIONS),
-      () => burst(large, STATIONS),
-    )
+    const devices = await alternate(ROUNDS, { ours: () => burst(shared, STATIONS), peer: () => burst(large, STATIONS) })
     const trickle = await inTurn(ROUNDS, () => trickled(large))
     return [
       alone('pipeline.durable', 'messages/s', median(worst.map(({ perSecond }) => perSecond))),

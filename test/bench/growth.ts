@@ -1,5 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../sidecar/clock.ts'
@@ -7,13 +6,14 @@ import { createLog } from '../../sidecar/log.ts'
 import { connect } from '../../sidecar/store/sqlite/database/connection.ts'
 import { openSqliteStore } from '../../sidecar/store/sqlite/open-sqlite.ts'
 import { SETTINGS } from '../sidecar/store/sqlite/temporary-stores.ts'
+import { createFolder } from '../support/file-folder.ts'
+import { FIRST_CURSOR, type LoadClient, requestText } from './api.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
-import type { LoadOrder, LoadResult } from './http-load-client.ts'
-import { claim } from './loaded-sidecar.ts'
+import type { LoadOrder } from './http-load-client.ts'
 import { alone, beside, inTurn, type Measurement, median } from './measurement.ts'
 import { createMessages } from './message-flow.ts'
-import { type Program, startProgram } from './program.ts'
-import { registerStations } from './stations.ts'
+import { startProgram } from './program.ts'
+import { claim, registerStations } from './stations.ts'
 import { bareUpstream } from './upstream.ts'
 
 const SIZES = [5_000, 20_000, 50_000] as const
@@ -62,7 +62,7 @@ const UNITS = {
  * as many stations where a figure is one of all: below 1 it grows faster than they do.
  */
 export async function growthBench(): Promise<readonly Measurement[]> {
-  const client = await startProgram('http-load-client.ts')
+  const client: LoadClient = await startProgram('http-load-client.ts')
   try {
     const [first, ...others] = await inTurn(SIZES.length, figuresOf(client))
     if (!first) return []
@@ -84,11 +84,11 @@ export async function growthBench(): Promise<readonly Measurement[]> {
 }
 
 /** Those of one size after the other. */
-function figuresOf(client: Program): () => Promise<Figures> {
+function figuresOf(client: LoadClient): () => Promise<Figures> {
   const sizes = SIZES.values()
   return async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'growth-'))
-    const file = join(folder, 'sidecar.sqlite')
+    const folder = await createFolder('growth')
+    const file = join(folder.path, 'sidecar.sqlite')
     try {
       const stations = Array.from({ length: sizes.next().value ?? 0 }, (_, index) => `B${index + 1000}X`)
       const rows = await fill(file, stations)
@@ -96,7 +96,7 @@ function figuresOf(client: Program): () => Promise<Figures> {
       const [housekeeping, { size }] = [await housekeepingMs(file), await stat(file)]
       return { ...running, housekeeping, file: size / (rows + MESSAGES * ROUNDS) }
     } finally {
-      await rm(folder, { recursive: true })
+      await folder.remove()
     }
   }
 }
@@ -118,7 +118,7 @@ async function fill(file: string, stations: readonly string[]): Promise<number> 
   return all.length
 }
 
-async function ofSidecar(client: Program, database: string, stations: readonly string[]) {
+async function ofSidecar(client: LoadClient, database: string, stations: readonly string[]) {
   const upstream = await bareUpstream()
   const start = () =>
     startBuiltSidecar({
@@ -147,9 +147,9 @@ async function ofSidecar(client: Program, database: string, stations: readonly s
     )
     const order = loadOrder(sidecar, drawn)
     // Until their messages were read from the file, which is another question.
-    await client.ask<LoadResult>({ ...order, durationMs: ROUNDS * LOAD_MS })
+    await client.call('load', { ...order, durationMs: ROUNDS * LOAD_MS })
     const sync = await inTurn(ROUNDS, () =>
-      cpuOf(sidecar, async () => ((await client.ask<LoadResult>(order)).requestsPerSecond * LOAD_MS) / 1000),
+      cpuOf(sidecar, async () => ((await client.call('load', order)).requestsPerSecond * LOAD_MS) / 1000),
     )
     const rss = sidecar.residentMegabytes()
     const newcomers = Array.from({ length: NEWCOMERS }, (_, index) => `C${index}X`)
@@ -178,19 +178,9 @@ function zipf(index: number, count: number): number {
 }
 
 function loadOrder({ url, pid }: BuiltSidecar, stations: readonly string[]): LoadOrder {
-  const requests = stations.map((station) => {
-    const body = JSON.stringify({ ...claim(station), since: 1_000_000_000_000 })
-    return `POST /v1/sync HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-  })
-  return {
-    port: Number(new URL(url).port),
-    pid,
-    requests,
-    connections: 64,
-    takesCursors: false,
-    warmUpMs: 0,
-    durationMs: LOAD_MS,
-  }
+  const requests = stations.map((station) => requestText('/v1/sync', {}, { ...claim(station), since: FIRST_CURSOR }))
+  const load = { connections: 64, takesCursors: false, warmUpMs: 0, durationMs: LOAD_MS }
+  return { port: Number(new URL(url).port), pid, requests, ...load }
 }
 
 /** CPU time in microseconds of each of as many as `work` says. */

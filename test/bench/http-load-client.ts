@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { usageOf } from './process-usage.ts'
-import { answerOrders } from './program.ts'
 
 /** What the load program is told to do. */
 export interface LoadOrder {
@@ -43,7 +42,7 @@ const OK = Buffer.from('HTTP/1.1 200 ')
  * Keeps every connection busy with one request at a time. Little more than a socket, so that the server is what is
  * measured: Node's own client needs three times the server's time for a request.
  */
-async function load({
+export async function load({
   port,
   pid,
   ca,
@@ -160,5 +159,3 @@ function headOf(answer: Buffer): { wholeBytes: number; ok: boolean; last: boolea
     last: /\r\nconnection: close/i.test(head),
   }
 }
-
-answerOrders(load)

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { passcodeOf } from '../../sidecar/index.ts'
 import type { ServerFiles } from '../support/server-files.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
 import { createMessages, flow, messageLine } from './message-flow.ts'
@@ -148,9 +147,4 @@ function acknowledgements(upstream: BareUpstream, begin: string) {
       })
     },
   }
-}
-
-/** What every call of the API says of the station. */
-export function claim(callsign: string) {
-  return { callsign, ssid: 0, auth: passcodeOf(callsign) }
 }

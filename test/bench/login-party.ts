@@ -4,18 +4,11 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { auth } from 'express-openid-connect'
 import { startHost } from '../../fixtures/host/server.ts'
-import { answerOrders } from './program.ts'
 
 export interface Client {
   readonly client_id: string
   readonly client_secret: string
 }
-
-/** What the bench tells a relying party, one at a time. */
-export type PartyOrder =
-  | { readonly kind: 'ours' | 'peer'; readonly issuer: string; readonly client: Client }
-  /** Answered with the microseconds of CPU time that the process has taken so far. */
-  | { readonly kind: 'cpu' }
 
 /** Where a login begins and ends, and what tells who is signed in. */
 export interface Party {
@@ -24,9 +17,7 @@ export interface Party {
   readonly me: string
 }
 
-type Start = Exclude<PartyOrder, { kind: 'cpu' }>
-
-async function startOurs({ issuer, client }: Start): Promise<Party> {
+export async function ours(issuer: string, client: Client): Promise<Party> {
   const host = await startHost({
     config: (port: number) => ({
       settings: { cert: '127.0.0.1', port },
@@ -47,7 +38,7 @@ async function startOurs({ issuer, client }: Start): Promise<Party> {
   return { login: `${host.url}auth-oidc`, callback: `${host.url}auth-oidc-callback`, me: `${host.url}api/me` }
 }
 
-async function startPeer({ issuer, client }: Start): Promise<Party> {
+export async function peer(issuer: string, client: Client): Promise<Party> {
   const app = express()
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -71,12 +62,3 @@ async function startPeer({ issuer, client }: Start): Promise<Party> {
   })
   return { login: `${url}login`, callback: `${url}callback`, me: `${url}me` }
 }
-
-async function carryOut(order: PartyOrder): Promise<object> {
-  if (order.kind === 'ours') return startOurs(order)
-  if (order.kind === 'peer') return startPeer(order)
-  const { user, system } = process.cpuUsage()
-  return { cpu: user + system }
-}
-
-answerOrders(carryOut)

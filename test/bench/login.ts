@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
-import type { IdpOrder } from './login-idp.ts'
-import type { Client, Party, PartyOrder } from './login-party.ts'
+import type { Party } from './login-party.ts'
 import { alternate, beside, type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
@@ -19,7 +18,7 @@ const PEER =
 
 /** A relying party in a process of its own, at a provider in another one. */
 interface Side {
-  readonly program: Program
+  readonly program: Program<typeof import('./login-party.ts')>
   readonly party: Party
 }
 
@@ -36,26 +35,22 @@ async function withSides(
   latencyMs: number,
   measure: (ours: Side, peer: Side) => Promise<readonly Measurement[]>,
 ): Promise<readonly Measurement[]> {
-  const idp = await startProgram('login-idp.ts')
-  const programs = [idp]
+  const idp = await startProgram<typeof import('./login-idp.ts')>('login-idp.ts')
+  const programs: { close(): Promise<void> }[] = [idp]
   try {
-    const { issuer } = await ask<{ issuer: string }>(idp, { kind: 'open', latencyMs })
+    const issuer = await idp.call('open', latencyMs)
     const side = async (kind: 'ours' | 'peer'): Promise<Side> => {
-      const client: Client = { client_id: kind, client_secret: `bench-secret-of-${kind}` }
-      const program = await startProgram('login-party.ts')
+      const client = { client_id: kind, client_secret: `bench-secret-of-${kind}` }
+      const program: Side['program'] = await startProgram('login-party.ts')
       programs.push(program)
-      const party = await ask<Party>(program, { kind, issuer, client })
-      await ask(idp, { kind: 'client', client, redirectUri: party.callback })
+      const party = await program.call(kind, issuer, client)
+      await idp.call('addClient', client, party.callback)
       return { program, party }
     }
     return await measure(await side('ours'), await side('peer'))
   } finally {
     for (const program of programs) await program.close()
   }
-}
-
-function ask<Answer>(program: Program, order: IdpOrder | PartyOrder): Promise<Answer> {
-  return program.ask<Answer>(order)
 }
 
 async function atOnceRows(ours: Side, peer: Side): Promise<readonly Measurement[]> {
@@ -65,17 +60,12 @@ async function atOnceRows(ours: Side, peer: Side): Promise<readonly Measurement[
   for (const atOnce of [1, 10, 100]) {
     const run = (kind: 'ours' | 'peer', { program, party }: Side) =>
       withBrowsers(party, atOnce, async (people) => {
-        const { cpu: before } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
+        const before = program.cpuMicroseconds()
         const { seconds, logins } = await logIn(people, party, Math.max(LOGINS_A_ROUND, FEWEST_EACH * atOnce))
-        const { cpu: after } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
-        if (atOnce === 10) cpu[kind].push((after - before) / 1000 / logins)
+        if (atOnce === 10) cpu[kind].push((program.cpuMicroseconds() - before) / 1000 / logins)
         return logins / seconds
       })
-    const medians = await alternate(
-      ROUNDS,
-      () => run('ours', ours),
-      () => run('peer', peer),
-    )
+    const medians = await alternate(ROUNDS, { ours: () => run('ours', ours), peer: () => run('peer', peer) })
     const name = atOnce === 10 ? 'login' : `login.${atOnce}`
     rows.push(beside(name, 'logins/s', medians, PEER))
   }
@@ -93,11 +83,7 @@ async function waitRows(ours: Side, peer: Side): Promise<readonly Measurement[]>
   }
   await run(ours)
   await run(peer)
-  const medians = await alternate(
-    ROUNDS,
-    () => run(ours),
-    () => run(peer),
-  )
+  const medians = await alternate(ROUNDS, { ours: () => run(ours), peer: () => run(peer) })
   return [beside('login.wait.25', 'ms', medians, PEER, 'less')]
 }
 

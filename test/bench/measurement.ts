@@ -49,30 +49,33 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] as number) + upper) / 2
 }
 
-/** What one round measured, in the unit of the row. */
-type Round = () => number | Promise<number>
+/** What each round of the sides gave. */
+type Results<Runs> = {
+  readonly [Side in keyof Runs]: Runs[Side] extends () => infer Result ? Awaited<Result>[] : never
+}
 
 /**
  * `rounds` rounds of each side. The sides take turns, and who begins changes each round, so that whatever else the machine does falls
- * on both alike.
+ * on all alike.
  */
-export async function takeTurns<Ours, Peer>(
+export async function takeTurns<Runs extends Readonly<Record<string, () => unknown>>>(
   rounds: number,
-  ours: () => Ours | Promise<Ours>,
-  peer: () => Peer | Promise<Peer>,
-): Promise<{ readonly ours: readonly Ours[]; readonly peer: readonly Peer[] }> {
-  const results = { ours: [] as Ours[], peer: [] as Peer[] }
-  const sides = [async () => results.ours.push(await ours()), async () => results.peer.push(await peer())]
+  runs: Runs,
+): Promise<Results<Runs>> {
+  const all = Object.entries(runs).map(([name, run]) => ({ name, run, results: [] as unknown[] }))
   for (let round = 0; round < rounds; round++) {
-    for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side()
+    for (const { run, results } of round % 2 === 0 ? all : all.toReversed()) results.push(await run())
   }
-  return results
+  return Object.fromEntries(all.map(({ name, results }) => [name, results])) as Results<Runs>
 }
 
-/** Medians of `rounds` rounds of each side, as {@link takeTurns} has them. */
-export async function alternate(rounds: number, ours: Round, peer: Round): Promise<Sides> {
-  const results = await takeTurns(rounds, ours, peer)
-  return { ours: median(results.ours), peer: median(results.peer) }
+/** Medians of `rounds` rounds of each side, as {@link takeTurns} has them, in the unit of the row. */
+export async function alternate(
+  rounds: number,
+  sides: Readonly<Record<keyof Sides, () => number | Promise<number>>>,
+): Promise<Sides> {
+  const { ours, peer } = await takeTurns(rounds, sides)
+  return { ours: median(ours), peer: median(peer) }
 }
 
 /** For people. */

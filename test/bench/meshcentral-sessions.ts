@@ -140,7 +140,7 @@ async function requestRows(ours: Side, peer: Side, count: number): Promise<reado
     // The first ones are of a server that has just started.
     await run(ours)()
     await run(peer)()
-    const results = await takeTurns(ROUNDS, run(ours), run(peer))
+    const results = await takeTurns(ROUNDS, { ours: run(ours), peer: run(peer) })
     const cpu = (which: 'ours' | 'peer') => median(results[which].map((round) => round.cpu))
     const p99 = (which: 'ours' | 'peer') => {
       const waits = results[which].flatMap((round) => round.waits).toSorted((a, b) => a - b)

@@ -24,7 +24,7 @@ export async function meshStartBench(): Promise<readonly Measurement[]> {
   try {
     await startOf(ours)()
     await startOf(peer)()
-    const took = await alternate(ROUNDS, startOf(ours), startOf(peer))
+    const took = await alternate(ROUNDS, { ours: startOf(ours), peer: startOf(peer) })
     const held = { ours: median(sizes.get(ours) ?? []), peer: median(sizes.get(peer) ?? []) }
     return [beside('start', 'ms', took, 'built-in', 'less'), beside('start.rss', 'MB', held, 'built-in', 'less')]
   } finally {

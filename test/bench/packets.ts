@@ -56,11 +56,10 @@ export async function packetsBench(): Promise<Measurement> {
     for (const line of lines) characters += parsePeers(line)
     return characters
   }
-  const sides = await alternate(
-    ROUNDS,
-    () => linesPerSecond(lines.length, allOurs),
-    () => linesPerSecond(lines.length, allPeers),
-  )
+  const sides = await alternate(ROUNDS, {
+    ours: () => linesPerSecond(lines.length, allOurs),
+    peer: () => linesPerSecond(lines.length, allPeers),
+  })
   const peerName = 'js-aprs-fap, which cuts and decodes no lines'
   return beside('packets.parse', 'lines/s', sides, peerName)
 }

@@ -2,26 +2,31 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { endWithBench } from './end-with-bench.ts'
+import { type ProcessUsage, usageOf } from './process-usage.ts'
 
-/** A program of the bench in a process of its own, so that it shares no event loop with what is measured. */
-export interface Program {
-  readonly pid: number | undefined
-  /** Sends it an order and resolves with its answer. Rejects when it ends instead. */
-  ask<Answer>(order: object): Promise<Answer>
+const HOST = fileURLToPath(new URL('program-host.ts', import.meta.url))
+
+/** A file of the bench in a process of its own, so that it shares no event loop with what is measured. */
+export interface Program<Exports> extends ProcessUsage {
+  /** Calls what the file exports, with plain data and for plain data; one at a time. Rejects when the process ends instead. */
+  call<Name extends keyof Exports>(name: Name, ...given: Given<Exports[Name]>): Promise<Answer<Exports[Name]>>
   close(): Promise<void>
 }
 
-/** @param file beside this one; it says `ready`, then answers one message to each that it gets */
-export async function startProgram(file: string): Promise<Program> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'] })
+type Given<Call> = Call extends (...given: infer All) => unknown ? All : never
+type Answer<Call> = Call extends (...given: never) => infer One ? Awaited<One> : never
+
+/** @param file beside this one, whose exports are called */
+export async function startProgram<Exports>(file: string): Promise<Program<Exports>> {
+  const child = fork(HOST, [file], { execArgv: ['--import', 'tsx'] })
   endWithBench(child)
   await messageFrom(child)
   return {
-    pid: child.pid,
-    async ask<Answer>(order: object) {
+    ...usageOf(child.pid),
+    async call<Name extends keyof Exports>(name: Name, ...given: Given<Exports[Name]>) {
       const answer = messageFrom(child)
-      child.send(order)
-      return (await answer) as Answer
+      child.send({ name, given })
+      return (await answer) as Answer<Exports[Name]>
     },
     async close() {
       const exited = once(child, 'exit')
@@ -35,7 +40,7 @@ async function messageFrom(child: ChildProcess): Promise<unknown> {
   const waiting = new AbortController()
   const { signal } = waiting
   try {
-    const [answer] = await Promise.race([
+    const [{ answer }] = await Promise.race([
       once(child, 'message', { signal }),
       once(child, 'exit', { signal }).then(() => {
         throw new Error(`${child.spawnargs.at(-1)} ended before it answered.`)
@@ -45,20 +50,4 @@ async function messageFrom(child: ChildProcess): Promise<unknown> {
   } finally {
     waiting.abort()
   }
-}
-
-/** In the program: says `ready`, and answers each order with what comes of it. Ends where that fails. */
-export function answerOrders<Order>(carryOut: (order: Order) => unknown): void {
-  process.on('message', (order: Order) => {
-    Promise.resolve(order)
-      .then(carryOut)
-      .then(
-        (answer) => process.send?.(answer),
-        (error: unknown) => {
-          console.error(error)
-          process.exit(1)
-        },
-      )
-  })
-  process.send?.('ready')
 }

@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { createSecureServer, type IncomingHttpHeaders } from 'node:http2'
 import { createServer } from 'node:https'
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Readable } from 'node:stream'
+import { type Deferred, deferred } from '../support/deferred.ts'
 
 export type PushService = 'fcm' | 'apns'
 
-/** What the gateway is told, one at a time. */
-export type GatewayOrder =
-  /** Answered with the port. */
-  | { readonly kind: 'open'; readonly service: PushService; readonly cert: string; readonly key: string }
-  /** From now on a burst of so many pushes, each answered after `answerMs`. `keeps`: they are to be seen afterwards. */
-  | { readonly kind: 'expect'; readonly count: number; readonly answerMs: number; readonly keeps: boolean }
-  /** Answered with how many pushes of the burst have come. */
-  | { readonly kind: 'arrived' }
-  /** Answered with the {@link GatewayBurst} once the last push of it is answered. */
-  | { readonly kind: 'burst' }
+/** In PEM. */
+interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
 
 /** One push as it came. */
 export interface KeptPush {
@@ -43,17 +40,36 @@ interface Burst {
   readonly answerMs: number
   readonly keeps: boolean
   readonly pushes: KeptPush[]
+  readonly whole: Deferred
   arrived: number
   answered: number
   beganUs: number
   endedUs: number
 }
 
-let burst = burstOf(0, 0, false)
-let tell: ((whole: GatewayBurst) => void) | undefined
+let current: Burst
 
-function burstOf(count: number, answerMs: number, keeps: boolean): Burst {
-  return { count, answerMs, keeps, pushes: [], arrived: 0, answered: 0, beganUs: 0, endedUs: 0 }
+export async function open(service: PushService, certificate: Certificate): Promise<number> {
+  const server = service === 'fcm' ? fcmServer(certificate) : apnsServer(certificate)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** From now on a burst of so many pushes, each answered after `answerMs`. `keeps`: {@link burst} brings them along. */
+export function expect(count: number, answerMs: number, keeps: boolean): void {
+  const whole = deferred()
+  current = { count, answerMs, keeps, whole, pushes: [], arrived: 0, answered: 0, beganUs: 0, endedUs: 0 }
+}
+
+/** How many pushes of the burst have come. */
+export function arrived(): number {
+  return current.arrived
+}
+
+/** Resolves once the last push of it is answered. */
+export async function burst(): Promise<GatewayBurst> {
+  await current.whole.promise
+  return { seconds: (current.endedUs - current.beganUs) / 1_000_000, pushes: current.pushes }
 }
 
 function nowUs(): number {
@@ -62,37 +78,31 @@ function nowUs(): number {
 
 /** Reads one push to its end, and has it answered when it is time. */
 function take(request: Readable, path: string, headers: IncomingHttpHeaders, answer: () => void): void {
-  const current = burst
+  const burst = current
   const atUs = nowUs()
-  if (current.arrived === 0) current.beganUs = atUs
-  current.arrived += 1
+  if (burst.arrived === 0) burst.beganUs = atUs
+  burst.arrived += 1
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
-    if (current.keeps) {
+    if (burst.keeps) {
       const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-      current.pushes.push({ path, headers: texts, body: Buffer.concat(chunks).toString(), atUs })
+      burst.pushes.push({ path, headers: texts, body: Buffer.concat(chunks).toString(), atUs })
     }
     const finish = () => {
       answer()
-      current.answered += 1
-      if (current.answered !== current.count) return
-      current.endedUs = nowUs()
-      tellWhenWhole()
+      burst.answered += 1
+      if (burst.answered !== burst.count) return
+      burst.endedUs = nowUs()
+      burst.whole.resolve()
     }
-    if (current.answerMs === 0) finish()
-    else setTimeout(finish, current.answerMs)
+    if (burst.answerMs === 0) finish()
+    else setTimeout(finish, burst.answerMs)
   })
 }
 
-function tellWhenWhole(): void {
-  if (tell === undefined || burst.answered < burst.count) return
-  tell({ seconds: (burst.endedUs - burst.beganUs) / 1_000_000, pushes: burst.pushes })
-  tell = undefined
-}
-
 /** Both as lean as they can be: neither looks at what it is sent. */
-function fcmServer(certificate: { readonly cert: string; readonly key: string }): NetServer {
+function fcmServer(certificate: Certificate): NetServer {
   return createServer({ ...certificate, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const json = (body: object) =>
       response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(body))
@@ -104,7 +114,7 @@ function fcmServer(certificate: { readonly cert: string; readonly key: string })
   })
 }
 
-function apnsServer(certificate: { readonly cert: string; readonly key: string }): NetServer {
+function apnsServer(certificate: Certificate): NetServer {
   return createSecureServer({ ...certificate, settings: { maxConcurrentStreams: MAX_STREAMS } }).on(
     'stream',
     (stream, headers) => {
@@ -115,20 +125,3 @@ function apnsServer(certificate: { readonly cert: string; readonly key: string }
     },
   )
 }
-
-function carryOut(order: GatewayOrder, reply: (answer: number | object) => void): void {
-  if (order.kind === 'open') {
-    const server = order.service === 'fcm' ? fcmServer(order) : apnsServer(order)
-    server.listen(0, '127.0.0.1', () => reply((server.address() as AddressInfo).port))
-  } else if (order.kind === 'expect') {
-    burst = burstOf(order.count, order.answerMs, order.keeps)
-    reply({})
-  } else if (order.kind === 'arrived') reply(burst.arrived)
-  else {
-    tell = reply
-    tellWhenWhole()
-  }
-}
-
-process.on('message', (order: GatewayOrder) => carryOut(order, (answer) => process.send?.(answer)))
-process.send?.('ready')

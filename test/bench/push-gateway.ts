@@ -2,39 +2,27 @@ import { join } from 'node:path'
 import { KEY_ID, TEAM_ID } from '../../fixtures/push/apns/provider-token.ts'
 import { writeCredentials } from '../support/credential-files.ts'
 import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
-import { startProgram } from './program.ts'
-import type { GatewayBurst, GatewayOrder, PushService } from './push-gateway-server.ts'
+import { type Program, startProgram } from './program.ts'
+import type { PushService } from './push-gateway-server.ts'
 
 /** A gateway on loopback, in a process of its own, that takes whatever it is sent: the fixtures check, and would be what is measured. */
-export interface PushGateway {
+export interface PushGateway extends Program<typeof import('./push-gateway-server.ts')> {
   readonly port: number
   /** In PEM, of who signed its certificate. */
   readonly ca: string
   /** `push` of a sidecar's configuration that sends here. */
   readonly settings: object
-  /** From now on a burst of so many pushes. `keeps`: {@link PushGateway.burst} brings them along. */
-  expect(count: number, answerMs: number, keeps?: boolean): Promise<void>
-  /** How many of them have come. */
-  arrived(): Promise<number>
-  /** Resolves once the last of them is answered. */
-  burst(): Promise<GatewayBurst>
-  close(): Promise<void>
 }
 
 export async function startPushGateway(service: PushService): Promise<PushGateway> {
   const certificates = await makeServerFiles('bench')
-  const program = await startProgram('push-gateway-server.ts')
-  const ask = <Answer>(order: GatewayOrder) => program.ask<Answer>(order)
-  const port = await ask<number>({ kind: 'open', service, cert: certificates.cert, key: certificates.key })
+  const program: Program<typeof import('./push-gateway-server.ts')> = await startProgram('push-gateway-server.ts')
+  const port = await program.call('open', service, { cert: certificates.cert, key: certificates.key })
   return {
+    ...program,
     port,
     ca: certificates.ca,
     settings: { [service]: await settingsOf(service, certificates, port) },
-    async expect(count, answerMs, keeps = false) {
-      await ask({ kind: 'expect', count, answerMs, keeps })
-    },
-    arrived: () => ask<number>({ kind: 'arrived' }),
-    burst: () => ask<GatewayBurst>({ kind: 'burst' }),
     async close() {
       await program.close()
       await certificates.remove()

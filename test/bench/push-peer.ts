@@ -1,36 +1,38 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { Agent, request } from 'node:https'
-import { answerOrders } from './program.ts'
 import type { KeptPush, PushService } from './push-gateway-server.ts'
 
-/** What the client is told, one at a time. */
-export type PeerOrder =
-  /** Where it connects to, what it sends, and how much of it at a time; answered once it is connected. */
-  | {
-      readonly kind: 'open'
-      readonly service: PushService
-      readonly port: number
-      readonly ca: string
-      readonly pushes: readonly KeptPush[]
-      readonly inFlight: number
-    }
-  /** Sends all of it; answered with the microseconds of CPU time that this took. */
-  | { readonly kind: 'send' }
+/** Where it connects to, what it sends, and how much of it at a time. */
+interface PeerOrder {
+  readonly service: PushService
+  readonly port: number
+  readonly ca: string
+  readonly pushes: readonly KeptPush[]
+  readonly inFlight: number
+}
 
 type Send = (push: KeptPush) => Promise<void>
 
 let sendAll: () => Promise<void> = async () => undefined
 
-/** The yardstick: Node's own client, which sends what it was given, and looks at the status of what comes back. */
-async function open({ service, port, ca, pushes, inFlight }: Extract<PeerOrder, { kind: 'open' }>): Promise<void> {
-  const send = service === 'fcm' ? overHttps(port, ca, inFlight) : await overHttp2(port, ca)
+/** The yardstick: Node's own client, which sends what it was given, and looks at the status of what comes back. Resolves once it is connected. */
+export async function open({ service, port, ca, pushes, inFlight }: PeerOrder): Promise<void> {
+  const sendOne = service === 'fcm' ? overHttps(port, ca, inFlight) : await overHttp2(port, ca)
   sendAll = async () => {
     const left = pushes.values()
     const sendInTurn = async () => {
-      for (const push of left) await send(push)
+      for (const push of left) await sendOne(push)
     }
     await Promise.all(Array.from({ length: inFlight }, sendInTurn))
   }
+}
+
+/** Sends all of it. @returns the microseconds of CPU time that this took */
+export async function send(): Promise<number> {
+  const before = process.cpuUsage()
+  await sendAll()
+  const { user, system } = process.cpuUsage(before)
+  return user + system
 }
 
 function overHttps(port: number, ca: string, connections: number): Send {
@@ -65,16 +67,3 @@ async function overHttp2(port: number, ca: string): Promise<Send> {
         .end(body)
     })
 }
-
-async function carryOut(order: PeerOrder): Promise<number> {
-  if (order.kind === 'open') {
-    await open(order)
-    return 0
-  }
-  const before = process.cpuUsage()
-  await sendAll()
-  const { user, system } = process.cpuUsage(before)
-  return user + system
-}
-
-answerOrders(carryOut)

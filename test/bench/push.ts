@@ -6,7 +6,6 @@ import { messageLine } from './message-flow.ts'
 import { type Program, startProgram } from './program.ts'
 import { type PushGateway, startPushGateway } from './push-gateway.ts'
 import type { KeptPush, PushService } from './push-gateway-server.ts'
-import type { PeerOrder } from './push-peer.ts'
 import { type Phone, pushTokenOf } from './stations.ts'
 
 const STATIONS = 5000
@@ -69,18 +68,19 @@ export async function pushBench(): Promise<readonly Measurement[]> {
 
 async function measured(one: Service): Promise<{ rows: readonly Measurement[]; latencyMs: number }> {
   const gateway = await startPushGateway(one.service)
-  const peer = await startProgram('push-peer.ts')
+  const peer: Sides['peer'] = await startProgram('push-peer.ts')
   const push = { ...gateway.settings, coalesceMs: COALESCE_MS }
-  await gateway.expect(1, 0)
+  await gateway.call('expect', 1, 0, false)
   const loaded = await startLoaded({ stations: STATIONS - 1, messagesEach: 0, platform: one.platform, push })
   try {
     // The one more that a load has gets its pushes, too, and had a message by now.
-    await gateway.burst()
+    await gateway.call('burst')
     await settled(loaded)
     const sides = { loaded, gateway, peer }
     // The first run of each only warms up.
     const { pushes } = await burst(sides, 0, true)
-    await open(peer, { ...one, port: gateway.port, ca: gateway.ca, pushes })
+    const { service, inFlight } = one
+    await peer.call('open', { service, inFlight, port: gateway.port, ca: gateway.ca, pushes })
     checkSame(pushes, (await peerBurst(sides, 0, true)).pushes)
     const rows: Measurement[] = []
     for (const answerMs of ANSWERS_MS) rows.push(...(await burstRows(one, sides, answerMs)))
@@ -95,7 +95,7 @@ async function measured(one: Service): Promise<{ rows: readonly Measurement[]; l
 interface Sides {
   readonly loaded: LoadedSidecar
   readonly gateway: PushGateway
-  readonly peer: Program
+  readonly peer: Program<typeof import('./push-peer.ts')>
 }
 
 interface Figures {
@@ -114,11 +114,7 @@ async function burstRows(
   sides: Sides,
   answerMs: number,
 ): Promise<readonly Measurement[]> {
-  const turns = await takeTurns(
-    ROUNDS,
-    () => burst(sides, answerMs),
-    () => peerBurst(sides, answerMs),
-  )
+  const turns = await takeTurns(ROUNDS, { ours: () => burst(sides, answerMs), peer: () => peerBurst(sides, answerMs) })
   const middle = (figure: keyof Figures) => ({
     ours: median(turns.ours.map((one) => one[figure])),
     peer: median(turns.peer.map((one) => one[figure])),
@@ -133,12 +129,12 @@ async function burst(
   answerMs: number,
   keeps = false,
 ): Promise<Burst> {
-  await gateway.expect(STATIONS, answerMs, keeps)
+  await gateway.call('expect', STATIONS, answerMs, keeps)
   loaded.send(loaded.stations.length)
   await loaded.acknowledged()
   const before = loaded.sidecar.cpuMicroseconds()
-  if ((await gateway.arrived()) > 0) throw new Error(`It took longer than ${COALESCE_MS} ms to store a burst.`)
-  const { seconds, pushes } = await gateway.burst()
+  if ((await gateway.call('arrived')) > 0) throw new Error(`It took longer than ${COALESCE_MS} ms to store a burst.`)
+  const { seconds, pushes } = await gateway.call('burst')
   await settled(loaded)
   const cpuUs = (loaded.sidecar.cpuMicroseconds() - before) / STATIONS
   return { perSecond: STATIONS / seconds, cpuUs, pushes }
@@ -149,9 +145,9 @@ async function peerBurst(
   answerMs: number,
   keeps = false,
 ): Promise<Burst> {
-  await gateway.expect(STATIONS, answerMs, keeps)
-  const cpuUs = await peer.ask<number>({ kind: 'send' } satisfies PeerOrder)
-  const { seconds, pushes } = await gateway.burst()
+  await gateway.call('expect', STATIONS, answerMs, keeps)
+  const cpuUs = await peer.call('send')
+  const { seconds, pushes } = await gateway.call('burst')
   return { perSecond: STATIONS / seconds, cpuUs: cpuUs / STATIONS, pushes }
 }
 
@@ -164,11 +160,6 @@ function checkSame(ours: readonly KeptPush[], peers: readonly KeptPush[]): void 
     if (text !== others[index]) throw new Error(`The peer does not send the same: not ${text}, but ${others[index]}`)
 }
 
-async function open(peer: Program, of: Omit<Extract<PeerOrder, { kind: 'open' }>, 'kind'>): Promise<void> {
-  const { service, port, ca, pushes, inFlight } = of
-  await peer.ask({ kind: 'open', service, port, ca, pushes, inFlight } satisfies PeerOrder)
-}
-
 /** Resolves once nobody is being told of anything, and the database knows it. */
 async function settled({ sidecar }: LoadedSidecar): Promise<void> {
   for (const begun = performance.now(); (await gauge(sidecar, 'pushes_under_way')) > 0; ) {
@@ -179,7 +170,7 @@ async function settled({ sidecar }: LoadedSidecar): Promise<void> {
 
 /** In milliseconds. */
 async function latency({ loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>, platform: Phone): Promise<number> {
-  await gateway.expect(LONE_MESSAGES, 0, true)
+  await gateway.call('expect', LONE_MESSAGES, 0, true)
   const stations = loaded.stations.slice(0, LONE_MESSAGES)
   const sentUs: number[] = []
   for (const [index, station] of stations.entries()) {
@@ -187,7 +178,7 @@ async function latency({ loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>, p
     sentUs.push(Number(process.hrtime.bigint() / 1000n))
     loaded.upstream.send(messageLine('L1ABC', station, `Alone ${index}`, index + 1))
   }
-  const { pushes } = await gateway.burst()
+  const { pushes } = await gateway.call('burst')
   return median(
     stations.map((station, index) => {
       const token = pushTokenOf(station, platform)

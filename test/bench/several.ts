@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type Postgres, startPostgres } from '../../fixtures/demo/postgres.ts'
-import { syncRate } from './api.ts'
+import { type LoadClient, syncRate } from './api.ts'
 import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
 import { burst, COALESCE_MS, MESSAGES } from './durable.ts'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
@@ -55,19 +56,17 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
   const load = { stations: STATIONS, messagesEach: MESSAGES_EACH, push }
   const first = await startLoaded({ ...load, database: postgres.address, of: INSTANCES })
   const onSqlite = await startLoaded(load)
-  const client = await startProgram('http-load-client.ts')
+  const client: LoadClient = await startProgram('http-load-client.ts')
   const all = [first]
   try {
-    const store = await takeTurns(
-      ROUNDS,
-      () => costOf(first, postgres, MESSAGES, () => burst(first, STATIONS)),
-      () => burst(onSqlite, STATIONS),
-    )
-    const sync = await takeTurns(
-      ROUNDS,
-      () => costOf(first, postgres, undefined, () => syncRate(first, client, CALLERS)),
-      () => syncRate(onSqlite, client, CALLERS),
-    )
+    const store = await takeTurns(ROUNDS, {
+      ours: () => costOf(first, postgres, MESSAGES, () => burst(first, STATIONS)),
+      peer: () => burst(onSqlite, STATIONS),
+    })
+    const sync = await takeTurns(ROUNDS, {
+      ours: () => costOf(first, postgres, undefined, () => syncRate(first, client, CALLERS)),
+      peer: () => syncRate(onSqlite, client, CALLERS),
+    })
     const rows = [
       ...costRows('pipeline.postgres', 'message', store.ours, store.peer),
       ...costRows('api.sync.postgres', 'request', sync.ours, sync.peer),
@@ -75,11 +74,7 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
     while (all.length < INSTANCES) {
       const place = { place: all.length, of: INSTANCES }
       all.push(await startLoaded({ ...load, ...place, messagesEach: 0, database: postgres.address }))
-      const together = await alternate(
-        ROUNDS,
-        () => burstOfAll(all),
-        () => burst(first, STATIONS),
-      )
+      const together = await alternate(ROUNDS, { ours: () => burstOfAll(all), peer: () => burst(first, STATIONS) })
       rows.push(beside(`pipeline.postgres.${all.length}`, 'messages/s', together, 'one of them alone'))
     }
     return rows
@@ -176,22 +171,11 @@ const isListening = ({ server }: Member): boolean => server.clients().length > 0
 
 /** Resolves once as many of them listen as should. */
 async function listening(members: readonly Member[]): Promise<void> {
-  const enough = () => members.filter(isListening).length >= LISTENERS
-  await new Promise<void>((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(deadline)
-      for (const { server } of members) server.events.off('login', look)
-    }
-    const look = () => {
-      if (!enough()) return
-      stop()
-      resolve()
-    }
-    const deadline = setTimeout(() => {
-      stop()
-      reject(new Error(`Two did not listen within ${MOST_MS} ms.`))
-    }, MOST_MS)
-    for (const { server } of members) server.events.on('login', look)
-    look()
-  })
+  const late = AbortSignal.timeout(MOST_MS)
+  while (members.filter(isListening).length < LISTENERS) {
+    const next = new AbortController()
+    const signal = AbortSignal.any([late, next.signal])
+    await Promise.race(members.map(({ server }) => once(server.events, 'login', { signal })))
+    next.abort()
+  }
 }

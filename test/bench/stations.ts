@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { Agent, type IncomingMessage, request } from 'node:http'
-import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import { Agent } from 'node:http'
+import { Agent as TlsAgent } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { passcodeOf } from '../../sidecar/index.ts'
 import type { BuiltSidecar } from './built-sidecar.ts'
+import { postJson } from './post-json.ts'
 
 const AT_ONCE = 50
 
@@ -26,41 +27,32 @@ export async function registerStations(
   callsigns: readonly string[],
   { platform = 'android', devices = 1, acknowledging = [], ca }: Registrations = {},
 ): Promise<void> {
-  const post = poster(`${url}/v1/register`, ca)
+  const agent = ca === undefined ? new Agent({ keepAlive: true }) : new TlsAgent({ keepAlive: true, ca })
   const left = callsigns.values()
   const registerInTurn = async () => {
     for (const callsign of left)
-      for (let device = 0; device < devices; device += 1)
-        await post({
-          callsign,
-          ssid: 0,
-          auth: passcodeOf(callsign),
+      for (let device = 0; device < devices; device += 1) {
+        const registration = {
+          ...claim(callsign),
           ...(device > 0 && { deviceId: `${callsign}.${device}` }),
           platform,
           pushToken: pushTokenOf(device > 0 ? `${callsign}.${device}` : callsign, platform),
           ackMessages: acknowledging.includes(callsign),
-        })
+        }
+        const answer = await postJson(`${url}/v1/register`, registration, { agent })
+        const said = await text(answer)
+        if (answer.statusCode !== 200) throw new Error(`register: ${answer.statusCode} ${said}`)
+      }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, registerInTurn)).finally(post.end)
+  await Promise.all(Array.from({ length: AT_ONCE }, registerInTurn)).finally(() => agent.destroy())
+}
+
+/** What every call of the API says of the station. */
+export function claim(callsign: string) {
+  return { callsign, ssid: 0, auth: passcodeOf(callsign) }
 }
 
 /** As long as those of Android here, and as the vendor's of iPhones. */
 export function pushTokenOf(callsign: string, platform: Phone): string {
   return platform === 'android' ? `token-of-${callsign}` : createHash('sha256').update(callsign).digest('hex')
-}
-
-/** Posts JSON to an address over connections that it keeps until `end`; rejects unless the answer is 200. */
-function poster(address: string, ca: string | undefined) {
-  const agent = ca === undefined ? new Agent({ keepAlive: true }) : new TlsAgent({ keepAlive: true, ca })
-  const send = ca === undefined ? request : requestTls
-  const post = async (body: object) => {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      send(address, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }, resolve)
-        .on('error', reject)
-        .end(JSON.stringify(body))
-    })
-    const answer = await text(response)
-    if (response.statusCode !== 200) throw new Error(`register: ${response.statusCode} ${answer}`)
-  }
-  return Object.assign(post, { end: () => agent.destroy() })
 }

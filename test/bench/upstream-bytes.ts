@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
-import { alone, beside, type Measurement } from './measurement.ts'
+import { beside, type Measurement } from './measurement.ts'
 import { registerStations } from './stations.ts'
 
-const COUNTS = [1, 56, 900, 5000] as const
+const STATIONS = Array.from({ length: 5000 }, (_, index) => `B${index + 1000}X`)
 const MESSAGES = 20_000
 /** One message in so many is for a registered station. */
 const OURS_IN = 100
@@ -16,46 +16,37 @@ const PEER = 'one connection that takes all messages, has no filter to change an
 /**
  * What the filter saves, against a server with the measured limits of APRS-IS: bytes in both directions, from the first login through
  * the registration of all stations to the end of 20,000 messages of which 200 are theirs. The peer is the simplest client that misses
- * none of them: one connection with a filter for all messages. And how many connections that took. Counted, not timed: one round.
+ * none of them: one connection with a filter for all messages. Counted, not timed: one round.
  */
-export async function upstreamBytesBench(): Promise<readonly Measurement[]> {
-  const rows: Measurement[] = []
-  for (const count of COUNTS) {
-    const { bytes, connections } = await ours(count)
-    const peer = await everything(count)
-    const name = count === 5000 ? 'upstream.bytes' : `upstream.bytes.${count}`
-    rows.push(beside(name, 'bytes', { ours: bytes, peer }, PEER, 'less'))
-    rows.push(alone(`upstream.connections.${count}`, '', connections))
-  }
-  return rows
+export async function upstreamBytesBench(): Promise<Measurement> {
+  return beside('upstream.bytes', 'bytes', { ours: await ours(), peer: await everything() }, PEER, 'less')
 }
 
-async function ours(count: number): Promise<{ readonly bytes: number; readonly connections: number }> {
+async function ours(): Promise<number> {
   const server = await startAprsIs()
   const sidecar = await startBuiltSidecar({
     aprsis: { host: server.host, port: server.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 500 },
     rateLimit: { max: 1_000_000, newStationsPerHour: 1_000_000 },
   })
   try {
-    const stations = stationsOf(count)
-    await registerStations(sidecar, stations)
-    await server.until(() => isAskedFor(stations, server), 30_000)
-    await deliver(server, stations, sidecar)
-    return { bytes: server.traffic.bytesIn + server.traffic.bytesOut, connections: server.clients().length }
+    await registerStations(sidecar, STATIONS)
+    await server.until(() => areAskedFor(server), 30_000)
+    await deliver(server, sidecar)
+    return server.traffic.bytesIn + server.traffic.bytesOut
   } finally {
     await sidecar.close()
     await server.close()
   }
 }
 
-async function everything(count: number): Promise<number> {
+async function everything(): Promise<number> {
   const server = await startAprsIs()
   const socket = connect(server.port, server.host).resume()
   try {
     await once(socket, 'connect')
     socket.write('user N0CALL pass 13023 vers bench 1 filter g/*\r\n')
     await server.until(() => server.clients().length === 1)
-    await deliver(server, stationsOf(count))
+    await deliver(server)
     return server.traffic.bytesIn + server.traffic.bytesOut
   } finally {
     socket.destroy()
@@ -64,10 +55,10 @@ async function everything(count: number): Promise<number> {
 }
 
 /** In steps, so that no client is too slow for the server; waits until those for us are stored, where anybody stores them. */
-async function deliver(server: AprsIsServer, stations: readonly string[], sidecar?: BuiltSidecar): Promise<void> {
+async function deliver(server: AprsIsServer, sidecar?: BuiltSidecar): Promise<void> {
   for (let index = 0; index < MESSAGES; index += 1) {
     const turn = Math.floor(index / OURS_IN)
-    const addressee = index % OURS_IN === 0 ? (stations[turn % stations.length] as string) : `X${index % 9000}Y`
+    const addressee = index % OURS_IN === 0 ? (STATIONS[turn % STATIONS.length] as string) : `X${index % 9000}Y`
     server.inject(
       `K${index % 977}ABC-7>APRS,TCPIP*::${addressee.padEnd(9)}:Message number ${index}, as long as such texts commonly are{${index % 90_000}`,
     )
@@ -81,11 +72,7 @@ async function deliver(server: AprsIsServer, stations: readonly string[], sideca
   }
 }
 
-function isAskedFor(stations: readonly string[], server: AprsIsServer): boolean {
+function areAskedFor(server: AprsIsServer): boolean {
   const asked = new Set(server.clients().flatMap(({ filter }) => filter.split(/[ /]/)))
-  return stations.every((station) => asked.has(station))
-}
-
-function stationsOf(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
+  return STATIONS.every((station) => asked.has(station))
 }
