@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
+import { onLoopback } from '../support/on-loopback.ts'
 
 /** What the bare server answers to every station that it knows. */
 export interface BareAnswer {
@@ -37,6 +37,5 @@ export async function serve({ headers, body, stations, upstreamPort, certificate
     })
   }
   const server = certificate ? createTlsServer(certificate, answer) : createServer(answer)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return (server.address() as AddressInfo).port
+  return (await onLoopback(server)).port
 }

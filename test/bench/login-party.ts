@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { auth } from 'express-openid-connect'
 import { startHost } from '../../fixtures/host/server.ts'
+import { onLoopback } from '../support/on-loopback.ts'
 
 export interface Client {
   readonly client_id: string
@@ -40,13 +39,11 @@ export async function ours(issuer: string, client: Client): Promise<Party> {
 
 export async function peer(issuer: string, client: Client): Promise<Party> {
   const app = express()
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { url } = await onLoopback(createServer(app))
   app.use(
     auth({
       issuerBaseURL: issuer,
-      baseURL: url.slice(0, -1),
+      baseURL: url,
       clientID: client.client_id,
       clientSecret: client.client_secret,
       clientAuthMethod: 'client_secret_basic',
@@ -60,5 +57,5 @@ export async function peer(issuer: string, client: Client): Promise<Party> {
     if (!req.oidc.isAuthenticated()) return res.status(401).json({})
     return res.json({ name: req.oidc.user?.name })
   })
-  return { login: `${url}login`, callback: `${url}callback`, me: `${url}me` }
+  return { login: `${url}/login`, callback: `${url}/callback`, me: `${url}/me` }
 }

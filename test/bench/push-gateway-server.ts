@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createSecureServer, type IncomingHttpHeaders } from 'node:http2'
 import { createServer } from 'node:https'
-import type { AddressInfo, Server as NetServer } from 'node:net'
+import type { Server } from 'node:net'
 import type { Readable } from 'node:stream'
 import { type Deferred, deferred } from '../support/deferred.ts'
+import { onLoopback } from '../support/on-loopback.ts'
 
 export type PushService = 'fcm' | 'apns'
 
@@ -51,8 +51,7 @@ let current: Burst
 
 export async function open(service: PushService, certificate: Certificate): Promise<number> {
   const server = service === 'fcm' ? fcmServer(certificate) : apnsServer(certificate)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return (server.address() as AddressInfo).port
+  return (await onLoopback(server)).port
 }
 
 /** From now on a burst of so many pushes, each answered after `answerMs`. `keeps`: {@link burst} brings them along. */
@@ -102,7 +101,7 @@ function take(request: Readable, path: string, headers: IncomingHttpHeaders, ans
 }
 
 /** Both as lean as they can be: neither looks at what it is sent. */
-function fcmServer(certificate: Certificate): NetServer {
+function fcmServer(certificate: Certificate): Server {
   return createServer({ ...certificate, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const json = (body: object) =>
       response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(body))
@@ -114,7 +113,7 @@ function fcmServer(certificate: Certificate): NetServer {
   })
 }
 
-function apnsServer(certificate: Certificate): NetServer {
+function apnsServer(certificate: Certificate): Server {
   return createSecureServer({ ...certificate, settings: { maxConcurrentStreams: MAX_STREAMS } }).on(
     'stream',
     (stream, headers) => {

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
+import { onLoopback } from '../support/on-loopback.ts'
 
 const BANNER = '# bare 1.0\r\n'
 /** As servers do: a client leaves one that is silent, and here it may be while another sidecar is being loaded. */
@@ -46,13 +46,13 @@ export async function bareUpstream(): Promise<BareUpstream> {
         for (const listener of listeners) listener(line)
       }
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
+  const { port } = await onLoopback(server)
   const comments = setInterval(() => {
     for (const socket of sockets) socket.write(BANNER)
   }, COMMENT_EVERY_MS)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     client,
     send(lines) {
       const newest = logins.findLast((socket) => socket.writable)

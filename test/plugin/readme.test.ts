@@ -6,7 +6,8 @@ import { DEPRECATED_NAMES } from '../../plugin/config/migration/deprecated-keys.
 import type { MemberSchema } from '../../plugin/config/rules/schema/member-schema.ts'
 import { oidcSchema } from '../../plugin/config/rules/schema/schema.ts'
 import { PRESETS } from '../../plugin/presets/all.ts'
-import { codesIn, missingAmong, type NamedTest, testsNamedIn } from '../support/named-tests.ts'
+import { inCode } from '../support/documents.ts'
+import { missingAmong, type NamedTest, testsNamedIn } from '../support/named-tests.ts'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 const MESHCENTRAL = fileURLToPath(new URL('../meshcentral/', import.meta.url))
@@ -22,7 +23,7 @@ function rowsOf(text: string, shownBy: number): readonly Row[] {
   const lines = text.split('\n').filter((line) => line.startsWith('| ') && !/^\| (---|what|row) /.test(line))
   return lines.map((line) => {
     const cells = line.slice(2, -2).split(' | ')
-    return { what: codesIn(cells[0] ?? ''), tests: testsNamedIn(cells[shownBy] ?? '') }
+    return { what: inCode(cells[0] ?? ''), tests: testsNamedIn(cells[shownBy] ?? '') }
   })
 }
 

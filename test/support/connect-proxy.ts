@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { onLoopback } from './on-loopback.ts'
 
 export interface ConnectProxyOptions {
   /** `user:password` that whoever asks has to show. Default: nobody has to. */
@@ -62,18 +62,15 @@ export async function startConnectProxy(options: ConnectProxyOptions = {}): Prom
     })
     return undefined
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { port, close } = await onLoopback(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     tunnels,
     relayed,
     sockets,
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
+    close() {
       for (const socket of sockets) socket.destroy()
-      await closed
+      return close()
     },
   }
 }

@@ -14,7 +14,7 @@ export interface StartedProgram {
   stop(): Promise<void>
 }
 
-export interface StartOptions extends Pick<SpawnOptions, 'cwd' | 'uid' | 'gid'> {
+export interface StartOptions extends Pick<SpawnOptions, 'uid' | 'gid'> {
   /** Beside that of this process. */
   readonly env?: Readonly<Record<string, string>>
   /** What it writes once it is at work; or whether it is, asked again and again. */

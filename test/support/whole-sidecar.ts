@@ -1,13 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { startSidecar } from '../../sidecar/compose.ts'
-import { createLog, passcodeOf, type Sidecar, settingsFrom } from '../../sidecar/index.ts'
+import { createLog, passcodeOf, type Sidecar } from '../../sidecar/index.ts'
 import { FakeClock } from './fake-clock.ts'
+import { createFolder } from './file-folder.ts'
 import { MemoryGateway } from './memory-gateway.ts'
 import { MemoryNetwork } from './memory-network.ts'
 import { claim, type JsonBody, registration } from './running-api.ts'
+import { settingsOf } from './settings-of.ts'
 
 /** Call of the sidecar's own login. */
 const LOGIN = 'N0CALL-10'
@@ -67,8 +66,8 @@ export async function startWholeSidecar(): Promise<WholeSidecar> {
     return part
   }
   try {
-    const folder = await mkdtemp(join(tmpdir(), 'whole-sidecar-'))
-    closers.push(() => rm(folder, { recursive: true, force: true }))
+    const folder = await createFolder('whole-sidecar')
+    closers.push(folder.remove)
     const network = new MemoryNetwork()
     const upstream = closing(await startAprsIs({ clock, listen: network.listen }))
     const [fcm, apns] = [new MemoryGateway(), new MemoryGateway()]
@@ -86,13 +85,13 @@ export async function startWholeSidecar(): Promise<WholeSidecar> {
         filterDebounceMs: DEBOUNCE_MS,
       },
     }
-    const outcome = settingsFrom(JSON.stringify(whole), folder)
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
     const sidecar = closing(
-      await startSidecar(outcome.settings, createLog('debug', { write: (line) => void logged.push(line) }), clock, {
-        connect: network.connect,
-        openGateways: () => ({ android: fcm, ios: apns }),
-      }),
+      await startSidecar(
+        settingsOf(whole, folder.path),
+        createLog('debug', { write: (line) => void logged.push(line) }),
+        clock,
+        { connect: network.connect, openGateways: () => ({ android: fcm, ios: apns }) },
+      ),
     )
     return {
       ...outsideOf({ upstream, clock, sidecar }),
