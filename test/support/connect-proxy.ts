@@ -12,20 +12,14 @@ export interface ConnectProxyOptions {
 }
 
 /** A web proxy on 127.0.0.1, as `HTTPS_PROXY` and `HTTP_PROXY` mean one. */
-export interface ConnectProxy {
-  readonly port: number
-  /** `host:port` of every CONNECT that was let through. */
-  readonly tunnels: readonly string[]
-  /** Addresses that were asked for without one. */
-  readonly relayed: readonly string[]
-  /** Connections to it that are open. */
-  readonly sockets: ReadonlySet<Socket>
-  close(): Promise<void>
-}
+export type ConnectProxy = Awaited<ReturnType<typeof startConnectProxy>>
 
-export async function startConnectProxy(options: ConnectProxyOptions = {}): Promise<ConnectProxy> {
+export async function startConnectProxy(options: ConnectProxyOptions = {}) {
+  /** `host:port` of every CONNECT that was let through. */
   const tunnels: string[] = []
+  /** Addresses that were asked for without one. */
   const relayed: string[] = []
+  /** Connections to it that are open. */
   const sockets = new Set<Socket>()
   const wanted = options.credentials && `Basic ${Buffer.from(options.credentials).toString('base64')}`
   const isKnown = (shown: string | undefined) => wanted === undefined || shown === wanted

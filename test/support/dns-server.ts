@@ -3,27 +3,23 @@ import { once } from 'node:events'
 import { isIP } from 'node:net'
 
 /** A DNS server on 127.0.0.1 (RFC 1035) that knows the names in `addresses`, as they are when it is asked. */
-export interface DnsServer {
-  /** As a resolver takes it. */
-  readonly server: string
-  readonly addresses: Map<string, readonly string[]>
-  close(): Promise<void>
-}
+export type DnsServer = Awaited<ReturnType<typeof startDnsServer>>
 
 const HEADER_BYTES = 12
 const TYPES = { 4: 1, 6: 28 } as const
 const NO_SUCH_NAME = 3
 
-export async function startDnsServer(): Promise<DnsServer> {
+export async function startDnsServer() {
   const addresses = new Map<string, readonly string[]>()
   const socket = createSocket('udp4')
   socket.on('message', (query, { address, port }) => socket.send(answerTo(query, addresses), port, address))
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   return {
+    /** As a resolver takes it. */
     server: `127.0.0.1:${socket.address().port}`,
     addresses,
-    close: () => new Promise((resolve) => socket.close(() => resolve())),
+    close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
   }
 }
 

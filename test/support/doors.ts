@@ -2,16 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { onLoopback } from './on-loopback.ts'
 
 /** Addresses of their own that lead on to those of an identity provider, and count who comes by them. */
-export interface Doors {
-  /** The address of a door, which leads on to `target` from now on. */
-  to(name: string, target: string): string
-  /** Requests that came by it so far. */
-  visits(name: string): number
-  close(): Promise<void>
-}
+export type Doors = Awaited<ReturnType<typeof openDoors>>
 
 /** A server's requests are passed on; a browser that asks for a page is sent on. */
-export async function openDoors(): Promise<Doors> {
+export async function openDoors() {
   const targets = new Map<string, string>()
   const visits = new Map<string, number>()
 
@@ -40,11 +34,13 @@ export async function openDoors(): Promise<Doors> {
   })
   const { url, close } = await onLoopback(server)
   return {
-    to: (name, target) => {
+    /** The address of a door, which leads on to `target` from now on. */
+    to(name: string, target: string) {
       targets.set(name, target)
       return `${url}/${name}`
     },
-    visits: (name) => visits.get(name) ?? 0,
+    /** Requests that came by it so far. */
+    visits: (name: string) => visits.get(name) ?? 0,
     close,
   }
 }

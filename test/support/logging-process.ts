@@ -5,23 +5,16 @@ import { createInterface } from 'node:readline'
 export type LogLine = Readonly<Record<string, unknown>>
 
 /** A program of this project in a process of its own, which writes a JSON object a line. */
-export interface LoggingProcess {
-  /** Lines on stdout so far, parsed; one that is not JSON makes the test fail. */
-  readonly lines: readonly LogLine[]
-  /** Resolves with the first line of `event`, past ones included; rejects when the process ends without it. */
-  logged(event: string): Promise<LogLine>
-  kill(signal: NodeJS.Signals): void
-  /** How it ended: exit code or signal, and what it wrote to stderr. */
-  readonly ended: Promise<{ readonly outcome: number | NodeJS.Signals | null; readonly stderr: string }>
-}
+export type LoggingProcess = ReturnType<typeof startLoggingProcess>
 
 /** @param env beside that of this process @param cwd where it runs, in place of here */
 export function startLoggingProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = process.cwd(),
-): LoggingProcess {
+) {
   const child = spawn(process.execPath, ['--import', 'tsx', ...args], { cwd, env: { ...process.env, ...env } })
+  /** Lines on stdout so far, parsed; one that is not JSON makes the test fail. */
   const lines: LogLine[] = []
   const arrived = new EventEmitter()
   let stderr = ''
@@ -33,12 +26,14 @@ export function startLoggingProcess(
     lines.push(JSON.parse(line))
     arrived.emit('change')
   })
+  /** How it ended: exit code or signal, and what it wrote to stderr. */
   const ended = once(child, 'close').then(([code, signal]) => {
     over = true
     arrived.emit('change')
-    return { outcome: signal ?? code, stderr }
+    return { outcome: (signal ?? code) as number | NodeJS.Signals | null, stderr }
   })
 
+  /** Resolves with the first line of `event`, past ones included; rejects when the process ends without it. */
   async function logged(event: string): Promise<LogLine> {
     for (;;) {
       const line = lines.find((candidate) => candidate.event === event)
@@ -48,5 +43,5 @@ export function startLoggingProcess(
     }
   }
 
-  return { lines, logged, kill: (signal) => void child.kill(signal), ended }
+  return { lines, logged, kill: (signal: NodeJS.Signals) => void child.kill(signal), ended }
 }

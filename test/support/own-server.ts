@@ -30,16 +30,10 @@ export interface OwnServerOptions {
   readonly presets?: PresetUrls
 }
 
-export interface OwnServer {
-  readonly port: number
-  /** With a slash at the end. Below it `api/me` says who is signed in, and `api/session` what the IdP says of that. */
-  readonly url: string
-  readonly authLog: readonly AuthLogEntry[]
-  close(): Promise<void>
-}
+export type OwnServer = Awaited<ReturnType<typeof startOwnServer>>
 
 /** A server of its own making, at a provider that tells it of logouts. */
-export async function startOwnServer(options: OwnServerOptions): Promise<OwnServer> {
+export async function startOwnServer(options: OwnServerOptions) {
   const { idp, app, sessions, base = '/', oidc = {}, presets } = options
   const records = recordsInMemory()
   const authLog: AuthLogEntry[] = []
@@ -73,6 +67,7 @@ export async function startOwnServer(options: OwnServerOptions): Promise<OwnServ
   app.use((_req, res) => void res.send('a page'))
   return {
     port: server.port,
+    /** With a slash at the end. Below it `api/me` says who is signed in, and `api/session` what the IdP says of that. */
     url,
     authLog,
     async close() {
@@ -84,7 +79,7 @@ export async function startOwnServer(options: OwnServerOptions): Promise<OwnServ
 }
 
 /** The same with sessions that lie with the browsers. */
-export function startCookieSessionServer(options: Omit<OwnServerOptions, 'app' | 'sessions'>): Promise<OwnServer> {
+export function startCookieSessionServer(options: Omit<OwnServerOptions, 'app' | 'sessions'>) {
   const cookies = cookieSession({ name: 'session', keys: ['a key'], maxAge: 86_400_000, sameSite: 'strict' })
   const app = express().use(express.json(), cookies)
   return startOwnServer({ ...options, app, sessions: cookieSessions({ revocations: memoryRevocations() }) })

@@ -1,21 +1,11 @@
-import { createLog, type Log, type LogLevel } from '../../sidecar/log.ts'
+import { createLog, type LogLevel } from '../../sidecar/log.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
-export interface RecordedLog {
-  readonly log: Log
-  /** What it has written, parsed. */
-  readonly lines: Line[]
-  /** The lines of one event. */
-  of(event: string): readonly Line[]
-  /** What the lines have of these members, a list for each line; of one member the values themselves. */
-  shown(...names: readonly string[]): readonly unknown[]
-  /** Resolves once there is a line of this event. */
-  logged(event: string): Promise<void>
-}
+export type RecordedLog = ReturnType<typeof recordedLog>
 
 /** A log of the sidecar that begins empty with each test. Call inside a `describe`. */
-export function recordedLog(level: LogLevel = 'debug'): RecordedLog {
+export function recordedLog(level: LogLevel = 'debug') {
   const lines: Line[] = []
   let onLine: (() => void) | undefined
   beforeEach(() => {
@@ -29,11 +19,16 @@ export function recordedLog(level: LogLevel = 'debug'): RecordedLog {
         onLine?.()
       },
     }),
+    /** What it has written, parsed. */
     lines,
-    of: (event) => lines.filter((line) => line.event === event),
-    shown: (...names) => lines.map((line) => (names.length === 1 ? line[names[0]!] : names.map((name) => line[name]))),
-    logged: (event) =>
-      new Promise((resolve) => {
+    /** The lines of one event. */
+    of: (event: string) => lines.filter((line) => line.event === event),
+    /** What the lines have of these members, a list for each line; of one member the values themselves. */
+    shown: (...names: readonly string[]) =>
+      lines.map((line) => (names.length === 1 ? line[names[0]!] : names.map((name) => line[name]))),
+    /** Resolves once there is a line of this event. */
+    logged: (event: string) =>
+      new Promise<void>((resolve) => {
         onLine = () => lines.some((line) => line.event === event) && resolve()
         onLine()
       }),

@@ -1,13 +1,13 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
-import { type Api, serveApi } from '../../sidecar/api/server.ts'
+import { serveApi } from '../../sidecar/api/server.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import type { RegisterBody } from '../../sidecar/client/index.ts'
 import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/settings.ts'
 import { createLog, type Log } from '../../sidecar/log.ts'
 import type { Store, StoreSettings } from '../../sidecar/messages/store.ts'
-import { createMetrics, type Metrics } from '../../sidecar/metrics.ts'
+import { createMetrics } from '../../sidecar/metrics.ts'
 import { openSqliteStore } from '../../sidecar/store/sqlite/open-sqlite.ts'
 import { expectDocumented } from './api-document.ts'
 import { FakeClock } from './fake-clock.ts'
@@ -44,22 +44,9 @@ export interface ApiAnswer {
 }
 
 /** The API over a store in memory, on a free port, with a clock that the test turns. */
-export interface RunningApi {
-  readonly api: Api
-  readonly store: Store
-  readonly clock: FakeClock
-  readonly metrics: Metrics
-  readonly port: number
-  /** Lines that were logged, parsed. */
-  readonly logged: readonly Readonly<Record<string, unknown>>[]
-  /** Rejects where request and answer are not what `/v1/openapi.json` says. */
-  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer>
-  /** Sends these bytes on a connection of their own; what came back until the server ended it. */
-  raw(text: string): Promise<string>
-  close(): Promise<void>
-}
+export type RunningApi = Awaited<ReturnType<typeof startApi>>
 
-export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
+export async function startApi(options: ApiOptions = {}) {
   const { listen, rateLimit, maxStations = 100, isReserved = () => false, webPush = { allowPrivate: false } } = options
   const clock = options.over?.clock ?? new FakeClock()
   const logged: Record<string, unknown>[] = []
@@ -98,9 +85,12 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
     clock,
     metrics,
     port,
+    /** Lines that were logged, parsed. */
     logged,
-    post: (path, body, headers) => post(port, path, body, headers),
-    raw: (text) => raw(port, text),
+    /** Rejects where request and answer are not what `/v1/openapi.json` says. */
+    post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => post(port, path, body, headers),
+    /** Sends these bytes on a connection of their own; what came back until the server ended it. */
+    raw: (text: string) => raw(port, text),
     async close() {
       await api.close()
       await store.close()

@@ -2,31 +2,21 @@ import { makeCertificates } from '../../fixtures/certificate.ts'
 import { createFolder } from './file-folder.ts'
 
 /** A folder of one run, with a certificate for loopback: texts in PEM, and the files that a configuration names. */
-export interface ServerFiles {
-  readonly folder: string
-  /** Of the authority behind it. */
-  readonly ca: string
-  readonly caFile: string
-  readonly cert: string
-  readonly certFile: string
-  readonly key: string
-  readonly keyFile: string
-  /** Writes another file. @returns its path */
-  write(name: string, text: string): Promise<string>
-  remove(): Promise<void>
-}
+export type ServerFiles = Awaited<ReturnType<typeof makeServerFiles>>
 
 /** @param name what the folder's name begins with @param names what the certificate is for. Default: loopback */
-export async function makeServerFiles(name: string, names?: readonly string[]): Promise<ServerFiles> {
+export async function makeServerFiles(name: string, names?: readonly string[]) {
   const { ca, server } = await makeCertificates(names ? { names } : {})
   const { path, write, remove } = await createFolder(name)
   return {
     folder: path,
+    /** Of the authority behind it. */
     ca: ca.cert,
     caFile: await write('ca.pem', ca.cert),
     ...server,
     certFile: await write('server.pem', server.cert),
     keyFile: await write('server-key.pem', server.key),
+    /** Writes another file. @returns its path */
     write,
     remove,
   }

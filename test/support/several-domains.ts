@@ -1,17 +1,9 @@
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
-import { type RunningHost, startHost } from '../../fixtures/host/server.ts'
+import { startHost } from '../../fixtures/host/server.ts'
 import type { AuthLogEntry } from '../../plugin/index.ts'
 import { makeServerFiles } from './server-files.ts'
 
-export interface SeveralDomains {
-  readonly host: RunningHost
-  readonly authLog: readonly AuthLogEntry[]
-  /** Where browsers find a domain, by its host name, with a slash at the end. */
-  urlOf(name: string): string
-  /** Knows all names, and trusts the host's certificate. */
-  browser(): ScriptedBrowser
-  close(): Promise<void>
-}
+export type SeveralDomains = Awaited<ReturnType<typeof startSeveralDomains>>
 
 /**
  * A reference host over TLS under several names, so that addresses need not be configured but follow from the names.
@@ -22,7 +14,7 @@ export interface SeveralDomains {
 export async function startSeveralDomains(
   names: readonly [string, ...string[]],
   domains: Readonly<Record<string, object>>,
-): Promise<SeveralDomains> {
+) {
   const { ca, certFile, keyFile, remove } = await makeServerFiles('several-domains', names)
   const authLog: AuthLogEntry[] = []
   const host = await startHost({
@@ -34,7 +26,9 @@ export async function startSeveralDomains(
   return {
     host,
     authLog,
-    urlOf: (name) => `https://${name}:${host.port}/`,
+    /** Where browsers find a domain, by its host name, with a slash at the end. */
+    urlOf: (name: string) => `https://${name}:${host.port}/`,
+    /** Knows all names, and trusts the host's certificate. */
     browser: () => new ScriptedBrowser({ ca, hosts }),
     close: async () => {
       await host.close()

@@ -1,47 +1,40 @@
 import { createFolder } from './file-folder.ts'
-import { type LoggingProcess, startLoggingProcess } from './logging-process.ts'
+import { startLoggingProcess } from './logging-process.ts'
 import type { JsonBody } from './running-api.ts'
 
 export type { LogLine } from './logging-process.ts'
 
 /** A folder for one sidecar's configuration and database. */
-export interface SidecarFolder {
-  readonly path: string
-  /** Writes the configuration; on free ports, with a database in the folder, unless it says otherwise. */
-  configure(config: object): Promise<string>
-  remove(): Promise<void>
-}
+export type SidecarFolder = Awaited<ReturnType<typeof createSidecarFolder>>
 
-export async function createSidecarFolder(): Promise<SidecarFolder> {
+export async function createSidecarFolder() {
   const { path, write, remove } = await createFolder('sidecar')
   return {
     path,
-    configure: (config) => write('config.json', JSON.stringify({ listen: { port: 0 }, admin: { port: 0 }, ...config })),
+    /** Writes the configuration; on free ports, with a database in the folder, unless it says otherwise. */
+    configure: (config: object) =>
+      write('config.json', JSON.stringify({ listen: { port: 0 }, admin: { port: 0 }, ...config })),
     remove,
   }
 }
 
 /** The command as users run it, in a process of its own. */
-export interface SidecarProcess extends LoggingProcess {
-  /** Base address of the API, once it serves. */
-  url(): Promise<string>
-  adminUrl(): Promise<string>
-  post(path: string, body: object): Promise<{ readonly status: number; readonly body: JsonBody }>
-}
+export type SidecarProcess = ReturnType<typeof startSidecarProcess>
 
 /** @param main of another version than this one */
 export function startSidecarProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   main = 'sidecar/main.ts',
-): SidecarProcess {
+) {
   const started = startLoggingProcess([main, ...args], env)
   const url = async () => String((await started.logged('listening')).url)
   return {
     ...started,
+    /** Base address of the API, once it serves. */
     url,
     adminUrl: async () => String((await started.logged('listening')).adminUrl),
-    async post(path, body) {
+    async post(path: string, body: object) {
       const answer = await fetch((await url()) + path, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },

@@ -5,19 +5,8 @@ import { createSidecarFolder, type SidecarFolder, type SidecarProcess, startSide
 /** Call of the sidecars' own login. */
 export const LOGIN = 'N0CALL-10'
 
-/** An APRS-IS server, a folder, and sidecars as processes on both, of which nothing is left after each test. */
-export interface SidecarProcesses {
-  readonly upstream: AprsIsServer
-  readonly folder: SidecarFolder
-  /** Writes the configuration and gives its file: what `config` does not say fits the server and the folder. */
-  configure(config?: object): Promise<string>
-  start(args: readonly string[], env?: Readonly<Record<string, string>>): SidecarProcess
-  /** Whether APRS-IS has the station in a filter. */
-  asksFor(key: string): boolean
-}
-
-/** Call inside a `describe`. */
-export function sidecarProcesses(): SidecarProcesses {
+/** An APRS-IS server, a folder, and sidecars as processes on both, of which nothing is left after each test. Call inside a `describe`. */
+export function sidecarProcesses() {
   let upstream: AprsIsServer
   let folder: SidecarFolder
   let running: SidecarProcess[] = []
@@ -40,16 +29,18 @@ export function sidecarProcesses(): SidecarProcesses {
     get folder() {
       return folder
     },
-    configure({ aprsis = {}, ...config }: { aprsis?: object } = {}) {
+    /** Writes the configuration and gives its file: what `config` does not say fits the server and the folder. */
+    configure({ aprsis = {}, ...config }: { aprsis?: object; [table: string]: unknown } = {}) {
       const { host, port } = upstream
       const login = { host, port, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 0 }
       return folder.configure({ aprsis: { ...login, ...aprsis }, database: 'data/sidecar.sqlite', ...config })
     },
-    start(args, env = {}) {
+    start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
       const sidecar = startSidecarProcess(args, env)
       running.push(sidecar)
       return sidecar
     },
-    asksFor: (key) => upstream.clients().some(({ filter }) => `${filter}/`.includes(`/${key}/`)),
+    /** Whether APRS-IS has the station in a filter. */
+    asksFor: (key: string) => upstream.clients().some(({ filter }) => `${filter}/`.includes(`/${key}/`)),
   }
 }

@@ -7,12 +7,7 @@ const STOP_LIMIT_MS = 30_000
 const MOST_CHARACTERS = 20_000
 
 /** A program that others made, and all that it starts. */
-export interface StartedProgram {
-  /** The end of what they wrote. */
-  output(): string
-  /** Ends all of them. Twice is fine. */
-  stop(): Promise<void>
-}
+export type StartedProgram = Awaited<ReturnType<typeof startProgram>>
 
 export interface StartOptions extends Pick<SpawnOptions, 'uid' | 'gid'> {
   /** Beside that of this process. */
@@ -31,7 +26,7 @@ export async function startProgram(
   program: string,
   args: readonly string[],
   { env = {}, ready, limitMs, ...options }: StartOptions,
-): Promise<StartedProgram> {
+) {
   const child = spawn(program, args, {
     ...options,
     detached: true,
@@ -50,6 +45,7 @@ export async function startProgram(
   }
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', note)
   child.once('error', ({ message }) => note(message))
+  /** Ends all of them. Twice is fine. */
   const stop = async () => {
     process.off('exit', abandon)
     if (!isUp()) return
@@ -73,5 +69,9 @@ export async function startProgram(
     await stop()
     throw new Error(`${program} did not start: ${said}`, { cause })
   }
-  return { output: () => said, stop }
+  return {
+    /** The end of what they wrote. */
+    output: () => said,
+    stop,
+  }
 }

@@ -2,18 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 /** A way to a server on loopback that can be cut and mended, as when that server dies and comes back at its address. */
-export interface TcpRelay {
-  readonly port: number
-  /** Resets every connection and takes no new one. */
-  cut(): Promise<void>
-  /** Passes nothing on any more, and keeps every connection, as when the machine behind it has lost its power. */
-  silence(): void
-  /** Takes connections again, at the same port; to another server where that is given. */
-  mend(target?: number): Promise<void>
-  close(): Promise<void>
-}
+export type TcpRelay = Awaited<ReturnType<typeof startTcpRelay>>
 
-export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
+export async function startTcpRelay(targetPort: number) {
   const sockets = new Set<Socket>()
   let server: Server | undefined
   let port = 0
@@ -35,6 +26,7 @@ export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
     }
   }
 
+  /** Takes connections again, at the same port; to another server where that is given. */
   async function mend(next = target): Promise<void> {
     target = next
     if (server) return
@@ -43,6 +35,7 @@ export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
     port = (server.address() as AddressInfo).port
   }
 
+  /** Resets every connection and takes no new one. */
   async function cut(): Promise<void> {
     const cutting = server
     server = undefined
@@ -52,6 +45,7 @@ export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
     await closed
   }
 
+  /** Passes nothing on any more, and keeps every connection, as when the machine behind it has lost its power. */
   function silence(): void {
     for (const socket of sockets) socket.unpipe().pause()
   }

@@ -1,18 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
 /** A program of this project as a person sees it. */
-export interface WatchedProgram {
-  readonly child: ChildProcess
-  /** Resolves with all that it has shown once `part` is in that; rejects where it ends without. */
-  shows(part: string): Promise<string>
-  readonly ended: Promise<{ readonly code: number | null; readonly text: string }>
-  /** What it wrote to stderr, which is in its text too. */
-  complaints(): string
-}
+export type WatchedProgram = ReturnType<typeof watchProgram>
 
-export function watchProgram(...args: readonly string[]): WatchedProgram {
+export function watchProgram(...args: readonly string[]) {
   const child = spawn(process.execPath, ['--import', 'tsx', ...args])
   let text = ''
   let complaints = ''
@@ -27,6 +20,7 @@ export function watchProgram(...args: readonly string[]): WatchedProgram {
     listen(chunk)
   })
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, text }))
+  /** Resolves with all that it has shown once `part` is in that; rejects where it ends without. */
   const shows = (part: string) =>
     new Promise<string>((resolve, reject) => {
       const look = () => {
@@ -36,7 +30,13 @@ export function watchProgram(...args: readonly string[]): WatchedProgram {
       look()
       void ended.then(() => reject(new Error(`It ended without showing "${part}":\n${text}`)))
     })
-  return { child, shows, ended, complaints: () => complaints }
+  return {
+    child,
+    shows,
+    ended,
+    /** What it wrote to stderr, which is in its text too. */
+    complaints: () => complaints,
+  }
 }
 
 /** Sends what a page shows to be sent by radio. */
