@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createFolder } from '../support/file-folder.ts'
 import { endWithBench } from './end-with-bench.ts'
-import { type ProcessUsage, usageOf } from './process-usage.ts'
+import { usageOf } from './process-usage.ts'
 
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
 /** It is to speak when it is asked to, and not by itself. */
@@ -16,20 +16,10 @@ const PROBE_PAUSE_MS = 20
 const MAIN = fileURLToPath(new URL('../../dist/sidecar/main.js', import.meta.url))
 
 /** The built sidecar in a process of its own, on a database of its own. */
-export interface BuiltSidecar extends ProcessUsage {
-  readonly url: string
-  readonly adminUrl: string
-  /** From the start of the process to its `listening` line. */
-  readonly startMs: number
-  /** Resident memory after its garbage was collected. */
-  collectedMegabytes(): Promise<number>
-  close(): Promise<void>
-  /** Ends it as a machine does that dies. */
-  kill(): Promise<void>
-}
+export type BuiltSidecar = Awaited<ReturnType<typeof startBuiltSidecar>>
 
 /** @param config what differs from the defaults; ports and database are chosen here */
-export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
+export async function startBuiltSidecar(config: object) {
   if (!existsSync(MAIN)) throw new Error('There is no dist/: run `npm run build` first.')
   const folder = await createFolder('sidecar-bench')
   const ours = { listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite', log: { level: 'info' } }
@@ -50,8 +40,10 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
   return {
     url,
     adminUrl,
+    /** From the start of the process to its `listening` line. */
     startMs: performance.now() - begun,
     ...usageOf(child.pid),
+    /** Resident memory after its garbage was collected. */
     async collectedMegabytes() {
       child.kill('SIGUSR2')
       while (!existsSync(probeFile) || !readFileSync(probeFile, 'utf8').endsWith('\n')) await pause(PROBE_PAUSE_MS)
@@ -60,6 +52,7 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
       return rss / 1024 / 1024
     },
     close: () => end('SIGTERM'),
+    /** Ends it as a machine does that dies. */
     kill: () => end('SIGKILL'),
   }
 }

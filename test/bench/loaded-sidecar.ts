@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ServerFiles } from '../support/server-files.ts'
-import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
+import { counter, startBuiltSidecar } from './built-sidecar.ts'
 import { createMessages, flow, messageLine } from './message-flow.ts'
 import { type Phone, registerStations } from './stations.ts'
 import { type BareUpstream, bareUpstream } from './upstream.ts'
@@ -16,26 +16,7 @@ const MESSAGES_APART = 100_000_000
 const ACKNOWLEDGING = 'B999X'
 
 /** The built sidecar with stations and messages in its database, and the network that they come from. */
-export interface LoadedSidecar {
-  readonly sidecar: BuiltSidecar
-  readonly upstream: BareUpstream
-  /** All but one more, which only tells by its acks what is stored. */
-  readonly stations: readonly string[]
-  /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */
-  send(count: number, ofStations?: number): void
-  /** Sends so many a second, as evenly as timers allow, to all or to the first so many; `stop` says how many they were. */
-  flow(perSecond: number, ofStations?: number): { stop(): number }
-  /**
-   * Sends one message more, and resolves once its ack comes back: then what was sent before is durable too. Asks the sidecar nothing.
-   * Throws after a minute without.
-   */
-  acknowledged(): Promise<void>
-  /** Of all messages, since the start, but those of {@link acknowledged}. */
-  storedCount(): Promise<number>
-  /** Resolves once so many were stored since the start. Throws after a minute: messages were lost. */
-  stored(count: number): Promise<void>
-  close(): Promise<void>
-}
+export type LoadedSidecar = Awaited<ReturnType<typeof startLoaded>>
 
 export interface Load {
   readonly stations: number
@@ -66,7 +47,7 @@ export async function startLoaded({
   platform = 'android',
   devices = 1,
   tls,
-}: Load): Promise<LoadedSidecar> {
+}: Load) {
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
     aprsis: {
@@ -84,23 +65,32 @@ export async function startLoaded({
     ...(push === undefined ? {} : { push }),
     ...(tls === undefined ? {} : { listen: { port: 0, certFile: tls.certFile, keyFile: tls.keyFile } }),
   })
+  /** All but one more, which only tells by its acks what is stored. */
   const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
   const all = [...stations, ACKNOWLEDGING]
   await registerStations(sidecar, all, { platform, devices, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
   await upstream.client
   const messages = createMessages(stations, place * MESSAGES_APART)
+  /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */
   const send = (count: number, ofStations?: number): void => upstream.send(messages(count, ofStations))
   const acks = acknowledgements(upstream, `M${place}`)
+  /** Of all messages, since the start, but those that ask for an ack. */
   const storedCount = async () => (await counter(sidecar, 'messages_stored')) - acks.count()
-  const loaded: LoadedSidecar = {
+  const loaded = {
     sidecar,
     upstream,
     stations,
     send,
-    flow: (perSecond, ofStations) => flow(perSecond, (count) => send(count, ofStations)),
+    /** Sends so many a second, as evenly as timers allow, to all or to the first so many; `stop` says how many they were. */
+    flow: (perSecond: number, ofStations?: number) => flow(perSecond, (count) => send(count, ofStations)),
+    /**
+     * Sends one message more, and resolves once its ack comes back: then what was sent before is durable too. Asks the sidecar nothing.
+     * Throws after a minute without.
+     */
     acknowledged: acks.next,
     storedCount,
-    async stored(wanted) {
+    /** Resolves once so many were stored since the start. Throws after a minute: messages were lost. */
+    async stored(wanted: number) {
       await acks.next()
       for (const begun = performance.now(); ; ) {
         const now = await storedCount()

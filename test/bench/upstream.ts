@@ -7,18 +7,9 @@ const BANNER = '# bare 1.0\r\n'
 const COMMENT_EVERY_MS = 20_000
 
 /** The least that a client takes for an APRS-IS server, so that its cost does not count: login, filter, then lines as given. */
-export interface BareUpstream {
-  readonly port: number
-  /** The first login. */
-  readonly client: Promise<Socket>
-  /** Sends lines over the newest login: clients open and leave connections when their filter changes. */
-  send(lines: string): void
-  /** Lines that the client sent, after its login. */
-  onLine(listener: (line: string) => void): void
-  close(): void
-}
+export type BareUpstream = Awaited<ReturnType<typeof bareUpstream>>
 
-export async function bareUpstream(): Promise<BareUpstream> {
+export async function bareUpstream() {
   const listeners: ((line: string) => void)[] = []
   const sockets = new Set<Socket>()
   const logins: Socket[] = []
@@ -53,13 +44,16 @@ export async function bareUpstream(): Promise<BareUpstream> {
   }, COMMENT_EVERY_MS)
   return {
     port,
+    /** The first login. */
     client,
-    send(lines) {
+    /** Sends lines over the newest login: clients open and leave connections when their filter changes. */
+    send(lines: string) {
       const newest = logins.findLast((socket) => socket.writable)
       if (!newest) throw new Error('Nobody is logged in.')
       newest.write(lines)
     },
-    onLine: (listener) => void listeners.push(listener),
+    /** Lines that the client sent, after its login. */
+    onLine: (listener: (line: string) => void) => void listeners.push(listener),
     close: () => {
       clearInterval(comments)
       for (const socket of sockets) socket.destroy()

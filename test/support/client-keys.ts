@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { inTurn } from '../../fixtures/in-turn.ts'
-import { createFolder, type FileFolder } from './file-folder.ts'
+import { createFolder } from './file-folder.ts'
 
 export type Jwk = Readonly<Record<string, unknown>>
 
@@ -32,16 +32,14 @@ export function makeKey(kind: KeyKind, members: { kid?: string; use?: string; al
 export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** A folder of its own for the files of a client. */
-export interface ClientFolder extends FileFolder {
-  /** Writes private keys as a JWK Set. */
-  writeKeys(keys: readonly ClientKeyPair[], name?: string): Promise<string>
-}
+export type ClientFolder = Awaited<ReturnType<typeof createClientFolder>>
 
-export async function createClientFolder(): Promise<ClientFolder> {
+export async function createClientFolder() {
   const folder = await createFolder('client')
   return {
     ...folder,
-    writeKeys: (keys, name = 'keys.json') =>
+    /** Writes private keys as a JWK Set. */
+    writeKeys: (keys: readonly ClientKeyPair[], name = 'keys.json') =>
       folder.write(name, JSON.stringify({ keys: keys.map((key) => key.private) })),
   }
 }

@@ -11,17 +11,10 @@ export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
       .find((file) => existsSync(file))
   : undefined
 
-/** The wall clock of another process; its elapsed time stays the machine's. */
-export interface FakeTime {
-  /** What the process is to be started with. */
-  readonly env: Readonly<Record<string, string>>
-  /** Sets the clock, which then goes on from there: at once for the process that has it. */
-  set(ms: number): Promise<void>
-}
-
-/** `file` is where the two agree on the time. */
-export function fakeTime(library: string, file: string): FakeTime {
+/** The wall clock of another process; its elapsed time stays the machine's. `file` is where the two agree on the time. */
+export function fakeTime(library: string, file: string) {
   return {
+    /** What the process is to be started with. */
     env: {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,
@@ -29,7 +22,8 @@ export function fakeTime(library: string, file: string): FakeTime {
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
       NO_FAKE_STAT: '1',
     },
-    async set(ms) {
+    /** Sets the clock, which then goes on from there: at once for the process that has it. */
+    async set(ms: number) {
       const offset = (ms - Date.now()) / 1000
       await writeFile(file, `${offset < 0 ? '' : '+'}${offset.toFixed(3)}\n`)
     },

@@ -1,22 +1,18 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 
-export interface OnLoopback {
-  readonly port: number
-  /** Without a slash at the end. */
-  readonly url: string
-  /** At once, of HTTP with all its connections. */
-  close(): Promise<void>
-}
+export type OnLoopback = Awaited<ReturnType<typeof onLoopback>>
 
 /** Has a server listen on 127.0.0.1, at a port that the system picks. */
-export async function onLoopback(server: Server & { closeAllConnections?(): void }): Promise<OnLoopback> {
+export async function onLoopback(server: Server & { closeAllConnections?(): void }) {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
     port,
+    /** Without a slash at the end. */
     url: `http://127.0.0.1:${port}`,
+    /** At once, of HTTP with all its connections. */
     async close() {
       const closed = once(server, 'close')
       server.close()

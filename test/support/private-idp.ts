@@ -3,7 +3,7 @@ import { makeCertificates } from '../../fixtures/certificate.ts'
 import type { Tls } from '../../fixtures/idp/listener.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../fixtures/idp/server.ts'
 import { createClientFolder } from './client-keys.ts'
-import { freePort, type HostProcess, startHostProcess } from './host-process.ts'
+import { freePort, startHostProcess } from './host-process.ts'
 import { CLIENT } from './sign-in-setup.ts'
 
 export interface PrivateIdpOptions {
@@ -25,24 +25,19 @@ export interface PrivateIdpOptions {
   readonly isTrusted?: boolean
 }
 
-export interface PrivateIdpSetup {
-  readonly idp: Idp
-  readonly host: HostProcess
-  /** Trusts the authority. */
-  readonly browser: ScriptedBrowser
-}
+export type PrivateIdpSetup = Awaited<ReturnType<ReturnType<typeof privateIdps>>>
 
 /**
  * IdPs whose certificate authority is private, each with a host in a process of its own: only that has an environment of its own, and can
  * be made to trust an authority by NODE_EXTRA_CA_CERTS. Closed after each test. Call inside a `describe`.
  */
-export function privateIdps(): (options?: PrivateIdpOptions) => Promise<PrivateIdpSetup> {
+export function privateIdps() {
   const open: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of open.splice(0).reverse()) await close()
   })
 
-  return async (options = {}) => {
+  return async (options: PrivateIdpOptions = {}) => {
     const { intermediate = false, certificate = null, isTrusted = true } = options
     const { ca, server } = await makeCertificates({ intermediate })
     const tls = options.tls === false ? {} : { tls: { ...server, ...options.tls } }
@@ -69,6 +64,7 @@ export function privateIdps(): (options?: PrivateIdpOptions) => Promise<PrivateI
       ...options.env,
     })
     open.push(host.stop)
+    /** Trusts the authority. */
     const browser = new ScriptedBrowser({ ca: ca.cert })
     open.push(() => browser.close())
     return { idp, host, browser }

@@ -1,31 +1,12 @@
 import { type Page, ScriptedBrowser } from '../../fixtures/browser.ts'
-import { type HostOptions, type RunningHost, startHost } from '../../fixtures/host/server.ts'
+import { type HostOptions, startHost } from '../../fixtures/host/server.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../fixtures/idp/server.ts'
 import type { AuthLogEntry, PresetUrls } from '../../plugin/index.ts'
 import { HandTurnedClock } from './hand-turned-clock.ts'
 
 export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests' }
 
-export interface Setup {
-  readonly idp: Idp
-  /** The host's and the plugin's: a limit passes where a test turns it, and never by chance. */
-  readonly clock: HandTurnedClock
-  readonly host: RunningHost
-  readonly authLog: readonly AuthLogEntry[]
-  /** Lines that the host and the plugin wrote. */
-  readonly output: readonly string[]
-  browser(): ScriptedBrowser
-  /** Signs somebody in, in a browser of their own unless one is given. */
-  signIn(name?: string, person?: ScriptedBrowser): Promise<SignInVisit>
-  isIn(person: ScriptedBrowser): Promise<boolean>
-  /** Where a browser is sent that begins a login. */
-  asked(path?: string, person?: ScriptedBrowser): Promise<URL>
-  /** Has the IdP know the host's client by other metadata. */
-  register(more: Members): Promise<void>
-  /** Of the authentication log. */
-  lines(event: string): readonly AuthLogEntry[]
-  close(): Promise<void>
-}
+export type Setup = Awaited<ReturnType<typeof setUp>>
 
 /** A login, as the person and the administrator see it. */
 export interface SignInVisit {
@@ -73,7 +54,7 @@ export interface SetupOptions {
 }
 
 /** A provider and a reference host that uses it, the client registered: a whole login can begin. */
-export async function setUp(options: SetupOptions = {}): Promise<Setup> {
+export async function setUp(options: SetupOptions = {}) {
   const idp = await startIdp(options.idp ?? {})
   if (options.publishes) {
     const body = (found: unknown) => ({ ...(found as object), ...options.publishes })
@@ -113,23 +94,29 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   return {
     idp,
     host,
+    /** The host's and the plugin's: a limit passes where a test turns it, and never by chance. */
     clock,
     authLog,
+    /** Lines that the host and the plugin wrote. */
     output,
     browser,
-    async signIn(name = 'alice', person = browser()) {
+    /** Signs somebody in, in a browser of their own unless one is given. */
+    async signIn(name = 'alice', person = browser()): Promise<SignInVisit> {
       const before = authLog.length
       const page = await person.login(host.url, name, `${name}-demo`)
       const failure = authLog.slice(before).find(({ event }) => event === 'login-failed')?.fields
       return { person, page, who: await whoAmI(person, host.url), failure }
     },
-    isIn: async (person) => (await whoAmI(person, host.url)).status === 200,
+    isIn: async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200,
+    /** Where a browser is sent that begins a login. */
     async asked(path = 'auth-oidc', person = browser()) {
       const { headers } = await person.step(host.url + path)
       return new URL(headers.location ?? '', host.url)
     },
+    /** Has the IdP know the host's client by other metadata. */
     register,
-    lines: (event) => authLog.filter((line) => line.event === event),
+    /** Of the authentication log. */
+    lines: (event: string) => authLog.filter((line) => line.event === event),
     close: async () => {
       await host.close()
       await idp.close()
