@@ -19,16 +19,7 @@ export interface LoadOrder {
   readonly durationMs: number
 }
 
-/** What it found. */
-export interface LoadResult {
-  readonly requestsPerSecond: number
-  /** From the request's write to the answer's last byte. */
-  readonly p99Ms: number
-  /** CPU time of the server, in microseconds a request. */
-  readonly cpuUs: number
-  /** Of an average answer, headers included. */
-  readonly answerBytes: number
-}
+export type LoadResult = Awaited<ReturnType<typeof load>>
 
 const BUFFER_BYTES = 65_536
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
@@ -42,16 +33,7 @@ const OK = Buffer.from('HTTP/1.1 200 ')
  * Keeps every connection busy with one request at a time. Little more than a socket, so that the server is what is
  * measured: Node's own client needs three times the server's time for a request.
  */
-export async function load({
-  port,
-  pid,
-  ca,
-  requests,
-  connections,
-  takesCursors,
-  warmUpMs,
-  durationMs,
-}: LoadOrder): Promise<LoadResult> {
+export async function load({ port, pid, ca, requests, connections, takesCursors, warmUpMs, durationMs }: LoadOrder) {
   const bytes = requests.map((text) => Buffer.from(text, 'latin1'))
   const cursorsAt = bytes.map((request) => request.indexOf(SINCE) + SINCE.length)
   const waits: number[] = []
@@ -140,8 +122,11 @@ export async function load({
   const quantile = (share: number) => waits[Math.floor((waits.length - 1) * share)] as number
   return {
     requestsPerSecond: waits.length / (elapsedMs / 1000),
+    /** From the request's write to the answer's last byte. */
     p99Ms: quantile(0.99),
+    /** CPU time of the server, in microseconds a request. */
     cpuUs: cpu / waits.length,
+    /** Of an average answer, headers included. */
     answerBytes: received / waits.length,
   }
 }

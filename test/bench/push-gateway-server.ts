@@ -24,12 +24,6 @@ export interface KeptPush {
   readonly atUs: number
 }
 
-export interface GatewayBurst {
-  /** From the first push that came to the last answer. */
-  readonly seconds: number
-  readonly pushes: readonly KeptPush[]
-}
-
 /** What APNs allows on a connection. */
 const MAX_STREAMS = 1000
 /** Longer than any pause of the bench. */
@@ -65,8 +59,8 @@ export function arrived(): number {
   return current.arrived
 }
 
-/** Resolves once the last push of it is answered. */
-export async function burst(): Promise<GatewayBurst> {
+/** Resolves once the last push of it is answered, with the seconds from the first that came to the last answer. */
+export async function burst() {
   await current.whole.promise
   return { seconds: (current.endedUs - current.beganUs) / 1_000_000, pushes: current.pushes }
 }

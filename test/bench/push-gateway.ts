@@ -2,26 +2,22 @@ import { join } from 'node:path'
 import { KEY_ID, TEAM_ID } from '../../fixtures/push/apns/provider-token.ts'
 import { writeCredentials } from '../support/credential-files.ts'
 import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
-import { type Program, startProgram } from './program.ts'
+import { startProgram } from './program.ts'
 import type { PushService } from './push-gateway-server.ts'
 
 /** A gateway on loopback, in a process of its own, that takes whatever it is sent: the fixtures check, and would be what is measured. */
-export interface PushGateway extends Program<typeof import('./push-gateway-server.ts')> {
-  readonly port: number
-  /** In PEM, of who signed its certificate. */
-  readonly ca: string
-  /** `push` of a sidecar's configuration that sends here. */
-  readonly settings: object
-}
+export type PushGateway = Awaited<ReturnType<typeof startPushGateway>>
 
-export async function startPushGateway(service: PushService): Promise<PushGateway> {
+export async function startPushGateway(service: PushService) {
   const certificates = await makeServerFiles('bench')
-  const program: Program<typeof import('./push-gateway-server.ts')> = await startProgram('push-gateway-server.ts')
+  const program = await startProgram<typeof import('./push-gateway-server.ts')>('push-gateway-server.ts')
   const port = await program.call('open', service, { cert: certificates.cert, key: certificates.key })
   return {
     ...program,
     port,
+    /** In PEM, of who signed its certificate. */
     ca: certificates.ca,
+    /** `push` of a sidecar's configuration that sends here. */
     settings: { [service]: await settingsOf(service, certificates, port) },
     async close() {
       await program.close()

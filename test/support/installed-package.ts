@@ -9,28 +9,8 @@ import { RUN_FOLDER } from './run-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-interface Outcome {
-  readonly status: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** A project that depends on the packed package and on nothing else. */
-export interface Project {
-  readonly folder: string
-  /** What the package ships, as paths in it. */
-  readonly shipped: readonly string[]
-  /** Names of the packages beside it. */
-  readonly packages: readonly string[]
-  write(name: string, text: string): Promise<void>
-  /** Runs Node there. */
-  node(...args: readonly string[]): Outcome
-  /** Runs a command that the package brings. */
-  bin(name: string, ...args: readonly string[]): Outcome
-  /** Runs TypeScript's compiler there, for nothing but its verdict. */
-  compile(...args: readonly string[]): Outcome
-  remove(): Promise<void>
-}
+export type Project = Awaited<ReturnType<typeof projectIn>>
 
 let packed: string | undefined
 const PACK_LIMIT_MS = 180_000
@@ -110,13 +90,10 @@ export async function installPackage(
 }
 
 /** One that npm itself installed the packed package into. */
-export interface NpmProject extends Project {
-  /** Further packages, `NAME` or `NAME@VERSION`; those that this tree has are of its version unless they say another. */
-  add(...names: readonly string[]): Promise<void>
-}
+export type NpmProject = NonNullable<Awaited<ReturnType<typeof installByNpm>>>
 
 /** Has npm install `tarball` with `--omit=optional`. Resolves with undefined where no registry can be reached. */
-export async function installByNpm(tarball: string): Promise<NpmProject | undefined> {
+export async function installByNpm(tarball: string) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'project-')))
   const remove = () => rm(folder, { recursive: true, force: true })
   try {
@@ -125,7 +102,8 @@ export async function installByNpm(tarball: string): Promise<NpmProject | undefi
     const beside = (await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.'))
     return {
       ...(await projectIn(folder, beside)),
-      async add(...names) {
+      /** Further packages, `NAME` or `NAME@VERSION`; those that this tree has are of its version unless they say another. */
+      async add(...names: readonly string[]) {
         const locked = await lockedPackages()
         const version = (name: string) => locked[`node_modules/${name}`]?.version
         await npmInstall(
@@ -149,23 +127,28 @@ async function npmInstall(folder: string, packages: readonly string[]): Promise<
   await promisify(execFile)('npm', ['install', '--omit=optional', ...quiet, ...packages], options)
 }
 
-async function projectIn(folder: string, packages: readonly string[], options = ''): Promise<Project> {
+async function projectIn(folder: string, packages: readonly string[], options = '') {
   const modules = join(folder, 'node_modules')
   const home = join(modules, 'mesh-companion')
-  const run = (command: string, args: readonly string[]): Outcome =>
+  const run = (command: string, args: readonly string[]) =>
     spawnSync(command, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: options } })
   return {
     folder,
+    /** What the package ships, as paths in it. */
     shipped: (await readdir(home, { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
       .filter((path) => !path.startsWith('node_modules'))
       .map((path) => path.replaceAll('\\', '/')),
+    /** Names of the packages beside it. */
     packages,
-    write: (name, text) => writeFile(join(folder, name), text),
-    node: (...args) => run(process.execPath, args),
-    bin: (name, ...args) => run(join(modules, '.bin', name), args),
-    compile: (...args) => {
+    write: (name: string, text: string) => writeFile(join(folder, name), text),
+    /** Runs Node there. */
+    node: (...args: readonly string[]) => run(process.execPath, args),
+    /** Runs a command that the package brings. */
+    bin: (name: string, ...args: readonly string[]) => run(join(modules, '.bin', name), args),
+    /** Runs TypeScript's compiler there, for nothing but its verdict. */
+    compile: (...args: readonly string[]) => {
       const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
       return run(process.execPath, [tsc, '--noEmit', '--ignoreConfig', '--preserveSymlinks', ...args])
     },

@@ -98,6 +98,13 @@ export async function startApi(options: ApiOptions = {}) {
   }
 }
 
+/** What a sidecar in another process, or as a whole, answers to a call. */
+export async function callAt(address: string, body: object): Promise<{ status: number; body: JsonBody }> {
+  const headers = { 'Content-Type': 'application/json' }
+  const answer = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) })
+  return { status: answer.status, body: (await answer.json()) as JsonBody }
+}
+
 /** What a well-behaved client says of itself. */
 export function claim(callsign: string, ssid: number | string | null = 7) {
   return { callsign, ssid, auth: passcodeOf(callsign) }

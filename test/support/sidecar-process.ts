@@ -1,6 +1,6 @@
 import { createFolder } from './file-folder.ts'
 import { startLoggingProcess } from './logging-process.ts'
-import type { JsonBody } from './running-api.ts'
+import { callAt } from './running-api.ts'
 
 export type { LogLine } from './logging-process.ts'
 
@@ -34,13 +34,6 @@ export function startSidecarProcess(
     /** Base address of the API, once it serves. */
     url,
     adminUrl: async () => String((await started.logged('listening')).adminUrl),
-    async post(path: string, body: object) {
-      const answer = await fetch((await url()) + path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-      return { status: answer.status, body: (await answer.json()) as JsonBody }
-    },
+    post: async (path: string, body: object) => callAt((await url()) + path, body),
   }
 }

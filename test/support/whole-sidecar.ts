@@ -5,7 +5,7 @@ import { FakeClock } from './fake-clock.ts'
 import { createFolder } from './file-folder.ts'
 import { MemoryGateway } from './memory-gateway.ts'
 import { MemoryNetwork } from './memory-network.ts'
-import { claim, type JsonBody, registration } from './running-api.ts'
+import { callAt, claim, type JsonBody, registration } from './running-api.ts'
 import { settingsOf } from './settings-of.ts'
 
 /** Call of the sidecar's own login. */
@@ -112,14 +112,7 @@ export async function startWholeSidecar(): Promise<WholeSidecar> {
 function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' | 'clock' | 'sidecar'>) {
   let marks = 0
 
-  async function post(path: string, body: object): Promise<Answer> {
-    const answer = await fetch(sidecar.url + path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    return { status: answer.status, body: (await answer.json()) as JsonBody }
-  }
+  const post = (path: string, body: object): Promise<Answer> => callAt(sidecar.url + path, body)
 
   const isAskedFor = (key: string) => upstream.clients().some(({ filter }) => `${filter}/`.includes(`/${key}/`))
 

@@ -8,11 +8,7 @@ import { startProgram } from '../started-program.ts'
 export type ProxyName = 'nginx' | 'Apache' | 'Caddy' | 'HAProxy'
 
 /** A real proxy in a process of its own, on loopback. */
-export interface RunningProxy {
-  /** What it wrote, its error log included. */
-  output(): Promise<string>
-  stop(): Promise<void>
-}
+export type RunningProxy = Exclude<Awaited<ReturnType<typeof startProxy>>, string>
 
 /** What stands around the sites of an administrator, as small as it may be: the limits are the proxy's own. */
 interface Program {
@@ -78,7 +74,7 @@ export const PROXIES = Object.keys(PROGRAMS) as readonly ProxyName[]
  * @returns why there can be none, as a text
  * @throws Error with its output where it does not start
  */
-export async function startProxy(name: ProxyName, site: string, port: number): Promise<RunningProxy | string> {
+export async function startProxy(name: ProxyName, site: string, port: number) {
   const { command, around, args } = PROGRAMS[name]
   const found = await findDebianProgram('proxies', PACKAGES, command)
   if (typeof found === 'string') return found
@@ -89,6 +85,7 @@ export async function startProxy(name: ProxyName, site: string, port: number): P
   try {
     const started = await startProgram(found.command, args(file, folder), { env, ready: () => accepts(port) })
     return {
+      /** What it wrote, its error log included. */
       output: async () => started.output() + (await errors()),
       async stop() {
         await started.stop()
