@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { codeBlocks, type Document, readDocument, readDocuments } from './support/documents.ts'
+import { createFolder } from './support/file-folder.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DOCUMENTS = readDocuments()
@@ -111,16 +111,16 @@ describe('the documents', () => {
         .and.satisfy((name: string) => name.endsWith(`/mesh-companion-${version}.tgz`))
   })
 
-  it('show TypeScript that compiles, the blocks of a page as one module', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'documents-'))
+  it('show TypeScript that compiles, the blocks of a page as one module', async () => {
+    const folder = await createFolder('documents')
     try {
       const modules = DOCUMENTS.flatMap(({ path, text }) => {
         const blocks = codeBlocks(text, 'ts')
         return blocks.length === 0 ? [] : [[`${path.replaceAll(/\W/g, '-')}.ts`, blocks.join('\n')] as const]
       })
       expect(modules.length).to.be.at.least(2)
-      for (const [name, code] of modules) writeFileSync(join(folder, name), `${code}\nexport {}\n`)
-      symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction')
+      for (const [name, code] of modules) await folder.write(name, `${code}\nexport {}\n`)
+      symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'), 'junction')
       const compilerOptions = {
         ...{ target: 'es2023', lib: ['es2023'], module: 'esnext', moduleResolution: 'bundler', types: ['node'] },
         ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
@@ -132,14 +132,14 @@ describe('the documents', () => {
         },
       }
       const files = ['browser.d.ts', ...modules.map(([name]) => name)]
-      writeFileSync(join(folder, 'browser.d.ts'), BROWSER)
-      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-      writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+      await folder.write('browser.d.ts', BROWSER)
+      await folder.write('tsconfig.json', JSON.stringify({ compilerOptions, files }))
+      await folder.write('package.json', '{"type":"module"}')
       const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
-      const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' })
+      const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', folder.path], { encoding: 'utf8' })
       expect([status, stdout]).to.deep.equal([0, ''])
     } finally {
-      rmSync(folder, { recursive: true })
+      await folder.remove()
     }
   }).timeout(120_000)
 })

@@ -46,16 +46,10 @@ const SYNC: Question = {
 
 const QUESTIONS: readonly Question[] = [
   SYNC,
+  { ...SYNC, name: 'api.sync.gzip', headers: { 'Accept-Encoding': 'gzip' } },
   {
-    name: 'api.sync.gzip',
-    path: '/v1/sync',
-    headers: { 'Accept-Encoding': 'gzip' },
-    body: (callsign) => ({ ...claim(callsign), since: 0 }),
-  },
-  {
+    ...SYNC,
     name: 'api.sync.cursors',
-    path: '/v1/sync',
-    headers: {},
     body: (callsign) => ({ ...claim(callsign), since: FIRST_CURSOR }),
     takesCursors: true,
   },

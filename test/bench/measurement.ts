@@ -80,28 +80,16 @@ export async function alternate(
 
 /** For people. */
 export function table(measurements: readonly Measurement[]): string {
-  const cells = [
-    ['name', 'unit', 'ours', 'peer', 'ratio', 'peer is'],
-    ...measurements.map(({ name, unit, ours, peer, peerName, ratio }) => [
-      name,
-      unit,
-      figure(ours),
-      peer === null ? '-' : figure(peer),
-      ratio === null ? '-' : `${ratio.toFixed(2)} x`,
-      peerName ?? 'none',
-    ]),
-  ]
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          column >= 2 && column <= 4 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  const head = ['name', 'unit', 'ours', 'peer', 'ratio', 'peer is']
+  const rows = measurements.map(({ name, unit, ours, peer, peerName, ratio }) => {
+    const beside = peer === null || ratio === null ? ['-', '-'] : [figure(peer), `${ratio.toFixed(2)} x`]
+    return [name, unit, figure(ours), ...beside, peerName ?? 'none']
+  })
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const isFigure = (column: number) => column >= 2 && column <= 4
+  const line = (row: readonly string[]) =>
+    widths.map((width, column) => row[column]?.[isFigure(column) ? 'padStart' : 'padEnd'](width)).join('  ')
+  return [head, ...rows].map((row) => line(row).trimEnd()).join('\n')
 }
 
 function figure(value: number): string {

@@ -7,6 +7,8 @@ export interface MutatedFolder {
   readonly tests: readonly string[]
 }
 
+const filesIn = (folder: string, names: readonly string[]) => names.map((name) => `${folder}/${name}.test.ts`)
+
 export const FOLDERS: readonly MutatedFolder[] = [
   { name: 'config/json', rules: ['plugin/config/json'], tests: ['test/plugin/config/json'] },
   { name: 'config/domains', rules: ['plugin/config/domains'], tests: ['test/plugin/config/domains.test.ts'] },
@@ -22,12 +24,7 @@ export const FOLDERS: readonly MutatedFolder[] = [
     tests: [
       'test/plugin/config/rules',
       'test/plugin/config/credentials',
-      'test/plugin/config/client.test.ts',
-      'test/plugin/config/custom.test.ts',
-      'test/plugin/config/groups.test.ts',
-      'test/plugin/config/inferred-presets.test.ts',
-      'test/plugin/config/issuer.test.ts',
-      'test/plugin/config/read.test.ts',
+      ...filesIn('test/plugin/config', ['client', 'custom', 'groups', 'inferred-presets', 'issuer', 'read']),
     ],
   },
   {
@@ -55,15 +52,15 @@ export const FOLDERS: readonly MutatedFolder[] = [
     rules: ['plugin/provider/answers/redeem.ts'],
     tests: [
       'test/plugin/provider/answers/redeem.test.ts',
-      'test/plugin/flow/attacks.test.ts',
-      'test/plugin/flow/client-certificate.test.ts',
-      'test/plugin/flow/dpop.test.ts',
-      'test/plugin/flow/encrypted-answers.test.ts',
-      'test/plugin/flow/front-channel.test.ts',
-      'test/plugin/flow/idp-keys.test.ts',
-      'test/plugin/flow/log-lines.test.ts',
-      'test/plugin/flow/required-acr.test.ts',
-      'test/plugin/flow/response-mode.test.ts',
+      ...filesIn('test/plugin/flow', [
+        'attacks',
+        'client-certificate',
+        'dpop',
+        'encrypted-answers',
+        'front-channel',
+        'idp-keys',
+      ]),
+      ...filesIn('test/plugin/flow', ['log-lines', 'required-acr', 'response-mode']),
     ],
   },
   {

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../sidecar/clock.ts'
 
 interface Task {
+  readonly delayMs: number
   readonly dueAt: number
   readonly run: () => void
 }
@@ -30,7 +31,7 @@ export class FakeClock implements Clock {
   }
 
   after(delayMs: number, task: () => void): Timer {
-    const planned: Task = { dueAt: this.#elapsed + Math.max(0, delayMs), run: task }
+    const planned: Task = { delayMs, dueAt: this.#elapsed + Math.max(0, delayMs), run: task }
     this.#tasks.add(planned)
     return { cancel: () => void this.#tasks.delete(planned) }
   }
@@ -38,6 +39,11 @@ export class FakeClock implements Clock {
   /** How many tasks are planned and neither run nor cancelled. */
   get pending(): number {
     return this.#tasks.size
+  }
+
+  /** How many of them were planned with exactly this delay. */
+  waiting(delayMs: number): number {
+    return [...this.#tasks].filter((task) => task.delayMs === delayMs).length
   }
 
   /** Steps the wall clock to `ms`, as an administrator or NTP does. */

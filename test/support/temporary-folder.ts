@@ -1,16 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createFolder, type FileFolder } from './file-folder.ts'
 
 /** A folder of each test's own, gone after it. Call inside a `describe`. */
 export function temporaryFolder() {
-  let folder = ''
+  let folder: FileFolder
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-test-'))
+    folder = await createFolder('mesh-companion-test')
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
+  afterEach(() => folder.remove())
   return {
     /** A place in it; the folder itself without a name. */
-    path: (name = '') => join(folder, name),
+    path: (name = '') => join(folder.path, name),
   }
 }
