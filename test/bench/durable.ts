@@ -53,15 +53,7 @@ export async function durableBench(): Promise<readonly Measurement[]> {
   }
 }
 
-/** Of one message. */
-interface Cost {
-  readonly cpuUs: number
-  readonly bytes: number
-}
-
-interface BurstCost extends Cost {
-  readonly perSecond: number
-}
+type Cost = Awaited<ReturnType<typeof costOf>>
 
 function costRows(cpu: string, bytes: string, costs: readonly Cost[]): readonly Measurement[] {
   // The mean of what is written: a checkpoint falls into one round of several, and is to count.
@@ -69,26 +61,28 @@ function costRows(cpu: string, bytes: string, costs: readonly Cost[]): readonly 
   return [alone(cpu, 'µs CPU/message', median(costs.map(({ cpuUs }) => cpuUs))), alone(bytes, 'bytes/message', mean)]
 }
 
-/** What the messages cost the sidecar that `work` sends; it says how many they were. */
-async function costOf({ sidecar }: LoadedSidecar, work: () => Promise<number>): Promise<Cost> {
-  const [cpu, bytes] = [sidecar.cpuMicroseconds(), sidecar.writtenBytes()]
-  const count = await work()
-  return { cpuUs: (sidecar.cpuMicroseconds() - cpu) / count, bytes: (sidecar.writtenBytes() - bytes) / count }
+/** What one of the messages costs that `send` sends; it says how many they were. Throws unless all of them are stored. */
+async function costOf(loaded: LoadedSidecar, send: () => number | Promise<number>) {
+  const { sidecar } = loaded
+  const before = await loaded.storedCount()
+  const [cpu, bytes, begun] = [sidecar.cpuMicroseconds(), sidecar.writtenBytes(), performance.now()]
+  const count = await send()
+  await loaded.acknowledged()
+  const seconds = (performance.now() - begun) / 1000
+  const cost = {
+    perSecond: count / seconds,
+    cpuUs: (sidecar.cpuMicroseconds() - cpu) / count,
+    bytes: (sidecar.writtenBytes() - bytes) / count,
+  }
+  await loaded.stored(before + count)
+  return cost
 }
 
-/** A burst, until the last message is stored. */
-async function costOfBurst(loaded: LoadedSidecar, toStations: number): Promise<BurstCost> {
-  const before = await loaded.storedCount()
-  let seconds = Number.NaN
-  const cost = await costOf(loaded, async () => {
-    const begun = performance.now()
+function costOfBurst(loaded: LoadedSidecar, toStations: number): Promise<Cost> {
+  return costOf(loaded, () => {
     loaded.send(MESSAGES, toStations)
-    await loaded.acknowledged()
-    seconds = (performance.now() - begun) / 1000
     return MESSAGES
   })
-  await loaded.stored(before + MESSAGES)
-  return { ...cost, perSecond: MESSAGES / seconds }
 }
 
 /** Messages a second of a burst. */
@@ -96,18 +90,12 @@ export async function burst(loaded: LoadedSidecar, toStations: number): Promise<
   return (await costOfBurst(loaded, toStations)).perSecond
 }
 
-async function trickled(loaded: LoadedSidecar): Promise<Cost> {
-  const before = await loaded.storedCount()
-  let sent = 0
-  const cost = await costOf(loaded, async () => {
+function trickled(loaded: LoadedSidecar): Promise<Cost> {
+  return costOf(loaded, async () => {
     const flow = loaded.flow(TRICKLE_PER_SECOND, STATIONS)
     await pause(TRICKLE_MS)
-    sent = flow.stop()
-    await loaded.acknowledged()
-    return sent
+    return flow.stop()
   })
-  await loaded.stored(before + sent)
-  return cost
 }
 
 async function loneMessage(loaded: LoadedSidecar): Promise<number> {

@@ -32,14 +32,10 @@ export async function meshWrittenBench(): Promise<readonly Measurement[]> {
   ]
 }
 
-/** Bytes, each time. */
-interface Written {
-  readonly login: number
-  readonly page: number
-  readonly renewal: number
-}
+type Written = Awaited<ReturnType<typeof writtenBy>>
 
-async function writtenBy(strategy: 'ours' | 'built-in'): Promise<Written> {
+/** @returns bytes, each time */
+async function writtenBy(strategy: 'ours' | 'built-in') {
   const settings: Members = { maxInvalidLogin: false }
   const setup = await setUpMesh({ strategy, settings, idp: { rotateRefreshTokens: true } })
   try {

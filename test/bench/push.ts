@@ -98,24 +98,13 @@ interface Sides {
   readonly peer: Program<typeof import('./push-peer.ts')>
 }
 
-interface Figures {
-  readonly perSecond: number
-  /** Of one push. */
-  readonly cpuUs: number
-}
-
-interface Burst extends Figures {
-  /** Where they were to be kept. */
-  readonly pushes: readonly KeptPush[]
-}
-
 async function burstRows(
   { service, peerName }: Service,
   sides: Sides,
   answerMs: number,
 ): Promise<readonly Measurement[]> {
   const turns = await takeTurns(ROUNDS, { ours: () => burst(sides, answerMs), peer: () => peerBurst(sides, answerMs) })
-  const middle = (figure: keyof Figures) => ({
+  const middle = (figure: 'perSecond' | 'cpuUs') => ({
     ours: median(turns.ours.map((one) => one[figure])),
     peer: median(turns.peer.map((one) => one[figure])),
   })
@@ -124,11 +113,8 @@ async function burstRows(
   return [beside(name, 'pushes/s', rate, peerName), beside(`${name}.cpu`, 'µs CPU/push', cpu, peerName, 'less')]
 }
 
-async function burst(
-  { loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>,
-  answerMs: number,
-  keeps = false,
-): Promise<Burst> {
+/** @returns the pushes where they were to be kept, and CPU time of one */
+async function burst({ loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>, answerMs: number, keeps = false) {
   await gateway.call('expect', STATIONS, answerMs, keeps)
   loaded.send(loaded.stations.length)
   await loaded.acknowledged()
@@ -140,11 +126,7 @@ async function burst(
   return { perSecond: STATIONS / seconds, cpuUs, pushes }
 }
 
-async function peerBurst(
-  { gateway, peer }: Pick<Sides, 'gateway' | 'peer'>,
-  answerMs: number,
-  keeps = false,
-): Promise<Burst> {
+async function peerBurst({ gateway, peer }: Pick<Sides, 'gateway' | 'peer'>, answerMs: number, keeps = false) {
   await gateway.call('expect', STATIONS, answerMs, keeps)
   const cpuUs = await peer.call('send')
   const { seconds, pushes } = await gateway.call('burst')

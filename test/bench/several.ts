@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type Postgres, startPostgres } from '../../fixtures/demo/postgres.ts'
 import { type LoadClient, syncRate } from './api.ts'
-import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
+import { startBuiltSidecar } from './built-sidecar.ts'
 import { burst, COALESCE_MS, MESSAGES } from './durable.ts'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { alone, alternate, beside, type Measurement, median, takeTurns } from './measurement.ts'
@@ -128,11 +128,7 @@ async function burstOfAll(all: readonly LoadedSidecar[]): Promise<number> {
   return (all.length * MESSAGES * 1000) / (performance.now() - begun)
 }
 
-/** An instance, and the APRS-IS server that it alone uses. */
-interface Member {
-  readonly server: AprsIsServer
-  readonly sidecar: BuiltSidecar
-}
+type Member = Awaited<ReturnType<typeof startMember>>
 
 async function takeoverRow(database: string): Promise<Measurement> {
   let members: readonly Member[] = []
@@ -160,7 +156,8 @@ async function takeoverRow(database: string): Promise<Measurement> {
   return alone('pipeline.takeover', 's', median(seconds))
 }
 
-async function startMember(database: string, instance: string): Promise<Member> {
+/** An instance, and the APRS-IS server that it alone uses. */
+async function startMember(database: string, instance: string) {
   const server = await startAprsIs({ serverCall: instance.toUpperCase() })
   const { host, port } = server
   const aprsis = { host, port, callsign: 'N0CALL', passcode: 13023 }

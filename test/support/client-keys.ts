@@ -32,8 +32,6 @@ export function makeKey(kind: KeyKind, members: { kid?: string; use?: string; al
 export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** A folder of its own for the files of a client. */
-export type ClientFolder = Awaited<ReturnType<typeof createClientFolder>>
-
 export async function createClientFolder() {
   const folder = await createFolder('client')
   return {

@@ -1,10 +1,7 @@
-export interface Deferred {
-  readonly promise: Promise<void>
-  resolve(): void
-}
+export type Deferred = ReturnType<typeof deferred>
 
 /** A promise that is resolved from outside, as `Promise.withResolvers` of later versions of Node gives one. */
-export function deferred(): Deferred {
+export function deferred() {
   let resolve = (): void => {}
   const promise = new Promise<void>((done) => {
     resolve = done

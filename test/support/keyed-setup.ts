@@ -1,5 +1,5 @@
-import { type ClientFolder, type ClientKeyPair, createClientFolder } from './client-keys.ts'
-import { type Setup, type SetupOptions, setUp } from './sign-in-setup.ts'
+import { type ClientKeyPair, createClientFolder } from './client-keys.ts'
+import { type SetupOptions, setUp } from './sign-in-setup.ts'
 
 export interface KeyedOptions extends SetupOptions {
   /** Private keys of the host's client; the IdP is told their public halves, unless `registered` says otherwise. */
@@ -14,10 +14,7 @@ export interface SentRequest {
   readonly form: URLSearchParams
 }
 
-export interface KeyedSetup extends Setup {
-  /** Requests of the host to the IdP, oldest first. */
-  readonly sent: readonly SentRequest[]
-}
+export type KeyedSetup = Awaited<ReturnType<ReturnType<typeof keyedSetups>>>
 
 /** Setups of a host with private keys in a file, closed after each test. Call inside a `describe`. */
 export function keyedSetups() {
@@ -26,9 +23,10 @@ export function keyedSetups() {
     for (const close of open.splice(0).reverse()) await close()
   })
 
-  return async function start({ keys = [], ...options }: KeyedOptions = {}): Promise<KeyedSetup> {
-    const folder: ClientFolder = await createClientFolder()
+  return async function start({ keys = [], ...options }: KeyedOptions = {}) {
+    const folder = await createClientFolder()
     open.push(folder.remove)
+    /** Requests of the host to the IdP, oldest first. */
     const sent: SentRequest[] = []
     const fetch: typeof globalThis.fetch = (input, init) => {
       const form = new URLSearchParams(init?.body instanceof URLSearchParams ? init.body : '')

@@ -1,4 +1,4 @@
-import { type Page, ScriptedBrowser } from '../../fixtures/browser.ts'
+import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type HostOptions, startHost } from '../../fixtures/host/server.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../fixtures/idp/server.ts'
 import type { AuthLogEntry, PresetUrls } from '../../plugin/index.ts'
@@ -7,16 +7,6 @@ import { HandTurnedClock } from './hand-turned-clock.ts'
 export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests' }
 
 export type Setup = Awaited<ReturnType<typeof setUp>>
-
-/** A login, as the person and the administrator see it. */
-export interface SignInVisit {
-  readonly person: ScriptedBrowser
-  readonly page: Page
-  /** What `GET api/me` says afterwards. */
-  readonly who: Awaited<ReturnType<typeof whoAmI>>
-  /** What the authentication log says where this login failed. */
-  readonly failure: AuthLogEntry['fields'] | undefined
-}
 
 /** Where the two are. */
 export interface Places {
@@ -101,11 +91,18 @@ export async function setUp(options: SetupOptions = {}) {
     output,
     browser,
     /** Signs somebody in, in a browser of their own unless one is given. */
-    async signIn(name = 'alice', person = browser()): Promise<SignInVisit> {
+    async signIn(name = 'alice', person = browser()) {
       const before = authLog.length
       const page = await person.login(host.url, name, `${name}-demo`)
       const failure = authLog.slice(before).find(({ event }) => event === 'login-failed')?.fields
-      return { person, page, who: await whoAmI(person, host.url), failure }
+      return {
+        person,
+        page,
+        /** What `GET api/me` says afterwards. */
+        who: await whoAmI(person, host.url),
+        /** What the authentication log says where this login failed. */
+        failure,
+      }
     },
     isIn: async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200,
     /** Where a browser is sent that begins a login. */
