@@ -64,7 +64,9 @@ const UNITS = {
 export async function growthBench(): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')
   try {
-    const [first, ...others] = await inTurn(SIZES.length, figuresOf(client))
+    const all: Figures[] = []
+    for (const count of SIZES) all.push(await figuresOf(client, count))
+    const [first, ...others] = all
     if (!first) return []
     return Object.entries(UNITS).flatMap(([name, [unit, growth]]) => {
       const of = (figures: Figures) => figures[name as keyof Figures]
@@ -83,21 +85,17 @@ export async function growthBench(): Promise<readonly Measurement[]> {
   }
 }
 
-/** Those of one size after the other. */
-function figuresOf(client: LoadClient): () => Promise<Figures> {
-  const sizes = SIZES.values()
-  return async () => {
-    const folder = await createFolder('growth')
-    const file = join(folder.path, 'sidecar.sqlite')
-    try {
-      const stations = Array.from({ length: sizes.next().value ?? 0 }, (_, index) => `B${index + 1000}X`)
-      const rows = await fill(file, stations)
-      const running = await ofSidecar(client, file, stations)
-      const [housekeeping, { size }] = [await housekeepingMs(file), await stat(file)]
-      return { ...running, housekeeping, file: size / (rows + MESSAGES * ROUNDS) }
-    } finally {
-      await folder.remove()
-    }
+async function figuresOf(client: LoadClient, count: number): Promise<Figures> {
+  const folder = await createFolder('growth')
+  const file = join(folder.path, 'sidecar.sqlite')
+  try {
+    const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
+    const rows = await fill(file, stations)
+    const running = await ofSidecar(client, file, stations)
+    const [housekeeping, { size }] = [await housekeepingMs(file), await stat(file)]
+    return { ...running, housekeeping, file: size / (rows + MESSAGES * ROUNDS) }
+  } finally {
+    await folder.remove()
   }
 }
 

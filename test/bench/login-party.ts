@@ -10,13 +10,9 @@ export interface Client {
 }
 
 /** Where a login begins and ends, and what tells who is signed in. */
-export interface Party {
-  readonly login: string
-  readonly callback: string
-  readonly me: string
-}
+export type Party = Awaited<ReturnType<typeof ours>>
 
-export async function ours(issuer: string, client: Client): Promise<Party> {
+export async function ours(issuer: string, client: Client) {
   const host = await startHost({
     config: (port: number) => ({
       settings: { cert: '127.0.0.1', port },

@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 
 /** A DNS server on 127.0.0.1 (RFC 1035) that knows the names in `addresses`, as they are when it is asked. */
 export type DnsServer = Awaited<ReturnType<typeof startDnsServer>>
@@ -49,19 +50,11 @@ function readName(query: Buffer): { readonly name: string; readonly end: number 
 /** An address of the name that was asked for, for no time at all. */
 function record(address: string): Buffer {
   const version = isIP(address) as 4 | 6
-  const data = version === 4 ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
+  const data = Buffer.from(ipaddr.parse(address).toByteArray())
   const fixed = Buffer.alloc(HEADER_BYTES)
   fixed.writeUInt16BE(0xc00c, 0)
   fixed.writeUInt16BE(TYPES[version], 2)
   fixed.writeUInt16BE(1, 4)
   fixed.writeUInt16BE(data.length, 10)
   return Buffer.concat([fixed, data])
-}
-
-function ipv6Bytes(address: string): Buffer {
-  const [head = '', tail = ''] = address.split('::')
-  const groups = (part: string) => (part === '' ? [] : part.split(':'))
-  const [before, after] = [groups(head), groups(tail)]
-  const all = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after]
-  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex')
 }

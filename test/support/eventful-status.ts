@@ -21,6 +21,13 @@ const COUNTS: Counts = {
 export function eventfulStatus(changes: Partial<Status> = {}): Status {
   const filter = `g/${Array.from({ length: 880 }, (_, index) => `N${index}CALL`).join('/')}`
   const login = { verified: true, server: 'T2TEST', sinceMs: NOW - 5_400_000, filter, stations: 880 }
+  const waiting = { ...login, state: 'waiting', server: null, verified: false } as const
+  const gateway = {
+    state: 'working',
+    credentialsRefused: false,
+    lastRefused: undefined,
+    lastFailed: undefined,
+  } as const
   return {
     version: '1.2.3',
     callsign: 'N0CALL-10',
@@ -39,15 +46,7 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
       connections: [
         { ...login, call: 'N0CALL-10', state: 'up', bytesIn: 48_211_907, bytesOut: 1_204_455 },
         { ...login, call: 'N0CALL-A1', state: 'confirming', bytesIn: 22_018_344, bytesOut: 640_120 },
-        {
-          ...login,
-          call: 'N0CALL-A2',
-          state: 'waiting',
-          server: null,
-          verified: false,
-          bytesIn: 9_344,
-          bytesOut: 8_011,
-        },
+        { ...waiting, call: 'N0CALL-A2', bytesIn: 9_344, bytesOut: 8_011 },
       ],
     },
     lastPacketAt: NOW - 2000,
@@ -56,20 +55,17 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
     maxStations: 5000,
     gateways: [
       {
+        ...gateway,
         platform: 'android',
         state: 'refusing',
-        credentialsRefused: false,
         lastAcceptedAt: NOW - 1_200_000,
         lastRefused: { at: NOW - 1_140_000, reason: `FCM finds the payload invalid ${HOSTILE}` },
-        lastFailed: undefined,
         waiting: 1,
       },
       {
+        ...gateway,
         platform: 'ios',
-        state: 'working',
-        credentialsRefused: false,
         lastAcceptedAt: NOW - 4000,
-        lastRefused: undefined,
         lastFailed: { at: NOW - 1_320_000, reason: 'no answer within 10 s' },
         waiting: 2,
       },

@@ -16,14 +16,12 @@ const BROWSERS: Readonly<Record<string, { start(): Promise<BrowserDriver>; needs
 export const BROWSER_NAMES = Object.keys(BROWSERS)
 
 /** Somebody with a browser; each test has one of its own. */
-export interface PersonWithBrowser {
-  tab(): Promise<Tab>
-}
+export type PersonWithBrowser = ReturnType<typeof useBrowser>
 
 /**
  * Starts a browser for the tests of one block. Where it is not installed they are left out with the reason, in CI they fail.
  */
-export function useBrowser(name: string): PersonWithBrowser {
+export function useBrowser(name: string) {
   const { start, needs } = BROWSERS[name] ?? { start: startChromium, needs: {} }
   let driver: BrowserDriver | undefined
   let user: BrowserUser | undefined
@@ -43,7 +41,7 @@ export function useBrowser(name: string): PersonWithBrowser {
   })
   after(() => driver?.close())
   return {
-    async tab() {
+    async tab(): Promise<Tab> {
       user ??= await driver?.person()
       if (!user) throw new Error('There is no browser.')
       return user.newTab()
