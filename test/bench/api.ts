@@ -3,7 +3,7 @@ import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import type { BareAnswer } from './bare-http-server.ts'
 import type { LoadOrder, LoadResult } from './http-load-client.ts'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { alone, beside, type Measurement, median, takeTurns } from './measurement.ts'
+import { alone, beside, type Measurement, medians, type Sides, takeTurns } from './measurement.ts'
 import { createMessages, flow } from './message-flow.ts'
 import { postJson } from './post-json.ts'
 import { type Program, startProgram } from './program.ts'
@@ -141,7 +141,7 @@ async function answered(
     await sides.ours()
     await takeTurns(1, sides)
     const results = { small: [], ...(await takeTurns(ROUNDS, sides)) }
-    if (!takesCursors) checkBytes(name, results.ours, results.bare)
+    if (!takesCursors) checkBytes(name, results)
     return results
   } finally {
     await bare.close()
@@ -175,24 +175,22 @@ export async function syncRate(loaded: LoadedSidecar, client: LoadClient, caller
 type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', readonly LoadResult[]>>
 
 function rowsOf(name: string, peerName: string, { ours, bare, large, small }: Results): readonly Measurement[] {
-  const rate = (side: readonly LoadResult[]) => median(side.map(({ requestsPerSecond }) => requestsPerSecond))
-  const slowest = (side: readonly LoadResult[]) => median(side.map(({ p99Ms }) => p99Ms))
-  const cpu = (side: readonly LoadResult[]) => median(side.map(({ cpuUs }) => cpuUs))
-  const both = (row: string, side: readonly LoadResult[]) => [
-    beside(row, 'requests/s', { ours: rate(side), peer: rate(bare) }, peerName),
-    beside(`${row}.p99`, 'ms', { ours: slowest(side), peer: slowest(bare) }, peerName, 'less'),
-    beside(`${row}.cpu`, 'µs CPU/request', { ours: cpu(side), peer: cpu(bare) }, peerName, 'less'),
+  const both = (row: string, turns: Readonly<Record<keyof Sides, readonly LoadResult[]>>) => [
+    beside(row, 'requests/s', medians(turns, 'requestsPerSecond'), peerName),
+    beside(`${row}.p99`, 'ms', medians(turns, 'p99Ms'), peerName, 'less'),
+    beside(`${row}.cpu`, 'µs CPU/request', medians(turns, 'cpuUs'), peerName, 'less'),
   ]
-  const rows = [...both(name, large), ...both(`${name}.all`, ours)]
+  const rows = [...both(name, { ours: large, peer: bare }), ...both(`${name}.all`, { ours, peer: bare })]
   if (small.length === 0) return rows
   const less = 'the same with 5,000 rows, for which 100 stations are registered'
-  return [...rows, beside(`${name}.rows`, 'requests/s', { ours: rate(large), peer: rate(small) }, less)]
+  const bySize = medians({ ours: large, peer: small }, 'requestsPerSecond')
+  return [...rows, beside(`${name}.rows`, 'requests/s', bySize, less)]
 }
 
-function checkBytes(name: string, ours: readonly LoadResult[], peer: readonly LoadResult[]): void {
-  const [bytes, bareBytes] = [ours, peer].map((side) => median(side.map(({ answerBytes }) => answerBytes)))
-  if (bytes === undefined || bareBytes === undefined || Math.abs(bytes - bareBytes) > bareBytes * 0.1)
-    throw new Error(`${name}: the two sides do not send the same: ${bytes} and ${bareBytes} bytes`)
+function checkBytes(name: string, { ours, bare }: Results): void {
+  const bytes = medians({ ours, peer: bare }, 'answerBytes')
+  if (Math.abs(bytes.ours - bytes.peer) > bytes.peer * 0.1)
+    throw new Error(`${name}: the two sides do not send the same: ${bytes.ours} and ${bytes.peer} bytes`)
 }
 
 /** Throws when fewer messages were stored meanwhile than were to arrive. */

@@ -49,6 +49,15 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] as number) + upper) / 2
 }
 
+/** Medians of one figure of what both sides gave. */
+export function medians<Figure extends string>(
+  turns: Readonly<Record<keyof Sides, readonly Readonly<Record<Figure, number>>[]>>,
+  figure: Figure,
+): Sides {
+  const middle = (side: keyof Sides) => median(turns[side].map((one) => one[figure]))
+  return { ours: middle('ours'), peer: middle('peer') }
+}
+
 /** What each round of the sides gave. */
 type Results<Runs> = {
   readonly [Side in keyof Runs]: Runs[Side] extends () => infer Result ? Awaited<Result>[] : never

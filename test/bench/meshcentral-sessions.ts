@@ -9,7 +9,7 @@ import { SESSION_KEY } from '../meshcentral/support/laboratory.ts'
 import { type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { sessionOf } from '../meshcentral/support/session.ts'
 import { until } from '../meshcentral/support/until.ts'
-import { beside, type Measurement, median, takeTurns } from './measurement.ts'
+import { beside, type Measurement, medians, takeTurns } from './measurement.ts'
 import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
 import { usageOf } from './process-usage.ts'
 
@@ -74,13 +74,10 @@ export async function meshSessionsBench(): Promise<readonly Measurement[]> {
   }
 }
 
-interface Session {
-  readonly session: Readonly<Record<string, unknown>>
-  /** Of its tokens. Undefined: there is none. */
-  readonly record: Readonly<Record<string, unknown>> | undefined
-}
+type Session = Awaited<ReturnType<typeof realSession>>
 
-async function realSession(setup: MeshSetup): Promise<Session> {
+/** With the record of its tokens. Undefined: there is none. */
+async function realSession(setup: MeshSetup) {
   await allowRenewals(setup)
   const session = sessionOf(await visitorOf(setup, setup.person({ groups: ['everybody'] })), setup.url)
   if (session.oidcSignIn === undefined) return { session, record: undefined }
@@ -141,13 +138,12 @@ async function requestRows(ours: Side, peer: Side, count: number): Promise<reado
     await run(ours)()
     await run(peer)()
     const results = await takeTurns(ROUNDS, { ours: run(ours), peer: run(peer) })
-    const cpu = (which: 'ours' | 'peer') => median(results[which].map((round) => round.cpu))
     const p99 = (which: 'ours' | 'peer') => {
       const waits = results[which].flatMap((round) => round.waits).toSorted((a, b) => a - b)
       return waits[Math.floor((waits.length - 1) * 0.99)] as number
     }
     rows.push(
-      beside(`${name}.cpu.${count}`, 'us CPU', { ours: cpu('ours'), peer: cpu('peer') }, PEER, 'less'),
+      beside(`${name}.cpu.${count}`, 'us CPU', medians(results, 'cpu'), PEER, 'less'),
       beside(`${name}.p99.${count}`, 'ms', { ours: p99('ours'), peer: p99('peer') }, PEER, 'less'),
     )
   }

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { gauge } from './built-sidecar.ts'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { alone, beside, type Measurement, median, takeTurns } from './measurement.ts'
+import { alone, beside, type Measurement, median, medians, takeTurns } from './measurement.ts'
 import { messageLine } from './message-flow.ts'
 import { type Program, startProgram } from './program.ts'
 import { type PushGateway, startPushGateway } from './push-gateway.ts'
-import type { KeptPush, PushService } from './push-gateway-server.ts'
+import type { KeptPush } from './push-gateway-server.ts'
 import { type Phone, pushTokenOf } from './stations.ts'
 
 const STATIONS = 5000
@@ -19,18 +19,11 @@ const LONE_MESSAGES = 100
 /** None is sent at the moment at which another's window ends. */
 const LONE_EVERY_MS = 53
 
-interface Service {
-  readonly service: PushService
-  readonly platform: Phone
-  /** As many as the sidecar has. */
-  readonly inFlight: number
-  readonly peerName: string
-}
-
-const SERVICES: readonly Service[] = [
+const SERVICES = [
   {
     service: 'fcm',
     platform: 'android',
+    /** As many as the sidecar has. */
     inFlight: 100,
     peerName: 'bare node:https, 100 in flight too: builds no request, reads no database, notes no answer',
   },
@@ -40,7 +33,8 @@ const SERVICES: readonly Service[] = [
     inFlight: 500,
     peerName: 'bare node:http2, 500 in flight too: builds no request, reads no database, notes no answer',
   },
-]
+] as const
+type Service = (typeof SERVICES)[number]
 
 /**
  * The built sidecar, by the vendors' real clients, against a gateway in a process of its own that takes everything: 5,000 stations, each
@@ -104,11 +98,7 @@ async function burstRows(
   answerMs: number,
 ): Promise<readonly Measurement[]> {
   const turns = await takeTurns(ROUNDS, { ours: () => burst(sides, answerMs), peer: () => peerBurst(sides, answerMs) })
-  const middle = (figure: 'perSecond' | 'cpuUs') => ({
-    ours: median(turns.ours.map((one) => one[figure])),
-    peer: median(turns.peer.map((one) => one[figure])),
-  })
-  const [rate, cpu] = [middle('perSecond'), middle('cpuUs')]
+  const [rate, cpu] = [medians(turns, 'perSecond'), medians(turns, 'cpuUs')]
   const name = `push.${service}${answerMs === 0 ? '' : `.${answerMs}`}`
   return [beside(name, 'pushes/s', rate, peerName), beside(`${name}.cpu`, 'µs CPU/push', cpu, peerName, 'less')]
 }

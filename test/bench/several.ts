@@ -85,20 +85,19 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
   }
 }
 
-/** Of one message or request, in microseconds; `database` is that of all processes of the server. */
-interface Cost {
-  readonly perSecond: number
-  readonly ours: number
-  readonly database: number
-}
+type Cost = Awaited<ReturnType<typeof costOf>>
 
-/** @param count how many there are in a round; as many as in a second where it is not given */
+/**
+ * Of one message or request, in microseconds; `database` is that of all processes of the server.
+ *
+ * @param count how many there are in a round; as many as in a second where it is not given
+ */
 async function costOf(
   { sidecar }: LoadedSidecar,
   postgres: Postgres,
   count: number | undefined,
   round: () => Promise<number>,
-): Promise<Cost> {
+) {
   const [ours, database] = [sidecar.cpuMicroseconds(), cpuOf(postgres)]
   const perSecond = await round()
   const each = (before: number, after: number) => (after - before) / (count ?? perSecond)
