@@ -1,6 +1,5 @@
 import { buffer } from 'node:stream/consumers'
 import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
-import type { BareAnswer } from './bare-http-server.ts'
 import type { LoadOrder, LoadResult } from './http-load-client.ts'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { alone, beside, type Measurement, medians, type Sides, takeTurns } from './measurement.ts'
@@ -222,12 +221,7 @@ export function requestText(path: string, headers: Question['headers'], value: o
 }
 
 /** One answer as it came over the wire, without the headers that Node adds to every answer. */
-async function answerTo(
-  url: string,
-  headers: Question['headers'],
-  body: object,
-  ca: string | undefined,
-): Promise<BareAnswer> {
+async function answerTo(url: string, headers: Question['headers'], body: object, ca: string | undefined) {
   const answer = await postJson(url, body, { headers, ca })
   const bytes = await buffer(answer)
   const { date, connection, 'keep-alive': keepAlive, ...own } = answer.headers

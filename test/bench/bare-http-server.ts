@@ -3,15 +3,12 @@ import { createServer as createTlsServer } from 'node:https'
 import { connect } from 'node:net'
 import { onLoopback } from '../support/on-loopback.ts'
 
-/** What the bare server answers to every station that it knows. */
-export interface BareAnswer {
+/** What it is told when it starts. */
+interface BareOrder {
+  /** Of its answer to every station that it knows. */
   readonly headers: Readonly<Record<string, string>>
   /** In base64. */
   readonly body: string
-}
-
-/** What it is told when it starts. */
-export interface BareOrder extends BareAnswer {
   readonly stations: readonly string[]
   /** Where it logs in, to read what comes and leave it. */
   readonly upstreamPort: number

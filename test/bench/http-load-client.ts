@@ -33,7 +33,8 @@ const OK = Buffer.from('HTTP/1.1 200 ')
  * Keeps every connection busy with one request at a time. Little more than a socket, so that the server is what is
  * measured: Node's own client needs three times the server's time for a request.
  */
-export async function load({ port, pid, ca, requests, connections, takesCursors, warmUpMs, durationMs }: LoadOrder) {
+export async function load(order: LoadOrder) {
+  const { port, pid, ca, requests, connections, takesCursors } = order
   const bytes = requests.map((text) => Buffer.from(text, 'latin1'))
   const cursorsAt = bytes.map((request) => request.indexOf(SINCE) + SINCE.length)
   const waits: number[] = []
@@ -108,11 +109,11 @@ export async function load({ port, pid, ca, requests, connections, takesCursors,
 
   for (let index = 0; index < connections; index += 1) open(index)
   const pause = (ms: number) => Promise.race([failed, new Promise((resolve) => setTimeout(resolve, ms))])
-  await pause(warmUpMs)
+  await pause(order.warmUpMs)
   const server = usageOf(pid)
   const cpuBefore = server.cpuMicroseconds()
   countingFrom = performance.now()
-  await pause(durationMs)
+  await pause(order.durationMs)
   const cpu = server.cpuMicroseconds() - cpuBefore
   const elapsedMs = performance.now() - countingFrom
   ending = true

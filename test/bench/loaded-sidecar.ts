@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ServerFiles } from '../support/server-files.ts'
 import { counter, startBuiltSidecar } from './built-sidecar.ts'
 import { createMessages, flow, messageLine } from './message-flow.ts'
-import { type Phone, registerStations } from './stations.ts'
+import { type Registrations, registerStations } from './stations.ts'
 import { type BareUpstream, bareUpstream } from './upstream.ts'
 
 const MOST_MS = 60_000
@@ -18,7 +18,7 @@ const ACKNOWLEDGING = 'B999X'
 /** The built sidecar with stations and messages in its database, and the network that they come from. */
 export type LoadedSidecar = Awaited<ReturnType<typeof startLoaded>>
 
-export interface Load {
+export interface Load extends Pick<Registrations, 'platform' | 'devices'> {
   readonly stations: number
   /** In the history of each station. */
   readonly messagesEach: number
@@ -29,25 +29,12 @@ export interface Load {
   readonly of?: number
   /** `push` of the configuration; where it is not given, no gateway is on. */
   readonly push?: object
-  /** Of each station; 1 where it is not given. */
-  readonly devices?: number
-  /** What the stations are; `android` where it is not given. */
-  readonly platform?: Phone
   /** The API is served with TLS. */
   readonly tls?: ServerFiles
 }
 
-export async function startLoaded({
-  stations: count,
-  messagesEach,
-  database,
-  place = 0,
-  of = 1,
-  push,
-  platform = 'android',
-  devices = 1,
-  tls,
-}: Load) {
+export async function startLoaded(load: Load) {
+  const { stations: count, messagesEach, database, place = 0, of = 1, push, tls } = load
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
     aprsis: {
@@ -68,7 +55,7 @@ export async function startLoaded({
   /** All but one more, which only tells by its acks what is stored. */
   const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
   const all = [...stations, ACKNOWLEDGING]
-  await registerStations(sidecar, all, { platform, devices, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
+  await registerStations(sidecar, all, { ...load, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
   await upstream.client
   const messages = createMessages(stations, place * MESSAGES_APART)
   /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */

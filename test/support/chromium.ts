@@ -24,10 +24,7 @@ export async function takePicture(page: Page, name: string, fullPage = false): P
 }
 
 /** A page of a browser context of its own at a host and a provider of each test's own. Call inside a `describe`. */
-export function pagesAtHost(): {
-  readonly setup: Setup
-  open(options?: SetupOptions, javaScriptEnabled?: boolean): Promise<Page>
-} {
+export function pagesAtHost() {
   let browser: Browser
   let context: BrowserContext
   let setup: Setup
@@ -43,7 +40,7 @@ export function pagesAtHost(): {
     get setup() {
       return setup
     },
-    async open(options = {}, javaScriptEnabled = true) {
+    async open(options: SetupOptions = {}, javaScriptEnabled = true): Promise<Page> {
       setup = await setUp(options)
       context = await browser.newContext({ javaScriptEnabled })
       context.setDefaultTimeout(15_000)

@@ -4,14 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-export interface Document {
-  /** From the root of the project, with slashes. */
-  readonly path: string
-  readonly text: string
-}
+export type Document = ReturnType<typeof readDocuments>[number]
 
-/** The front door, and the pages of both halves. */
-export function readDocuments(): readonly Document[] {
+/** The front door, and the pages of both halves; the paths are from the root of the project, with slashes. */
+export function readDocuments() {
   const pages = ['plugin/docs', 'sidecar/docs'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md'))

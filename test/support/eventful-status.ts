@@ -1,21 +1,7 @@
-import type { Counts, Status } from '../../sidecar/operator/page/status.ts'
+import type { Status } from '../../sidecar/operator/page/status.ts'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 3, 21)
 const HOSTILE = '<script>alert("it\'s")</script>&amp;'
-
-const COUNTS: Counts = {
-  lines_received: 4_211_907,
-  messages_stored: 41_204,
-  messages_duplicate: 9_117,
-  messages_lost: 8,
-  pushes_accepted: 30_119,
-  pushes_retried: 412,
-  pushes_refused: 6,
-  pushes_given_up: 9,
-  api_requests: 188_430,
-  api_errors: 1_204,
-  api_dropped: 120,
-}
 
 /** A run in which a good deal went right and some things went wrong; the same each time. */
 export function eventfulStatus(changes: Partial<Status> = {}): Status {
@@ -75,7 +61,19 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
     shared: undefined,
     lastBackupAt: NOW - 37_000_000,
     memoryBytes: 142_000_000,
-    counts: COUNTS,
+    counts: {
+      lines_received: 4_211_907,
+      messages_stored: 41_204,
+      messages_duplicate: 9_117,
+      messages_lost: 8,
+      pushes_accepted: 30_119,
+      pushes_retried: 412,
+      pushes_refused: 6,
+      pushes_given_up: 9,
+      api_requests: 188_430,
+      api_errors: 1_204,
+      api_dropped: 120,
+    },
     events: [
       {
         at: NOW - 14_000,

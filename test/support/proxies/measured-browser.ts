@@ -3,19 +3,10 @@ import { type Answer, type BrowserOptions, ScriptedBrowser, type Visit } from '.
 /** nginx takes 4 KB of answer headers with its defaults, and nginx and Apache 8 KB of request line and of one header line. */
 export const MOST = { set: 2_048, address: 3_072, sent: 6_144 } as const
 
-/** What a browser was given by one server, and brought it, at most. */
-export interface Measured {
-  /** Whole values of `Set-Cookie` in one answer. */
-  set: number
-  /** Of an address that it was sent to. */
-  address: number
-  /** Of the plugin's cookies in one request. */
-  sent: number
-}
-
 /** A browser that measures what goes between it and the server at an origin. */
 export class MeasuredBrowser extends ScriptedBrowser {
-  readonly most: Measured = { set: 0, address: 0, sent: 0 }
+  /** In characters, at most: `Set-Cookie` of one answer, an address that it was sent to, and the plugin's cookies in one request. */
+  readonly most = { set: 0, address: 0, sent: 0 }
   /** Cookies that it was given without `Secure`, but for an empty session of MeshCentral. */
   readonly bare: string[] = []
   readonly #origin: string
@@ -42,7 +33,7 @@ export class MeasuredBrowser extends ScriptedBrowser {
     return answer
   }
 
-  #note(what: keyof Measured, text: string): void {
+  #note(what: keyof typeof MOST, text: string): void {
     this.most[what] = Math.max(this.most[what], text.length)
   }
 }
