@@ -19,66 +19,45 @@ describe('FCM through firebase-admin', () => {
     return at.closing(openFcm({ ...at.service.settings, serviceAccountFile }, at.log, at.clock))
   }
 
+  const invalid = (message: string): FcmFault => ({ errorCode: 'INVALID_ARGUMENT', message })
+  const notIssued = invalid('The registration token is not a valid FCM registration token')
+  const ofAnother: FcmFault = { errorCode: 'SENDER_ID_MISMATCH', message: 'SenderId mismatch' }
+  const page = (status: number, text = '<h1>No</h1>') => ({ status, text })
+  const later = (
+    [
+      ['over quota, as late as FCM says', 'QUOTA_EXCEEDED', 'over the sending quota', 60],
+      ['when FCM is not available, as late as FCM says', 'UNAVAILABLE', 'FCM is not available', 7],
+      ['when FCM is not available and does not say for how long', 'UNAVAILABLE', 'FCM is not available'],
+      ['after an internal error', 'INTERNAL', 'internal error of FCM'],
+    ] as const
+  ).map(([when, errorCode, words, seconds]) => {
+    const fault = { errorCode, ...(seconds && { retryAfterSeconds: seconds }) }
+    return [`tries later ${when}`, fault, 'try_later', words, seconds && seconds * 1000] as const
+  })
+  const notOfFcm = [
+    page(400, '<h1>No</h1><p>Your registration token is not valid.'),
+    page(404),
+    page(502, '<h1>Bad gateway</h1>'),
+    page(200, '<h1>Log in to the hotel network</h1>'),
+  ].map((fault) => {
+    const name = `tries later after a ${fault.status} that is not in words of FCM`
+    return [name, fault, 'try_later', `unexpected answer with status ${fault.status}`] as const
+  })
   gatewayContract<FcmFault, typeof at.service>(at, {
     answers: [
       ['takes an unregistered token for gone', { errorCode: 'UNREGISTERED' }, 'token_gone', /app was removed/],
-      [
-        'takes a token that FCM did not issue for gone',
-        { errorCode: 'INVALID_ARGUMENT', message: 'The registration token is not a valid FCM registration token' },
-        'token_gone',
-        /did not issue/,
-      ],
-      [
-        'takes a token of another project for gone',
-        { errorCode: 'SENDER_ID_MISMATCH', message: 'SenderId mismatch' },
-        'token_gone',
-        /another Firebase project/,
-      ],
-      [
-        'gives up on an invalid payload',
-        { errorCode: 'INVALID_ARGUMENT', message: 'Invalid data payload key: from' },
-        'refused',
-        /payload invalid/,
-      ],
+      ['takes a token that FCM did not issue for gone', notIssued, 'token_gone', /did not issue/],
+      ['takes a token of another project for gone', ofAnother, 'token_gone', /another Firebase project/],
+      ['gives up on an invalid payload', invalid('Invalid data payload key: from'), 'refused', /payload invalid/],
       [
         'says what to mend when the service account may not send',
         { errorCode: 'PERMISSION_DENIED' },
         'unauthorized',
         /check its project, its role and that the FCM API is enabled/,
       ],
-      [
-        'says what to mend at a 403 that is not in words of FCM',
-        { status: 403, text: '<h1>No</h1>' },
-        'unauthorized',
-        /check its role/,
-      ],
-      ...(
-        [
-          ['over quota, as late as FCM says', 'QUOTA_EXCEEDED', 'over the sending quota', 60],
-          ['when FCM is not available, as late as FCM says', 'UNAVAILABLE', 'FCM is not available', 7],
-          ['when FCM is not available and does not say for how long', 'UNAVAILABLE', 'FCM is not available'],
-        ] as const
-      ).map(([when, errorCode, words, seconds]) => {
-        const fault = { errorCode, ...(seconds && { retryAfterSeconds: seconds }) }
-        return [`tries later ${when}`, fault, 'try_later', words, seconds && seconds * 1000] as const
-      }),
-      ['tries later after an internal error', { errorCode: 'INTERNAL' }, 'try_later', 'internal error of FCM'],
-      ...(
-        [
-          [400, '<h1>No</h1><p>Your registration token is not valid.'],
-          [404, '<h1>No</h1>'],
-          [502, '<h1>Bad gateway</h1>'],
-          [200, '<h1>Log in to the hotel network</h1>'],
-        ] as const
-      ).map(([status, text]) => {
-        const words = `unexpected answer with status ${status}`
-        return [
-          `tries later after a ${status} that is not in words of FCM`,
-          { status, text },
-          'try_later',
-          words,
-        ] as const
-      }),
+      ['says what to mend at a 403 that is not in words of FCM', page(403), 'unauthorized', /check its role/],
+      ...later,
+      ...notOfFcm,
     ],
     unreachable: /^FCM cannot be reached \(ECONNREFUSED\)$/,
     leaks: (token) => ({ answers: [{ status: 500, text: `Nothing is known of ${token}` }], tokens: ['no token!'] }),
@@ -165,11 +144,8 @@ describe('FCM through firebase-admin', () => {
     const refusals: readonly [string, FcmFault][] = [
       ['', { errorCode: 'UNAUTHENTICATED' }],
       [', compressed', { errorCode: 'UNAUTHENTICATED', gzip: true }],
-      [
-        ', longer than any answer of FCM',
-        { errorCode: 'UNAUTHENTICATED', message: 'no'.repeat(1_000_000), gzip: true },
-      ],
-      [', as a page', { status: 401, text: '<h1>THIRD_PARTY_AUTH_ERROR</h1>' }],
+      [', too long', { errorCode: 'UNAUTHENTICATED', message: 'no'.repeat(1_000_000), gzip: true }],
+      [', as a page', page(401, '<h1>THIRD_PARTY_AUTH_ERROR</h1>')],
     ]
     for (const [how, fault] of refusals) {
       it(`says what to mend when the other one is not accepted either${how}, and asks for a third one not before 10 s`, async () => {
@@ -177,8 +153,8 @@ describe('FCM through firebase-admin', () => {
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
         expect(outcome)
-          .to.have.property('reason')
-          .that.matches(/clock.*service account/)
+          .property('reason')
+          .to.match(/clock.*service account/)
         expect(await send()).to.deep.equal(outcome)
         expect(at.service).to.include({ tokenRequests: 2, attempts: 3 })
         await at.clock.advance(PAUSE_MS)
@@ -202,32 +178,25 @@ describe('FCM through firebase-admin', () => {
   })
 
   describe('when it gets no access token', () => {
-    const denied = (description: string) => ({
-      wrong: () => at.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description }),
-      mended: () => at.service.failTokenEndpoint(),
-    })
-    for (const [what, { wrong, mended }] of [
-      ['about a service account whose key was deleted, and sends once that is done', denied('Invalid JWT Signature.')],
-      [
-        'about a service account that was deleted or disabled, and sends once that is done',
-        denied('Invalid grant: account not found'),
-      ],
+    const deny = (description: string) => () =>
+      at.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
+    for (const [what, fails] of [
+      ['about a service account whose key was deleted, and sends once that is done', deny('Invalid JWT Signature.')],
+      ['about one that was deleted or disabled, and sends once that is done', deny('Invalid grant: account not found')],
       [
         "when this machine's clock is wrong, and sends once it is right",
-        {
-          wrong: () => at.service.setClockAhead(56 * 365 * 24 * 3_600_000),
-          mended: () => at.service.setClockAhead(0),
-        },
+        () => at.service.setClockAhead(56 * 365 * 24 * 3_600_000),
       ],
     ] as const)
       it(`says what to mend ${what}`, async () => {
-        wrong()
+        fails()
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
         expect(outcome)
-          .to.have.property('reason')
-          .that.matches(/invalid_grant.*clock.*push\.fcm\.serviceAccountFile/)
-        mended()
+          .property('reason')
+          .to.match(/invalid_grant.*clock.*push\.fcm\.serviceAccountFile/)
+        at.service.failTokenEndpoint()
+        at.service.setClockAhead(0)
         await sendsAgain()
       })
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect } from 'chai'
-import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
+import type { PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { onLoopback } from '../../support/on-loopback.ts'
-import { type RecordedLog, recordedLog } from '../../support/recorded-log.ts'
+import { recordedLog } from '../../support/recorded-log.ts'
 import { NOTIFICATION, type Subject } from './services.ts'
 
 export const ACCEPTED: PushOutcome = { kind: 'accepted' }
@@ -18,26 +18,14 @@ interface Service<Fault> {
   close(): Promise<void>
 }
 
-/** A gateway before a push service of its own, for each test. */
-export interface GatewaySetup<S> extends Pick<RecordedLog, 'log' | 'lines'> {
-  readonly clock: FakeClock
-  readonly subject: Subject<S>
-  readonly service: S
-  readonly gateway: PushGateway
-  send(token?: string, notification?: Notification): Promise<PushOutcome>
-  /** Another gateway to the same service. */
-  open(...changes: Parameters<Subject<S>['open']> extends [unknown, unknown, ...infer Rest] ? Rest : never): PushGateway
-  /** Closes something after the test, before the gateway. */
-  closing<Part extends { close(): Promise<unknown> }>(part: Part): Part
-}
-
-/** Call inside a `describe`. */
-export function gatewaySetup<S extends { close(): Promise<void> }>(start: () => Promise<Subject<S>>): GatewaySetup<S> {
+/** A gateway before a push service of its own, for each test. Call inside a `describe`. */
+export function gatewaySetup<S extends { close(): Promise<void> }>(start: () => Promise<Subject<S>>) {
   const { log, lines } = recordedLog()
   let clock: FakeClock
   let subject: Subject<S>
   let gateway: PushGateway
   const parts: { close(): Promise<unknown> }[] = []
+  /** Closes something after the test, before the gateway. */
   const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
     parts.push(part)
     return part
@@ -67,7 +55,8 @@ export function gatewaySetup<S extends { close(): Promise<void> }>(start: () => 
       return gateway
     },
     send: (token = subject.token, notification = NOTIFICATION) => gateway.send(token, notification),
-    open: (...changes) => closing(subject.open(log, clock, ...changes)),
+    /** Another gateway to the same service. */
+    open: (caFile: string | null) => closing(subject.open(log, clock, { caFile })),
     closing,
   }
 }
@@ -95,7 +84,7 @@ interface GatewayRules<Fault> {
 
 /** What holds for every gateway, whatever client of its vendor's it sends with. Call inside a `describe`, behind its set-up. */
 export function gatewayContract<Fault, S extends Service<Fault>>(
-  at: GatewaySetup<S>,
+  at: ReturnType<typeof gatewaySetup<S>>,
   rules: GatewayRules<Fault>,
 ): void {
   const { answers, unreachable, leaks, secrets, shownOf } = rules
@@ -122,7 +111,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   it('tries later when the server cannot be verified', async () => {
-    const outcome = await at.open({ caFile: null }).send(at.subject.token, NOTIFICATION)
+    const outcome = await at.open(null).send(at.subject.token, NOTIFICATION)
     expect(outcome).to.include({ kind: 'try_later' })
     expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
@@ -180,6 +169,6 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   it('names the CA file that is missing', () => {
-    expect(() => at.open({ caFile: '/nowhere/ca.pem' })).to.throw('/nowhere/ca.pem')
+    expect(() => at.open('/nowhere/ca.pem')).to.throw('/nowhere/ca.pem')
   })
 }

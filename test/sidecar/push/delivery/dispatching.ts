@@ -1,3 +1,4 @@
+import { createRecorder } from '../../../../fixtures/push/recorder.ts'
 import type { Clock } from '../../../../sidecar/clock.ts'
 import type { PushQueue } from '../../../../sidecar/messages/push-queue.ts'
 import {
@@ -25,31 +26,25 @@ interface Sent {
 
 /** A gateway whose answers a test gives by hand, or once and for all. */
 export class ManualGateway implements PushGateway {
-  readonly sent: Sent[] = []
+  readonly #sent = createRecorder<Sent>('notification')
+  readonly sent = this.#sent.items
   always: PushOutcome | undefined
   closed = 0
-  #arrival: (() => void) | undefined
 
   send(pushToken: string, notification: Notification): Promise<PushOutcome> {
     return new Promise((answer) => {
-      this.sent.push({ pushToken, notification, answer })
+      this.#sent.add({ pushToken, notification, answer })
       if (this.always) answer(this.always)
-      this.#arrival?.()
     })
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.closed++
     for (const { answer } of this.sent) answer({ kind: 'try_later', reason: 'the gateway is closed' })
-    return Promise.resolve()
   }
 
   async arrived(count: number): Promise<Sent> {
-    while (this.sent.length < count) {
-      await new Promise<void>((resolve) => {
-        this.#arrival = resolve
-      })
-    }
+    await this.#sent.waitFor(() => this.sent.length >= count)
     return this.sent[count - 1]!
   }
 }
@@ -96,127 +91,103 @@ interface Parts {
   readonly gateways?: Partial<Record<Platform, PushGateway>>
   readonly pushes?: (original: PushQueue) => PushQueue
   readonly stations?: (original: Stations) => Stations
-  readonly random?: () => number
 }
 
-/** A dispatcher before a store of its own, for each test: station `KEY` is registered, and `android` takes all. Call inside a `describe`. */
-export function dispatching() {
-  const stores = temporaryStores()
-  let store: Store
-  let metrics: Metrics
-  let android: ManualGateway
-  let dispatcher: Dispatcher
-  let queue: ReturnType<typeof watch>
-  const { log, lines, of: events } = recordedLog()
+/** A dispatcher before a store of its own, for each test: station `KEY` is registered, and `android` takes all. Make it inside a `describe`. */
+export class Dispatching {
+  readonly stores = temporaryStores()
+  readonly #logged = recordedLog()
+  readonly lines = this.#logged.lines
+  readonly events = this.#logged.of
+  store!: Store
+  metrics!: Metrics
+  android!: ManualGateway
+  dispatcher!: Dispatcher
+  #queue!: ReturnType<typeof watch>
+  #serial = 0
+
+  constructor() {
+    beforeEach(async () => {
+      this.metrics = createMetrics()
+      this.android = new ManualGateway()
+      this.android.always = ACCEPTED
+      await this.start()
+      await this.register()
+    })
+    afterEach(() => this.dispatcher.close())
+  }
 
   /** In the place of the one before, on what that left. */
-  async function start({ gateways = { android }, pushes, stations, random = () => 1 }: Parts = {}) {
-    await dispatcher?.close()
-    await store?.close()
-    store = await stores.open({ push: { coalesceMs: 0 } })
-    queue = watch(pushes ? pushes(store.pushes) : store.pushes, stores.clock)
-    dispatcher = createDispatcher({
+  async start({ gateways = { android: this.android }, pushes, stations }: Parts = {}) {
+    await this.dispatcher?.close()
+    await this.store?.close()
+    this.store = await this.stores.open({ push: { coalesceMs: 0 } })
+    this.#queue = watch(pushes?.(this.store.pushes) ?? this.store.pushes, this.stores.clock)
+    this.dispatcher = createDispatcher({
       gateways,
-      stations: stations ? stations(store.stations) : store.stations,
-      pushes: queue,
-      clock: stores.clock,
-      log,
-      metrics,
-      random,
+      stations: stations?.(this.store.stations) ?? this.store.stations,
+      pushes: this.#queue,
+      clock: this.stores.clock,
+      log: this.#logged.log,
+      metrics: this.metrics,
+      random: () => 1,
     })
   }
 
-  async function register(
-    key = KEY,
-    pushToken = `token-of-${key}`,
-    platform: Platform = 'android',
-    avatar?: AvatarUpload,
-  ) {
-    await store.stations.register(registration(key, { platform, pushToken, ...(avatar && { avatar }) }))
+  async register(key = KEY, pushToken = `token-of-${key}`, platform: Platform = 'android', avatar?: AvatarUpload) {
+    await this.store.stations.register(registration(key, { platform, pushToken, ...(avatar && { avatar }) }))
   }
 
-  let serial = 0
-  async function receive(text = 'Hello', to = KEY, from = 'W1AW') {
-    await append(store, message(text, { from, to, seqId: String(++serial) }))
+  async receive(text = 'Hello', to = KEY) {
+    this.#serial += 1
+    await append(this.store, message(text, { to, seqId: String(this.#serial) }))
   }
 
-  const isUnpushed = () => PLATFORMS.some((platform) => store.pushes.waiting(platform) > 0)
+  isUnpushed() {
+    return PLATFORMS.some((platform) => this.store.pushes.waiting(platform) > 0)
+  }
 
   /** Lets what is planned happen, and waits each time until all of it is settled or put off, as a clock that is not turned would. */
-  async function advance(ms: number) {
-    const { clock } = stores
+  async advance(ms: number) {
+    const { clock } = this.stores
     const end = clock.elapsed() + ms
     for (let next: number | undefined = clock.elapsed(); next !== undefined; ) {
       await clock.advance(next - clock.elapsed())
       do await new Promise((resolve) => setImmediate(resolve))
-      while (queue.busy > 0)
-      next = queue.putOff.filter((at) => at > clock.elapsed() && at <= end).sort((one, other) => one - other)[0]
+      while (this.#queue.busy > 0)
+      next = this.#queue.putOff.filter((at) => at > clock.elapsed() && at <= end).sort((one, other) => one - other)[0]
     }
     await clock.advance(end - clock.elapsed())
   }
 
-  const dispatched = () => advance(0)
-  /** A message that comes in, and what becomes of it for now. */
-  async function tell(...heard: Parameters<typeof receive>) {
-    await receive(...heard)
-    await dispatched()
+  dispatched() {
+    return this.advance(0)
   }
+
+  /** A message that comes in, and what becomes of it for now. */
+  async tell(...heard: Parameters<typeof this.receive>) {
+    await this.receive(...heard)
+    await this.dispatched()
+  }
+
   /** The same, of which the answer is still to come. */
-  async function underWay() {
-    android.always = undefined
-    await receive()
-    await stores.clock.advance(0)
-    return android.arrived(1)
+  async underWay() {
+    this.android.always = undefined
+    await this.receive()
+    return this.arrival(1)
   }
 
   /** Of what is due as soon as what was sent before is settled. */
-  async function arrival(count: number): Promise<Sent> {
-    while (android.sent.length < count) await stores.clock.advance(0)
-    return android.arrived(count)
+  async arrival(count: number): Promise<Sent> {
+    while (this.android.sent.length < count) await this.stores.clock.advance(0)
+    return this.android.arrived(count)
   }
 
   /** What the next start is left with. */
-  async function left(): Promise<readonly string[]> {
-    await store.close()
-    store = await stores.open()
-    const claims = await store.pushes.claim({ android: 100, ios: 100, webpush: 100 })
+  async left(): Promise<readonly string[]> {
+    await this.store.close()
+    this.store = await this.stores.open()
+    const claims = await this.store.pushes.claim({ android: 100, ios: 100, webpush: 100 })
     return claims.map(({ station }) => station)
-  }
-
-  beforeEach(async () => {
-    metrics = createMetrics()
-    android = new ManualGateway()
-    android.always = ACCEPTED
-    await start()
-    await register()
-  })
-  afterEach(() => dispatcher.close())
-
-  return {
-    stores,
-    lines,
-    events,
-    start,
-    register,
-    receive,
-    isUnpushed,
-    advance,
-    dispatched,
-    tell,
-    underWay,
-    arrival,
-    left,
-    get store() {
-      return store
-    },
-    get metrics() {
-      return metrics
-    },
-    get android() {
-      return android
-    },
-    get dispatcher() {
-      return dispatcher
-    },
   }
 }

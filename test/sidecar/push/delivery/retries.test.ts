@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { GIVE_UP_AFTER_MS, MAX_TRIES } from '../../../../sidecar/push/delivery/retry-plan.ts'
 import type { PushOutcome } from '../../../../sidecar/push/gateway/gateway.ts'
-import { ACCEPTED, dispatching, KEY, LATER } from './dispatching.ts'
+import { ACCEPTED, Dispatching, KEY, LATER } from './dispatching.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
 describe('The dispatcher, where a notification does not come through at once', () => {
-  const its = dispatching()
-  const { stores, lines, events, start, register, receive, isUnpushed, advance, dispatched, tell } = its
+  const its = new Dispatching()
 
   describe('when a gateway fails for now', () => {
     beforeEach(() => {
@@ -15,47 +14,51 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
 
     it('tries again with growing delays, and tells of what came meanwhile too', async () => {
-      await tell('one')
-      await advance(999)
+      await its.tell('one')
+      await its.advance(999)
       expect([its.android.sent.length, its.dispatcher.underWay()]).to.deep.equal([1, 0])
-      await advance(1)
+      await its.advance(1)
       expect(its.android.sent).to.have.length(2)
-      await advance(2_999)
+      await its.advance(2_999)
       expect(its.android.sent).to.have.length(2)
-      await receive('two')
+      await its.receive('two')
       its.android.always = ACCEPTED
-      await advance(1)
+      await its.advance(1)
       expect(its.android.sent).to.have.length(3)
       expect(its.android.sent[2]?.notification.data.count).to.equal('2')
       expect(its.metrics.value('pushes_retried')).to.equal(2)
-      expect(isUnpushed()).to.equal(false)
-      expect(stores.clock.pending).to.equal(0)
+      expect(its.isUnpushed()).to.equal(false)
+      expect(its.stores.clock.pending).to.equal(0)
     })
 
     it('gives up within an hour and a bounded number of tries, with one line', async () => {
-      await receive()
-      const start = stores.clock.now()
-      await dispatched()
-      while (stores.clock.pending > 0) await advance(1_000)
-      expect(stores.clock.now() - start).to.be.within(GIVE_UP_AFTER_MS / 2, GIVE_UP_AFTER_MS)
+      await its.receive()
+      const start = its.stores.clock.now()
+      await its.dispatched()
+      while (its.stores.clock.pending > 0) await its.advance(1_000)
+      expect(its.stores.clock.now() - start).to.be.within(GIVE_UP_AFTER_MS / 2, GIVE_UP_AFTER_MS)
       expect(its.android.sent.length).to.be.within(10, MAX_TRIES)
-      expect(events('push-given-up')).to.have.length(1)
-      expect(events('push-given-up')[0]).to.include({ station: KEY, tries: its.android.sent.length, reason: 'down' })
+      expect(its.events('push-given-up')).to.have.length(1)
+      expect(its.events('push-given-up')[0]).to.include({
+        station: KEY,
+        tries: its.android.sent.length,
+        reason: 'down',
+      })
       expect(its.metrics.value('pushes_given_up')).to.equal(1)
       expect(its.metrics.value('pushes_retried')).to.equal(its.android.sent.length - 1)
-      expect(isUnpushed()).to.equal(false)
+      expect(its.isUnpushed()).to.equal(false)
     })
 
     it('warns once a minute, however many stations there are', async () => {
       for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) {
-        await register(key)
-        await tell('Hello', key)
+        await its.register(key)
+        await its.tell('Hello', key)
       }
-      expect(events('push-gateway-failing')).to.have.length(1)
-      expect(events('push-gateway-failing')[0]).to.include({ level: 'warn', platform: 'android', reason: 'down' })
-      await advance(60_000)
-      await tell()
-      expect(events('push-gateway-failing')).to.have.length(2)
+      expect(its.events('push-gateway-failing')).to.have.length(1)
+      expect(its.events('push-gateway-failing')[0]).to.include({ level: 'warn', platform: 'android', reason: 'down' })
+      await its.advance(60_000)
+      await its.tell()
+      expect(its.events('push-gateway-failing')).to.have.length(2)
     })
   })
 
@@ -66,103 +69,103 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
 
     it('tries again without an end, at most every 5 minutes, and never takes for told what nobody was told', async () => {
-      await tell('one')
-      await advance(1_000)
-      await advance(3_000)
+      await its.tell('one')
+      await its.advance(1_000)
+      await its.advance(3_000)
       expect(its.android.sent).to.have.length(3)
-      for (let tries = 0; tries < 100; tries++) await advance(5 * 60_000)
-      expect(stores.clock.elapsed()).to.be.above(8 * GIVE_UP_AFTER_MS)
+      for (let tries = 0; tries < 100; tries++) await its.advance(5 * 60_000)
+      expect(its.stores.clock.elapsed()).to.be.above(8 * GIVE_UP_AFTER_MS)
       // The first ones follow one another more quickly.
       expect(its.android.sent.length).to.be.within(102, 110)
-      expect(isUnpushed()).to.equal(true)
-      expect(events('push-given-up')).to.deep.equal([])
+      expect(its.isUnpushed()).to.equal(true)
+      expect(its.events('push-given-up')).to.deep.equal([])
       its.android.always = ACCEPTED
-      await receive('two')
-      await advance(5 * 60_000)
+      await its.receive('two')
+      await its.advance(5 * 60_000)
       expect(its.android.sent.at(-1)?.notification.data.count).to.equal('2')
-      expect(isUnpushed()).to.equal(false)
-      expect(stores.clock.pending).to.equal(0)
+      expect(its.isUnpushed()).to.equal(false)
+      expect(its.stores.clock.pending).to.equal(0)
     })
 
     for (const kind of ['token_gone', 'refused'] as const) {
       it(`goes on saying so whatever is ${kind} without anybody being asked`, async () => {
-        await tell()
+        await its.tell()
         const said = its.dispatcher.gateways()[0]
         expect(said).to.include({ state: 'refusing', credentialsRefused: true })
         its.android.always = { kind, reason: 'it is no token', unasked: true }
-        await register('N1CALL')
-        await tell('Hello', 'N1CALL')
+        await its.register('N1CALL')
+        await its.tell('Hello', 'N1CALL')
         expect(its.android.sent).to.have.length(2)
         expect(its.dispatcher.gateways()[0]).to.deep.equal(said)
-        expect(events('push-authorized')).to.deep.equal([])
+        expect(its.events('push-authorized')).to.deep.equal([])
       })
     }
 
     it('says so once with what to mend, once more when that changes, and once when it is over', async () => {
-      await register('N1CALL')
+      await its.register('N1CALL')
       for (const key of [KEY, 'N1CALL']) {
-        await tell('Hello', key)
+        await its.tell('Hello', key)
       }
-      expect(events('push-unauthorized')).to.have.length(1)
-      expect(events('push-unauthorized')[0]).to.include({
+      expect(its.events('push-unauthorized')).to.have.length(1)
+      expect(its.events('push-unauthorized')[0]).to.include({
         level: 'error',
         platform: 'android',
         reason: 'check the key',
       })
       its.android.always = { ...REFUSED, reason: 'check the clock' }
-      await advance(1_000)
-      expect(events('push-unauthorized').map(({ reason }) => reason)).to.deep.equal([
+      await its.advance(1_000)
+      expect(its.events('push-unauthorized').map(({ reason }) => reason)).to.deep.equal([
         'check the key',
         'check the clock',
       ])
       its.android.always = LATER
-      await advance(3_000)
-      expect(events('push-authorized')).to.deep.equal([])
+      await its.advance(3_000)
+      expect(its.events('push-authorized')).to.deep.equal([])
       its.android.always = ACCEPTED
-      await advance(60_000)
-      expect(events('push-authorized')).to.have.length(1)
-      expect(lines.filter(({ level }) => level === 'error')).to.have.length(2)
+      await its.advance(60_000)
+      expect(its.events('push-authorized')).to.have.length(1)
+      expect(its.lines.filter(({ level }) => level === 'error')).to.have.length(2)
     })
   })
 
   it('tries for a day after the newest message where a phone is away, without a warning, and then rests until there is news', async () => {
     its.android.always = { kind: 'phone_away', reason: 'off line' }
-    await receive('one')
-    const start = stores.clock.now()
-    await dispatched()
-    while (stores.clock.now() - start < DAY_MS / 2) await advance(60_000)
-    await receive('two')
-    while (stores.clock.pending > 0) await advance(60_000)
-    expect(stores.clock.now() - start).to.be.within(1.5 * DAY_MS - 5 * 60_000, 1.5 * DAY_MS)
+    await its.receive('one')
+    const start = its.stores.clock.now()
+    await its.dispatched()
+    while (its.stores.clock.now() - start < DAY_MS / 2) await its.advance(60_000)
+    await its.receive('two')
+    while (its.stores.clock.pending > 0) await its.advance(60_000)
+    expect(its.stores.clock.now() - start).to.be.within(1.5 * DAY_MS - 5 * 60_000, 1.5 * DAY_MS)
     expect(its.android.sent.length).to.be.within(432, 900)
     expect(its.android.sent.at(-1)?.notification.data.count).to.equal('2')
-    expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).to.deep.equal([])
+    expect(its.lines.filter(({ level }) => level === 'warn' || level === 'error')).to.deep.equal([])
     expect(its.dispatcher.gateways()[0]).to.include({ state: 'working' })
     expect(its.metrics.value('pushes_given_up')).to.equal(1)
-    expect(isUnpushed()).to.equal(false)
+    expect(its.isUnpushed()).to.equal(false)
   })
 
   it('counts as no latency of a gateway for how long a phone was away', async () => {
     its.android.always = { kind: 'phone_away', reason: 'off line' }
-    await tell('one')
+    await its.tell('one')
     its.android.always = ACCEPTED
-    await advance(1000)
-    await tell('two')
+    await its.advance(1000)
+    await its.tell('two')
     expect(its.metrics.value('pushes_accepted')).to.equal(2)
     expect((await its.metrics.expose()).text).to.include('push_latency_seconds_count{platform="android"} 1\n')
   })
 
   it('counts elapsed time until it gives up, whatever the clock says', async () => {
     its.android.always = LATER
-    stores.clock.set(1000)
-    await tell()
-    stores.clock.set(Date.UTC(2026, 0, 1))
-    await advance(1_000)
-    expect(events('push-given-up')).to.deep.equal([])
-    stores.clock.set(1000)
-    for (let minutes = 0; minutes < 65; minutes++) await advance(60_000)
-    expect(events('push-given-up')).to.have.length(1)
-    expect(events('push-gateway-failing').length).to.be.within(10, MAX_TRIES)
+    its.stores.clock.set(1000)
+    await its.tell()
+    its.stores.clock.set(Date.UTC(2026, 0, 1))
+    await its.advance(1_000)
+    expect(its.events('push-given-up')).to.deep.equal([])
+    its.stores.clock.set(1000)
+    for (let minutes = 0; minutes < 65; minutes++) await its.advance(60_000)
+    expect(its.events('push-given-up')).to.have.length(1)
+    expect(its.events('push-gateway-failing').length).to.be.within(10, MAX_TRIES)
   })
 
   describe('when the database fails', () => {
@@ -171,7 +174,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     it('asks again when it cannot read whom to notify, and warns once a minute', async () => {
       let working = false
       let askAgain = () => {}
-      await start({
+      await its.start({
         pushes: (original) => ({
           ...original,
           claim: (room) => (working ? original.claim(room) : broken()),
@@ -181,58 +184,58 @@ describe('The dispatcher, where a notification does not come through at once', (
           },
         }),
       })
-      await tell()
+      await its.tell()
       askAgain()
-      await dispatched()
-      expect(events('push-queue-failing')).to.have.length(1)
-      await advance(60_000)
+      await its.dispatched()
+      expect(its.events('push-queue-failing')).to.have.length(1)
+      await its.advance(60_000)
       askAgain()
-      await dispatched()
-      expect(events('push-queue-failing')).to.have.length(2)
+      await its.dispatched()
+      expect(its.events('push-queue-failing')).to.have.length(2)
       expect(its.android.sent).to.have.length(0)
       working = true
       askAgain()
-      await dispatched()
+      await its.dispatched()
       expect(its.android.sent).to.have.length(1)
     })
 
     it('tries again when it cannot read the avatar, and gives up in the end when it stays broken', async () => {
-      await start({ stations: (original) => ({ ...original, avatars: broken }) })
-      await register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
-      await tell()
-      while (stores.clock.pending > 0) await advance(5 * 60_000)
+      await its.start({ stations: (original) => ({ ...original, avatars: broken }) })
+      await its.register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
+      await its.tell()
+      while (its.stores.clock.pending > 0) await its.advance(5 * 60_000)
       expect(its.android.sent).to.have.length(0)
       expect(its.metrics.value('pushes_retried')).to.be.within(9, MAX_TRIES - 1)
-      expect(events('push-given-up')).to.have.length(1)
-      expect(events('push-given-up')[0]).to.include({ reason: 'the database failed (disk full)' })
-      expect(isUnpushed()).to.equal(false)
+      expect(its.events('push-given-up')).to.have.length(1)
+      expect(its.events('push-given-up')[0]).to.include({ reason: 'the database failed (disk full)' })
+      expect(its.isUnpushed()).to.equal(false)
     })
 
     it('tries again when it cannot note that a token is gone', async () => {
       let working = false
-      await start({
+      await its.start({
         stations: (original) => ({
           ...original,
           markTokenDead: (...token) => (working ? original.markTokenDead(...token) : broken()),
         }),
       })
       its.android.always = { kind: 'token_gone', reason: 'the app was removed' }
-      await tell()
+      await its.tell()
       expect(its.store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(false)
       working = true
-      await advance(1_000)
+      await its.advance(1_000)
       expect(its.android.sent).to.have.length(2)
       expect(its.store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(true)
-      expect(isUnpushed()).to.equal(false)
+      expect(its.isUnpushed()).to.equal(false)
     })
 
     it('goes on when it cannot note that a notification is settled', async () => {
-      await start({
+      await its.start({
         pushes: (original) => ({ ...original, settle: (claim) => original.settle(claim).then(broken) }),
       })
-      await tell()
-      expect(events('push-not-marked')).to.have.length(1)
-      await tell('two')
+      await its.tell()
+      expect(its.events('push-not-marked')).to.have.length(1)
+      await its.tell('two')
       expect(its.android.sent).to.have.length(2)
       expect(its.metrics.value('pushes_accepted')).to.equal(2)
     })
