@@ -9,6 +9,7 @@ import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
 import type { UpstreamState } from '../../../sidecar/operator/page/upstream.ts'
 import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts'
 import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
+import { deferred } from '../../support/deferred.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
 import type { FakeClock } from '../../support/fake-clock.ts'
 import { settingsOf } from '../../support/settings-of.ts'
@@ -169,16 +170,13 @@ describe("the operator's port over a real store", () => {
   })
 
   it('answers without the size of a database that does not answer', async () => {
-    let asked = () => {}
-    const whenAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
+    const asked = deferred()
     await open(() => {
-      asked()
+      asked.resolve()
       return new Promise(() => {})
     })
     const page = text('/')
-    await whenAsked
+    await asked.promise
     await clock.advance(1000)
     expect(await page).to.include('Database unknown')
   })

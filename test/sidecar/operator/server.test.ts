@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { installGauges } from '../../../sidecar/operator/gauges.ts'
 import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
 import type { BackupOutcome } from '../../../sidecar/operator/server.ts'
+import { deferred } from '../../support/deferred.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { serveOperatorPort } from '../../support/operator-port.ts'
@@ -65,27 +66,25 @@ describe('the operator port', () => {
     const unread = [503, { status: 'not_ready', reasons: ['messages_not_read'] }]
     answers = () => Promise.reject(new Error('no such table'))
     expect(await said('/readyz/api')).to.deep.equal(unread)
-    const asked = new Promise<void>((resolve) => {
-      answers = () => {
-        resolve()
-        return new Promise(() => {})
-      }
-    })
+    const asked = deferred()
+    answers = () => {
+      asked.resolve()
+      return new Promise(() => {})
+    }
     const hanging = said('/readyz/api')
-    await asked
+    await asked.promise
     await clock.advance(2500)
     expect(await hanging).to.deep.equal(unread)
   })
 
   it('does not wait for ever for the database', async () => {
-    const asked = new Promise<void>((resolve) => {
-      alive = () => {
-        resolve()
-        return new Promise(() => {})
-      }
-    })
+    const asked = deferred()
+    alive = () => {
+      asked.resolve()
+      return new Promise(() => {})
+    }
     const answer = get('/healthz')
-    await asked
+    await asked.promise
     await clock.advance(2000)
     expect((await answer).status).to.equal(503)
   })

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { createTask, getTasks } from 'node-cron'
 import { HOURLY, runOnSchedule } from '../../../../sidecar/operator/housekeeping/schedule.ts'
+import { deferred } from '../../../support/deferred.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 const MINUTE = 60_000
@@ -73,20 +74,16 @@ describe('the schedule', () => {
 
   it('does not call the task while it runs', async () => {
     let calls = 0
-    let finish = (): void => {}
-    const slow = runOnSchedule(
-      () => {
-        calls++
-        return new Promise((resolve) => {
-          finish = resolve
-        })
-      },
-      clock,
-      '* * * * *',
-    )
+    const { promise, resolve } = deferred()
+    const everyMinute = '* * * * *'
+    const task = () => {
+      calls++
+      return promise
+    }
+    const slow = runOnSchedule(task, clock, everyMinute)
     await clock.advance(3 * MINUTE)
     expect(calls).to.equal(1)
-    finish()
+    resolve()
     await clock.advance(MINUTE)
     await slow.close()
     expect(calls).to.equal(2)

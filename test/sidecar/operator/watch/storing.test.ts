@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { History, Store } from '../../../../sidecar/messages/store.ts'
 import { watchStoring } from '../../../../sidecar/operator/watch/storing.ts'
+import { deferred } from '../../../support/deferred.ts'
 import { message, registration, rejection, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 
 const LOST = ['messages_not_stored']
@@ -44,11 +45,8 @@ describe('What is watched of storing', () => {
 
   it('is not well while a message has been waiting for more than 5 s', async () => {
     const { way, storing, append } = await watched()
-    let finish = (): void => {}
-    way.instead = () =>
-      new Promise((resolve) => {
-        finish = () => resolve([])
-      })
+    const stuck = deferred()
+    way.instead = () => stuck.promise.then(() => [])
     const first = append('one')
     await stores.clock.advance(5000)
     expect(storing.problems()).to.deep.equal([])
@@ -56,7 +54,7 @@ describe('What is watched of storing', () => {
     await append('two')
     await stores.clock.advance(1)
     expect(storing.problems()).to.deep.equal(LOST)
-    finish()
+    stuck.resolve()
     await first
     expect(storing.problems()).to.deep.equal([])
   })

@@ -2,10 +2,11 @@ import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { expect } from 'chai'
 import type { Settings } from '../../../../sidecar/config/settings.ts'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
-import { openVapidKeys, VapidKeysError } from '../../../../sidecar/push/web-push/vapid-file.ts'
+import { openVapidKeys } from '../../../../sidecar/push/web-push/vapid-file.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { rejection } from '../../store/sqlite/temporary-stores.ts'
 
 const SUBJECT = 'mailto:operator@example.org'
 
@@ -18,11 +19,7 @@ describe('The keys of Web Push', () => {
   const open = (webpush: object = { subject: SUBJECT }, database?: string) =>
     openVapidKeys(settingsFor(webpush, database), log)
 
-  const refusal = async (settings: Settings): Promise<VapidKeysError> => {
-    const error: unknown = await openVapidKeys(settings, log).catch((thrown: unknown) => thrown)
-    if (error instanceof VapidKeysError) return error
-    throw new Error('They were not refused.')
-  }
+  const refusal = (settings: Settings) => rejection(openVapidKeys(settings, log))
 
   it('are made at the first start, beside the database, readable for nobody else, and stay', async () => {
     const made = await open()
@@ -60,7 +57,7 @@ describe('The keys of Web Push', () => {
     const { message, remedy } = await refusal(settings)
     expect(message).to.include('keys.json has no VAPID keys in it, or is damaged')
     expect(remedy).to.include('Restore it from a backup')
-    expect(message + remedy).to.not.include(text.slice(20, 60))
+    expect(`${message} ${remedy}`).to.not.include(text.slice(20, 60))
     expect(await readFile(folder.path('keys.json'), 'utf8')).to.equal(text)
   })
 
