@@ -2,7 +2,7 @@ import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsOptions, type AprsIsServer, startAprsIs } from '../../../fixtures/aprsis/server.ts'
 import { connectAprsIs, type Link, type LinkOptions } from '../../../sidecar/aprsis/link.ts'
 import type { AprsisSettings } from '../../../sidecar/config/settings.ts'
-import type { Log, LogFields } from '../../../sidecar/log.ts'
+import { createLog } from '../../../sidecar/log.ts'
 import type { StationKey } from '../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -10,18 +10,11 @@ import { MemoryNetwork } from '../../support/memory-network.ts'
 
 export const CALL = 'N0CALL-10'
 
-export interface LogLine {
-  readonly level: string
-  readonly event: string
-  readonly msg: string
-  readonly fields: LogFields
-}
-
 /** A link to the fixture server in memory and on one clock, with what it logs and hands over written down. */
 export class LinkHarness {
   readonly clock: FakeClock
   readonly network: MemoryNetwork
-  readonly logged: LogLine[] = []
+  readonly logged: Readonly<Record<string, unknown>>[] = []
   readonly lines: string[] = []
   readonly metrics: Metrics = createMetrics()
   stations = new Set<StationKey>()
@@ -41,13 +34,10 @@ export class LinkHarness {
   }
 
   connect(settings: Partial<AprsisSettings> = {}, overrides: Partial<LinkOptions> = {}): void {
-    const at =
-      (level: string) =>
-      (event: string, msg: string, fields: LogFields = {}) => {
-        this.logged.push({ level, event, msg, fields })
-        this.#tell()
-      }
-    const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+    const write = (line: string) => {
+      this.logged.push(JSON.parse(line))
+      this.#tell()
+    }
     this.link = connectAprsIs({
       connect: this.network.connect,
       settings: {
@@ -67,7 +57,7 @@ export class LinkHarness {
         this.take(lines)
       },
       clock: this.clock,
-      log,
+      log: createLog('debug', { write }),
       metrics: this.metrics,
       random: () => 0,
       ...overrides,
@@ -141,7 +131,7 @@ export class LinkHarness {
     return this.server.clients().map(({ filter }) => filter)
   }
 
-  events(name: string): LogLine[] {
+  events(name: string): LinkHarness['logged'] {
     return this.logged.filter(({ event }) => event === name)
   }
 

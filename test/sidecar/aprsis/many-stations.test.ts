@@ -180,15 +180,4 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(['AA1AA', CALL])
     expect(calls()).to.deep.equal([CALL])
   })
-
-  it('gets all stations back after the server restarted', async () => {
-    const { port } = its.server
-    await its.start(stationKeys(900))
-    await its.server.close()
-    await its.until(() => states().every((state) => state === 'waiting'))
-    await its.startServer({ port })
-    await its.clock.advance(1000)
-    await its.ready()
-    await its.reaches(its.stations)
-  })
 })

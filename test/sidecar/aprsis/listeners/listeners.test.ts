@@ -6,8 +6,8 @@ import type { LinkOptions } from '../../../../sidecar/aprsis/link.ts'
 import type { AprsisSettings } from '../../../../sidecar/config/settings.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { MemoryNetwork } from '../../../support/memory-network.ts'
-import { FreezableClock } from '../freezable-clock.ts'
 import { CALL, LinkHarness, stationKeys } from '../link-harness.ts'
+import { freezable } from './freezable-clock.ts'
 import { SharedLeases } from './shared-leases.ts'
 
 describe('Several instances at APRS-IS', () => {
@@ -144,7 +144,7 @@ describe('Several instances at APRS-IS', () => {
     })
 
     it('finds its place taken when it was frozen, ends its logins, and begins none', async () => {
-      const hung = new FreezableClock(clock)
+      const hung = freezable(clock)
       const a = await ready('a', {}, { clock: hung })
       const b = await ready('b')
       const c = start('c')
@@ -411,14 +411,6 @@ describe('Several instances at APRS-IS', () => {
       await clock.advance(10_000)
       expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
     })
-  })
-
-  it('of two listeners the one whose login is verified may acknowledge', async () => {
-    const a = await ready('a', { passcode: -1 })
-    const b = await ready('b')
-    expect([a, b].map(({ link }) => link.verified())).to.deep.equal([false, true])
-    await a.reaches(stations)
-    expect(b.link.send('AA1AA>APRS,TCPIP*::BB1BB-1  :ack1')).to.equal(true)
   })
 
   it('one that has APRS-IS for itself asks for no lease', async () => {
