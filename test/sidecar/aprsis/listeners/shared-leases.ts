@@ -18,8 +18,6 @@ export class SharedLeases {
   readonly #instances = new Map<string, Instance & { readonly seenAt: number }>()
   /** The names of instances that cannot reach it. */
   readonly unreachableBy = new Set<string>()
-  /** How often it was asked for anything. */
-  asked = 0
 
   constructor(clock: Pick<Clock, 'elapsed'>) {
     this.#clock = clock
@@ -35,7 +33,6 @@ export class SharedLeases {
     const contact = { since: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY }
     const reach = (): number => {
       const now = this.#clock.elapsed()
-      this.asked += 1
       if (this.unreachableBy.has(name)) throw new Error('The store is away.')
       if (now - contact.last > BREAK_MS) contact.since = now
       contact.last = now
