@@ -133,25 +133,29 @@ describe('The link to APRS-IS', () => {
       expect(waits).to.deep.equal([2000, 2000, 4000, 8000, 4000])
     })
 
-    it('waits longer after each login that should be verified and is not', async () => {
-      its.server.answerUnverified = true
-      its.connect({}, { random: () => 0.999999 })
-      const waits: unknown[] = []
-      for (let tries = 1; tries <= 4; tries++) {
-        await its.until(() => status().connected)
-        await drop(tries)
-        waits.push(await waitOut())
-      }
-      expect(waits).to.deep.equal([2000, 4000, 8000, 16_000])
-    })
+    for (const [when, unverified, lasted, expected] of [
+      ['briefly after a login that lasted', false, [0, 0, 59_000, 60_000], [2000, 4000, 4000, 2000]],
+      ['longer after each login that should be verified and is not', true, [0, 0, 0, 0], [2000, 4000, 8000, 16_000]],
+    ] as const)
+      it(`waits ${when}`, async () => {
+        its.server.answerUnverified = unverified
+        its.connect({}, { random: () => 0.999999 })
+        const waits: unknown[] = []
+        for (const [drops, lastedMs] of lasted.entries()) {
+          await its.until(() => status().connected)
+          await its.clock.advance(lastedMs)
+          await drop(drops + 1)
+          waits.push(await waitOut())
+        }
+        expect(waits).to.deep.equal(expected)
+      })
 
     for (const [what, passcode] of [
       ['verified', passcodeOf(CALL)],
       ['receive-only', -1],
     ] as const) {
       it(`is back within 5 s each time that a server drops a ${what} login, and asks at most every 2 s`, async () => {
-        its.stations = new Set(['AA1AA'])
-        its.connect({ passcode }, { random: Math.random })
+        await its.start(['AA1AA'], { passcode }, { random: Math.random })
         for (let drops = 1; drops <= 40; drops++) {
           await its.ready()
           await drop(drops)
@@ -179,18 +183,6 @@ describe('The link to APRS-IS', () => {
       its.server.dropAll()
       await its.until(() => told().length === 6)
       expect(told().at(-1)?.drops).to.equal(1)
-    })
-
-    it('waits briefly after a login that lasted', async () => {
-      await its.start([], {}, { random: () => 0.999999 })
-      const waits: unknown[] = []
-      for (const [drops, lastedMs] of [0, 0, 59_000, 60_000].entries()) {
-        await its.clock.advance(lastedMs)
-        await drop(drops + 1)
-        waits.push(await waitOut())
-        await its.ready()
-      }
-      expect(waits).to.deep.equal([2000, 4000, 4000, 2000])
     })
 
     it('tells of an outage once, however long it lasts', async () => {

@@ -13,6 +13,7 @@ import {
 import { createMetrics } from '../../../../sidecar/metrics.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { MemoryNetwork } from '../../../support/memory-network.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 
 describe('A connection to APRS-IS', () => {
   let clock: FakeClock
@@ -20,15 +21,15 @@ describe('A connection to APRS-IS', () => {
   let server: AprsIsServer
   let connection: Connection
   let lines: string[]
-  let reasons: unknown[]
   let changed: () => void
+  const { log, shown, of: events } = recordedLog('info')
+  const reasons = () => events('upstream-down').map(({ reason }) => reason)
 
   beforeEach(async () => {
     clock = new FakeClock()
     network = new MemoryNetwork()
     server = await startAprsIs({ clock, listen: network.listen })
     lines = []
-    reasons = []
     changed = () => {}
   })
   afterEach(async () => {
@@ -37,7 +38,6 @@ describe('A connection to APRS-IS', () => {
   })
 
   function open(options: Partial<ConnectionOptions> = {}): void {
-    const log = { debug: () => {}, info: () => {}, error: () => {} }
     connection = openConnection({
       connect: network.connect,
       host: 'aprsis.test',
@@ -46,7 +46,7 @@ describe('A connection to APRS-IS', () => {
       passcode: passcodeOf('N0CALL'),
       filter: 'g/AA1AA',
       clock,
-      log: { ...log, warn: (_event, _msg, fields) => reasons.push(fields?.reason) },
+      log,
       metrics: createMetrics(),
       random: () => 0,
       mayLogIn: () => true,
@@ -112,14 +112,12 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('tells once that it leaves a server, though it comes back to it at each try', async () => {
-    const told: unknown[] = []
-    const quiet = { debug: () => {}, warn: () => {}, error: () => {} }
-    const info = (event: string, _msg: string, fields?: object) => void told.push([event, fields])
-    await openUp({ avoids: () => true, log: { ...quiet, info } })
+    await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
-    const { server: name, call } = connection.status()
-    expect(told).to.have.length(2)
-    expect(told[0]).to.deep.equal(['upstream-moves', { call, server: name, moves: 1 }])
+    expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
+      ['upstream-moves', 'N0CALL', 'T2FIX', 1],
+      ['upstream-login', 'N0CALL', 'T2FIX', undefined],
+    ])
   })
 
   it('closes while it waits for the next try, and twice', async () => {
@@ -139,7 +137,7 @@ describe('A connection to APRS-IS', () => {
     expect(connection.status().state).to.equal('connecting')
     await clock.advance(1)
     expect(connection.status().state).to.equal('waiting')
-    expect(reasons[0]).to.equal('no connection within 10 s')
+    expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
   it('does not log in with a call that may be in use elsewhere by the time it is connected', async () => {
@@ -149,7 +147,7 @@ describe('A connection to APRS-IS', () => {
     mayLogIn = false
     network.release()
     await inState('waiting')
-    expect(reasons[0]).to.equal('its call may be in use elsewhere')
+    expect(reasons()[0]).to.equal('its call may be in use elsewhere')
     expect(server.traffic.logins).to.equal(0)
   })
 
@@ -260,7 +258,7 @@ describe('A connection to APRS-IS', () => {
       })
       open({ ...TCP, host: 'nowhere.test' })
       await inState('waiting')
-      expect(reasons[0]).to.equal('ENOTFOUND')
+      expect(reasons()[0]).to.equal('ENOTFOUND')
       await clock.advance(1000)
       await until(() => connection.status().state === 'waiting' && connection.status().sinceMs === clock.now())
       expect(looked).to.equal(2)
@@ -277,16 +275,12 @@ describe('A connection to APRS-IS', () => {
         socket.once('data', () => socket.write('# logresp N0CALL verified, server T2SLOW\r\n'))
       })
       // Nobody listens at the other address.
-      lookUpBy((found) =>
-        found(
-          null,
-          ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
-        ),
-      )
+      const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
+      lookUpBy((found) => found(null, addresses))
       try {
         open({ ...TCP, host: 'two.test', port })
         await until(() => ['up', 'waiting'].includes(connection.status().state))
-        expect(reasons).to.deep.equal([])
+        expect(reasons()).to.deep.equal([])
         expect(connection.server).to.equal('T2SLOW')
       } finally {
         for (const socket of sockets) socket.destroy()
