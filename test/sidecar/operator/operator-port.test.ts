@@ -9,6 +9,7 @@ import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
 import type { UpstreamState } from '../../../sidecar/operator/page/upstream.ts'
 import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts'
 import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
+import { recordAnswers } from '../../../sidecar/push/delivery/answers.ts'
 import { deferred } from '../../support/deferred.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
 import type { FakeClock } from '../../support/fake-clock.ts'
@@ -35,15 +36,7 @@ describe("the operator's port over a real store", () => {
     fault = undefined
     freeBytes = undefined
     probe = async () => {}
-    android = {
-      platform: 'android',
-      state: 'unused',
-      credentialsRefused: false,
-      lastAcceptedAt: undefined,
-      lastRefused: undefined,
-      lastFailed: undefined,
-      waiting: 0,
-    }
+    android = { ...recordAnswers(clock).read(), platform: 'android', waiting: 0 }
     upstream = { ...eventfulStatus().upstream, ready: true, connections: [] }
     const parts = {
       metrics: createMetrics(),

@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import { VAPID_KEYS } from '../../../../sidecar/messages/keyring.ts'
@@ -49,10 +47,6 @@ describe('The move of a database file to PostgreSQL', () => {
   const openFile = () => files.open({ history })
   const openMoved = () => postgres.open({ history })
 
-  const digest = async () =>
-    createHash('sha256')
-      .update(await readFile(files.path()))
-      .digest('hex')
   const stationsThere = async () =>
     (await runAt(postgres.address, 'SELECT count(*)::int AS count FROM mesh_companion.station'))[0]?.count
 
@@ -94,13 +88,13 @@ describe('The move of a database file to PostgreSQL', () => {
     await file.close()
     const keys = JSON.stringify(makeVapidKeys())
     await writeFile(`${files.path()}.vapid.json`, keys)
-    const bytes = await digest()
+    const bytes = await readFile(files.path())
 
     const { done, lines } = await move()
     expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped ones 1')
     expect(lines.join('\n')).to.include('The keys of Web Push are there too.')
     expect(done).to.equal(true)
-    expect(await digest()).to.equal(bytes)
+    expect(bytes.equals(await readFile(files.path()))).to.equal(true)
     const moved = await openMoved()
     expect(await shownBy(moved)).to.deep.equal(before)
     expect(JSON.parse((await moved.keyring?.settle(VAPID_KEYS, 'others')) ?? '')).to.deep.equal(JSON.parse(keys))
@@ -214,20 +208,16 @@ describe('The move of a database file to PostgreSQL', () => {
     const config = files.path('sidecar.json')
     await writeFile(config, JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: files.path() }))
     const run = (...args: string[]) => {
-      const main = fileURLToPath(new URL('../../../../sidecar/main.ts', import.meta.url))
-      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', main, ...args], {
-        encoding: 'utf8',
-      })
+      const command = ['--import', 'tsx', 'sidecar/main.ts', '--config', config, ...args]
+      const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' })
       expect(stdout + stderr).to.not.include(SECRET)
-      return [status, stdout, stderr]
+      return { status, stdout, stderr }
     }
-    const [status, stdout] = run('--config', config, '--move-to', target())
-    expect([status, stdout]).to.deep.equal([0, stdout])
-    expect(stdout).to.include(`has all of ${files.path()} now: stations 1,`)
-    const [again, , mistake] = run('--config', config, '--move-to', target())
-    expect(again).to.equal(1)
-    expect(mistake).to.match(/^Nothing was moved. .* has stations already/)
-    expect(run('--config', config, target())[0]).to.equal(64)
+    const moved = run('--move-to', target())
+    expect(moved.stdout).to.include(`has all of ${files.path()} now: stations 1,`)
+    const again = run('--move-to', target())
+    expect(again.stderr).to.match(/^Nothing was moved. .* has stations already/)
+    expect([moved, again, run(target())].map(({ status }) => status)).to.deep.equal([0, 1, 64])
   })
 
   it('says what is wrong with the file, or with where it shall go', async () => {

@@ -151,18 +151,11 @@ describe('the status page', () => {
   it('lets no text from outside become markup', () => {
     const hostile = `"><script>alert('1')</script>&`
     const { upstream, events } = eventfulStatus()
+    const named = { call: hostile, state: hostile, server: hostile }
     const markup = page({
       version: hostile,
       callsign: hostile,
-      upstream: {
-        ...upstream,
-        connections: upstream.connections.map((connection) => ({
-          ...connection,
-          call: hostile,
-          state: hostile,
-          server: hostile,
-        })),
-      },
+      upstream: { ...upstream, connections: upstream.connections.map((connection) => ({ ...connection, ...named })) },
       events: events.map((event) => ({ ...event, event: hostile, msg: hostile, detail: hostile })),
     })
     // The page's own.

@@ -49,42 +49,26 @@ export class ManualGateway implements PushGateway {
   }
 }
 
-/** A queue of which is known what was claimed and has not come to its end, and when what is put off is due, in elapsed milliseconds. */
-function watch(
-  pushes: PushQueue,
-  clock: Clock,
-): PushQueue & { readonly busy: number; readonly putOff: readonly number[] } {
-  let busy = 0
-  const putOff: number[] = []
-  const ended = async (work: Promise<void>) => {
-    try {
-      await work
-    } finally {
-      busy -= 1
-    }
-  }
-  return {
+/** A queue of which is known how many claims are still to come, and when what is put off is due, in elapsed milliseconds. */
+function watch(pushes: PushQueue, clock: Clock) {
+  const watched = {
     ...pushes,
-    get busy() {
-      return busy
-    },
-    putOff,
-    async claim(room) {
-      busy += 1
+    claiming: 0,
+    putOff: [] as number[],
+    async claim(room: Parameters<PushQueue['claim']>[0]) {
+      watched.claiming += 1
       try {
-        const claims = await pushes.claim(room)
-        busy += claims.length
-        return claims
+        return await pushes.claim(room)
       } finally {
-        busy -= 1
+        watched.claiming -= 1
       }
     },
-    settle: (claim) => ended(pushes.settle(claim)),
-    later(claim, next) {
-      putOff.push(clock.elapsed() + next.delayMs)
-      return ended(pushes.later(claim, next))
+    later(...put: Parameters<PushQueue['later']>) {
+      watched.putOff.push(clock.elapsed() + put[1].delayMs)
+      return pushes.later(...put)
     },
   }
+  return watched
 }
 
 interface Parts {
@@ -154,7 +138,7 @@ export class Dispatching {
     for (let next: number | undefined = clock.elapsed(); next !== undefined; ) {
       await clock.advance(next - clock.elapsed())
       do await new Promise((resolve) => setImmediate(resolve))
-      while (this.#queue.busy > 0)
+      while (this.#queue.claiming + this.dispatcher.underWay() > 0)
       next = this.#queue.putOff.filter((at) => at > clock.elapsed() && at <= end).sort((one, other) => one - other)[0]
     }
     await clock.advance(end - clock.elapsed())

@@ -23,13 +23,10 @@ const endpointOf = (endpoint: string, allowPrivate = false) => {
 describe('a push subscription', () => {
   it('is read from its JSON, whatever else is in it, and has one text', () => {
     const browser = JSON.stringify({ ...VALID, expirationTime: null }, null, 2)
-    const parsed = parse(browser)
-    if ('problems' in parsed) return expect.fail(JSON.stringify(parsed.problems))
-    expect(parsed.subscription).to.deep.equal(VALID)
-    const text = subscriptionText(parsed.subscription)
-    expect(parse(text)).to.deep.equal(parsed)
+    expect(parse(browser)).to.deep.equal({ subscription: VALID })
+    const text = subscriptionText(VALID)
+    expect(parse(text)).to.deep.equal({ subscription: VALID })
     expect(text).to.not.match(/\s/)
-    return undefined
   })
 
   it('may have its keys in either alphabet of base64, with padding', () => {
