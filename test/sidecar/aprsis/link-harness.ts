@@ -7,6 +7,7 @@ import type { StationKey } from '../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { MemoryNetwork } from '../../support/memory-network.ts'
+import { settingsOf } from '../../support/settings-of.ts'
 
 export const CALL = 'N0CALL-10'
 
@@ -40,18 +41,15 @@ export class LinkHarness {
     }
     this.link = connectAprsIs({
       connect: this.network.connect,
-      settings: {
-        host: 'aprsis.test',
-        port: this.server.port,
-        callsign: CALL,
-        passcode: passcodeOf(CALL),
-        maxConnections: 16,
-        trackOutgoing: false,
-        filterDebounceMs: 2000,
-        listeners: 2,
-        listen: true,
-        ...settings,
-      },
+      settings: settingsOf({
+        aprsis: {
+          host: 'aprsis.test',
+          port: this.server.port,
+          callsign: CALL,
+          passcode: passcodeOf(CALL),
+          ...settings,
+        },
+      }).aprsis,
       stations: () => this.stations,
       onLines: async (lines) => {
         this.take(lines)

@@ -3,6 +3,7 @@ import { passcodeOf } from '../../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { probeUpstream } from '../../../../sidecar/aprsis/connection/probe.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
 
 describe('A probe of APRS-IS', () => {
   let server: AprsIsServer
@@ -13,11 +14,8 @@ describe('A probe of APRS-IS', () => {
 
   const callOf = async (callsign: string) => {
     const { host, port } = server
-    const settings = { maxConnections: 16, trackOutgoing: false, filterDebounceMs: 0, listeners: 2, listen: true }
-    const outcome = await probeUpstream(
-      { ...settings, host, port, callsign, passcode: passcodeOf(callsign) },
-      new FakeClock(),
-    )
+    const { aprsis } = settingsOf({ aprsis: { host, port, callsign, passcode: passcodeOf(callsign) } })
+    const outcome = await probeUpstream(aprsis, new FakeClock())
     expect(outcome.login).to.deep.equal({ server: 'T2FIX', verified: true })
     expect(outcome.filtered).to.equal(true)
     return outcome.call
