@@ -12,30 +12,23 @@ import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
 import { recordAnswers } from '../../../sidecar/push/delivery/answers.ts'
 import { deferred } from '../../support/deferred.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
-import type { FakeClock } from '../../support/fake-clock.ts'
 import { settingsOf } from '../../support/settings-of.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe("the operator's port over a real store", () => {
   const stores = temporaryStores()
-  let clock: FakeClock
   let store: Store
   let port: HttpListener
   let upstream: UpstreamState
   let problems: readonly Obstacle[]
-  let fault: string | undefined
-  let freeBytes: number | undefined
-  let probe: () => Promise<void>
   let android: GatewayStatus
   afterEach(() => port.close())
 
-  async function open(sizeBytes?: () => Promise<number>) {
-    clock = stores.clock
-    store = await stores.open()
+  async function open() {
+    const { clock } = stores
+    const opened = await stores.open()
+    store = { ...opened, housekeeping: { ...opened.housekeeping } }
     problems = []
-    fault = undefined
-    freeBytes = undefined
-    probe = async () => {}
     android = { ...recordAnswers(clock).read(), platform: 'android', waiting: 0 }
     upstream = { ...eventfulStatus().upstream, ready: true, connections: [] }
     const parts = {
@@ -46,16 +39,7 @@ describe("the operator's port over a real store", () => {
     port = await openOperatorPort({
       ...parts,
       settings: settingsOf({ aprsis: { callsign: 'N0CALL-10' }, admin: { port: 0 } }),
-      store: {
-        ...store,
-        fault: () => fault,
-        probe: () => probe(),
-        housekeeping: {
-          ...store.housekeeping,
-          freeBytes: async () => freeBytes ?? store.housekeeping.freeBytes(),
-          ...(sizeBytes && { sizeBytes }),
-        },
-      },
+      store,
       upstream: () => upstream,
       problems: () => problems,
       gateways: () => [android],
@@ -77,18 +61,10 @@ describe("the operator's port over a real store", () => {
     metrics.count('messages_stored', 5)
     traffic.receiving(() => {})([])
     recent.log.warn('upstream-down', 'The connection to APRS-IS failed.')
-    await clock.advance(90_000)
+    await stores.clock.advance(90_000)
     const page = await text('/')
-    for (const part of [
-      'Ready',
-      'N0CALL-10',
-      'up for 1 min 30 s',
-      '2 of 5,000',
-      'stored 5',
-      'last packet 1 min 30 s ago',
-    ])
-      expect(page).to.include(part)
-    expect(page).to.include('0 iOS (push off)').and.include('upstream-down')
+    const parts = ['Ready', 'N0CALL-10', 'up for 1 min 30 s', '2 of 5,000', 'stored 5', 'last packet 1 min 30 s ago']
+    for (const part of [...parts, '0 iOS (push off)', 'upstream-down']) expect(page).to.include(part)
     expect(page).to.match(/Database \d+\.\d kB/)
     upstream = { ...upstream, connected: false }
     expect(await text('/'))
@@ -102,21 +78,14 @@ describe("the operator's port over a real store", () => {
     expect(answer.status).to.equal(given.length === 0 ? 200 : 503)
     return given
   }
-  const standby = { connected: false, verified: false, ready: false, listener: null }
+  const idle = { connected: false, verified: false, ready: false, listener: null, listeners: { held: 1, wanted: 2 } }
+  const refusing = { state: 'refusing', credentialsRefused: true } as const
   const UNREADY: readonly (readonly [string, string, () => unknown])[] = [
-    ['messages are not stored', 'messages_not_stored', () => (fault = 'disk_full')],
+    ['messages are not stored', 'messages_not_stored', () => (store.fault = () => 'disk_full')],
     ['stations are left out', 'stations_left_out', () => (upstream = { ...upstream, leftOut: 1 })],
     ['another part has a problem', 'upstream_no_call', () => (problems = ['upstream_no_call'])],
-    [
-      'fewer listen to APRS-IS than should',
-      'upstream_listener_missing',
-      () => (upstream = { ...upstream, ...standby, listeners: { held: 1, wanted: 2 } }),
-    ],
-    [
-      'a gateway refuses us',
-      'push_credentials_refused',
-      () => (android = { ...android, state: 'refusing', credentialsRefused: true }),
-    ],
+    ['fewer listen to APRS-IS than should', 'upstream_listener_missing', () => (upstream = { ...upstream, ...idle })],
+    ['a gateway refuses us', 'push_credentials_refused', () => (android = { ...android, ...refusing })],
   ]
   for (const [what, reason, happens] of UNREADY)
     it(`is not ready while ${what}, and says so`, async () => {
@@ -131,22 +100,22 @@ describe("the operator's port over a real store", () => {
 
   it('is ready where others listen to APRS-IS, and where a gateway refuses a notification', async () => {
     await open()
-    upstream = { ...upstream, ...standby, listeners: { held: 2, wanted: 2 } }
-    android = { ...android, state: 'refusing', lastRefused: { at: clock.now(), reason: 'no payload' } }
+    upstream = { ...upstream, ...idle, listeners: { held: 2, wanted: 2 } }
+    android = { ...android, state: 'refusing', lastRefused: { at: stores.clock.now(), reason: 'no payload' } }
     expect(await reasons()).to.deep.equal([])
     expect(await text('/')).to.include('✗ Pushes are refused.')
   })
 
   it('tries to write when the disk has hardly any room, though no message came: nobody else would know', async () => {
     await open()
-    freeBytes = 100_000
-    probe = async () => {
-      fault = 'disk_full'
+    store.housekeeping.freeBytes = async () => 100_000
+    store.probe = async () => {
+      store.fault = () => 'disk_full'
     }
-    expect((await fetch(`${port.url}/readyz`)).status).to.equal(503)
-    freeBytes = 1_000_000_000
-    fault = undefined
-    expect((await fetch(`${port.url}/readyz`)).status).to.equal(200)
+    expect(await reasons()).to.deep.equal(['messages_not_stored'])
+    store.housekeeping.freeBytes = async () => 1_000_000_000
+    store.fault = () => undefined
+    expect(await reasons()).to.deep.equal([])
   })
 
   it('shows on /metrics the registry, the file and the event loop', async () => {
@@ -164,20 +133,21 @@ describe("the operator's port over a real store", () => {
 
   it('answers without the size of a database that does not answer', async () => {
     const asked = deferred()
-    await open(() => {
+    await open()
+    store.housekeeping.sizeBytes = () => {
       asked.resolve()
       return new Promise(() => {})
-    })
+    }
     const page = text('/')
     await asked.promise
-    await clock.advance(1000)
+    await stores.clock.advance(1000)
     expect(await page).to.include('Database unknown')
   })
 
   it('stops its clock when it is closed', async () => {
     await open()
-    const pending = clock.pending
+    const pending = stores.clock.pending
     await port.close()
-    expect(clock.pending).to.equal(pending - 1)
+    expect(stores.clock.pending).to.equal(pending - 1)
   })
 })
