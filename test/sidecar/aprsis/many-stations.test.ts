@@ -167,12 +167,4 @@ describe('The link to APRS-IS with many stations', () => {
     expect(its.events('upstream-no-call').map(({ level }) => level)).to.deep.equal(['error'])
     await its.reaches(its.stations)
   })
-
-  it('keeps the configured call even when a station registers it', async () => {
-    await its.start(['AA1AA'])
-    await its.change(['AA1AA', CALL])
-    await its.ready()
-    await its.reaches(['AA1AA', CALL])
-    expect(calls()).to.deep.equal([CALL])
-  })
 })

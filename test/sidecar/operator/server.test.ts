@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import type { HttpListener } from '../../../sidecar/api/http-listener.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { installGauges } from '../../../sidecar/operator/gauges.ts'
-import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
 import type { BackupOutcome } from '../../../sidecar/operator/server.ts'
 import { recordAnswers } from '../../../sidecar/push/delivery/answers.ts'
 import { deferred } from '../../support/deferred.ts'
@@ -17,7 +16,6 @@ describe('the operator port', () => {
   let clock: FakeClock
   let alive: () => Promise<unknown>
   let answers: () => Promise<unknown>
-  let obstacles: readonly Obstacle[]
   let backUp: () => Promise<BackupOutcome>
   let unregistered: string[]
   let metrics: Metrics
@@ -27,13 +25,12 @@ describe('the operator port', () => {
     clock = new FakeClock()
     alive = async () => {}
     answers = async () => {}
-    obstacles = []
     backUp = async () => ({ kind: 'off' })
     unregistered = []
     admin = await serveOperatorPort({
       alive: () => alive(),
       answers: () => answers(),
-      obstacles: async () => obstacles,
+      obstacles: async () => ['upstream_not_connected', 'messages_not_stored', 'push_credentials_refused'],
       statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
       backUp: () => backUp(),
       unregister,
@@ -62,7 +59,7 @@ describe('the operator port', () => {
   })
 
   it('says on /readyz/api that calls can be answered, while messages can be read, whatever else is missing', async () => {
-    obstacles = ['upstream_not_connected', 'messages_not_stored', 'push_credentials_refused']
+    expect((await get('/readyz')).status).to.equal(503)
     expect((await get('/readyz/api')).status).to.equal(200)
     const unread = [503, { status: 'not_ready', reasons: ['messages_not_read'] }]
     answers = () => Promise.reject(new Error('no such table'))
@@ -157,7 +154,7 @@ describe('the operator port', () => {
   })
 
   it('is for GET and HEAD', async () => {
-    const head = await get('/readyz', 'HEAD')
+    const head = await get('/healthz', 'HEAD')
     expect([head.status, await head.text()]).to.deep.equal([200, ''])
     for (const method of ['POST', 'DELETE', 'OPTIONS']) {
       const answer = await get('/healthz', method)
@@ -166,15 +163,12 @@ describe('the operator port', () => {
   })
 
   it('answers POST /backup with the name and the size of the file, or with what is in the way', async () => {
+    const failure = { error: 'backup_failed', message: 'No space.', code: 'disk_full' }
     for (const [outcome, ...expected] of [
       [{ kind: 'made', file: 'a.sqlite', bytes: 4096 }, 200, { file: 'a.sqlite', bytes: 4096 }],
       [{ kind: 'off' }, 409, { error: 'backup_off', message: 'No folder is configured: set backup.folder.' }],
       [{ kind: 'busy' }, 409, { error: 'backup_busy', message: 'A backup is being made; ask again when it is done.' }],
-      [
-        { kind: 'failed', code: 'disk_full', message: 'No space.' },
-        500,
-        { error: 'backup_failed', message: 'No space.', code: 'disk_full' },
-      ],
+      [{ kind: 'failed', code: 'disk_full', message: 'No space.' }, 500, failure],
     ] as const) {
       backUp = async () => outcome
       expect(await said('/backup', 'POST')).to.deep.equal(expected)

@@ -44,14 +44,6 @@ describe('The line splitter', () => {
     expect(process.memoryUsage().arrayBuffers - before).to.be.lessThan(60 * 1024 * 1024)
   })
 
-  it('needs nothing of a chunk once it has returned', () => {
-    const split = lineSplitter(MAX_LINE_BYTES, () => {})
-    const chunk = Buffer.from('one\ntwo\nthr')
-    const lines = split(chunk)
-    chunk.fill('x')
-    expect([...lines, ...split(Buffer.from('ee\n'))]).to.deep.equal(['one', 'two', 'three'])
-  })
-
   it('finds the same lines however the stream is cut', () => {
     const max = 8
     const stream = fc.array(fc.oneof(fc.constantFrom('\n', '\r\n', '\r'), fc.string({ maxLength: 12 })), {
