@@ -71,27 +71,6 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(stationKeys(62))
   })
 
-  it('survives registrations one by one without losing any message or station', async () => {
-    let registered = 50
-    const texts: string[] = []
-    await its.start(stationKeys(registered))
-    while (registered < 260) {
-      registered += 7
-      await its.change(stationKeys(registered))
-      await its.ready()
-      texts.push(...its.send(stationKeys(registered)))
-      await its.clock.advance(6000)
-      expect(calls().length).to.be.at.most(3)
-    }
-    await its.reaches(stationKeys(registered))
-    expect(texts.filter((text) => !its.has(text))).to.deep.equal([])
-    await its.clock.advance(610_000)
-    await its.until(() => calls().length === 1)
-    await its.reaches(stationKeys(registered))
-    // A login for every seventh or eighth registration, not for each.
-    expect(its.server.traffic.logins).to.be.below(20)
-  }).timeout(60_000)
-
   it('adds a station to thousands with a few hundred bytes', async () => {
     await its.start(stationKeys(5000))
     const { bytesIn } = its.server.traffic
