@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { type ApnsFixture, startApns } from '../../../../fixtures/push/apns.ts'
@@ -6,7 +5,6 @@ import { type FcmFixture, startFcm } from '../../../../fixtures/push/fcm.ts'
 import { passcodeOf, type Settings } from '../../../../sidecar/index.ts'
 import { checkLive } from '../../../../sidecar/operator/commands/check-live.ts'
 import { freePort } from '../../../support/host-process.ts'
-import { onLoopback } from '../../../support/on-loopback.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
@@ -63,22 +61,12 @@ describe('the live check', () => {
   })
 
   it('fails where the server does not accept the passcode', async () => {
-    const impostor = createServer((socket) => {
-      socket.write('# javAPRSSrvr 4.3\r\n')
-      socket.on('data', (data) => {
-        if (String(data).startsWith('user')) socket.write('# logresp K1ABC-16 unverified, server T2OTHER\r\n')
-        else if (String(data).startsWith('#filter')) socket.end()
-      })
-      socket.on('error', () => {})
-    })
-    const { port, close } = await onLoopback(impostor)
-    try {
-      const lines = await linesOf(settings({ port }, {}))
-      expect(lines[0]).to.match(/^fail APRS-IS login as K1ABC-16 at T2OTHER: unverified\. Check that aprsis\.passcode/)
-      expect(lines[1]).to.match(/^fail APRS-IS filter at T2OTHER: the server closed it\. Set aprsis\.port/)
-    } finally {
-      await close()
-    }
+    upstream.answerUnverified = true
+    upstream.silentFilters = true
+    upstream.events.once('filter', () => upstream.dropAll())
+    const lines = await linesOf(settings({}, {}))
+    expect(lines[0]).to.match(/^fail APRS-IS login as K1ABC-16 at T2FIX: unverified\. Check that aprsis\.passcode/)
+    expect(lines[1]).to.match(/^fail APRS-IS filter at T2FIX: ECONNRESET\. Set aprsis\.port/)
   })
 
   it('fails where a gateway refuses us or cannot be asked, with its reason and no secret', async () => {
