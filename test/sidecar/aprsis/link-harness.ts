@@ -35,21 +35,17 @@ export class LinkHarness {
   }
 
   connect(settings: Partial<AprsisSettings> = {}, overrides: Partial<LinkOptions> = {}): void {
+    const { port } = this.server
     const write = (line: string) => {
       this.logged.push(JSON.parse(line))
       this.#tell()
     }
+    const { aprsis } = settingsOf({
+      aprsis: { host: 'aprsis.test', port, callsign: CALL, passcode: passcodeOf(CALL), ...settings },
+    })
     this.link = connectAprsIs({
       connect: this.network.connect,
-      settings: settingsOf({
-        aprsis: {
-          host: 'aprsis.test',
-          port: this.server.port,
-          callsign: CALL,
-          passcode: passcodeOf(CALL),
-          ...settings,
-        },
-      }).aprsis,
+      settings: aprsis,
       stations: () => this.stations,
       onLines: async (lines) => {
         this.take(lines)

@@ -120,10 +120,8 @@ describe('The move of a database file to PostgreSQL', () => {
     await file.close()
     await move()
     const moved = await openMoved()
-    expect(await kindsOf(moved, ...sent, message('m5', { seqId: '5' }))).to.deep.equal([
-      ...Array(4).fill('duplicate'),
-      'stored',
-    ])
+    const kinds = await kindsOf(moved, ...sent, message('m5', { seqId: '5' }))
+    expect(kinds).to.deep.equal([...Array(4).fill('duplicate'), 'stored'])
     expect(await held(moved)).to.deep.equal(['m3', 'm4', 'm5'])
   })
 
@@ -178,11 +176,8 @@ describe('The move of a database file to PostgreSQL', () => {
   it('leaves nothing where it is broken off, and can then be begun anew', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
-    const database = await connectPostgres(
-      { database: postgres.address, databaseTls: { caFile: null } },
-      postgres.clock,
-      files.log,
-    )
+    const there = { database: postgres.address, databaseTls: { caFile: null } }
+    const database = await connectPostgres(there, postgres.clock, files.log)
     const broken = {
       ...contents,
       // biome-ignore lint/correctness/useYield: it breaks off before there is anything.

@@ -123,11 +123,8 @@ describe('the backups', () => {
     const works = write
     write = () => Promise.reject(Object.assign(new Error('There is no space left.'), { code: 'disk_full' }))
     await clock.advance(HOUR_MS)
-    expect(await make()).to.deep.equal({
-      kind: 'failed',
-      code: 'disk_full',
-      message: 'There is no room for a copy in backup.folder.',
-    })
+    const message = 'There is no room for a copy in backup.folder.'
+    expect(await make()).to.deep.equal({ kind: 'failed', code: 'disk_full', message })
     expect([lastMadeAt(), metrics.value('backups_failed')]).to.deep.equal([madeAt, 1])
     expect(await files()).to.deep.equal([NAME])
     expect(lines.at(-1)).to.include({ event: 'backup-failed', level: 'error' })

@@ -78,7 +78,8 @@ describe('The dispatcher', () => {
   })
 
   describe('when the token is gone', () => {
-    const gone: PushOutcome = { kind: 'token_gone', reason: 'the app was removed' }
+    const reason = 'the app was removed'
+    const gone: PushOutcome = { kind: 'token_gone', reason }
 
     it('stops pushing until the station registers a token again, and says so once', async () => {
       its.android.always = gone
@@ -87,11 +88,7 @@ describe('The dispatcher', () => {
       expect(its.android.sent).to.have.length(1)
       expect(its.store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(true)
       expect(its.events('push-token-gone')).to.have.length(1)
-      expect(its.events('push-token-gone')[0]).to.include({
-        token: '…CALL-7',
-        station: KEY,
-        reason: 'the app was removed',
-      })
+      expect(its.events('push-token-gone')[0]).to.include({ token: '…CALL-7', station: KEY, reason })
       expect(JSON.stringify(its.lines)).not.to.include('token-of-N0CALL-7')
       expect(its.metrics.value('push_tokens_gone')).to.equal(1)
 

@@ -37,15 +37,12 @@ describe('The dispatcher, where a notification does not come through at once', (
       await its.dispatched()
       while (its.stores.clock.pending > 0) await its.advance(1_000)
       expect(its.stores.clock.now() - start).to.be.within(GIVE_UP_AFTER_MS / 2, GIVE_UP_AFTER_MS)
-      expect(its.android.sent.length).to.be.within(10, MAX_TRIES)
+      const { length: tries } = its.android.sent
+      expect(tries).to.be.within(10, MAX_TRIES)
       expect(its.events('push-given-up')).to.have.length(1)
-      expect(its.events('push-given-up')[0]).to.include({
-        station: KEY,
-        tries: its.android.sent.length,
-        reason: 'down',
-      })
+      expect(its.events('push-given-up')[0]).to.include({ station: KEY, tries, reason: 'down' })
       expect(its.metrics.value('pushes_given_up')).to.equal(1)
-      expect(its.metrics.value('pushes_retried')).to.equal(its.android.sent.length - 1)
+      expect(its.metrics.value('pushes_retried')).to.equal(tries - 1)
       expect(its.isUnpushed()).to.equal(false)
     })
 
@@ -63,7 +60,8 @@ describe('The dispatcher, where a notification does not come through at once', (
   })
 
   describe('when a gateway refuses the sidecar', () => {
-    const REFUSED: PushOutcome = { kind: 'unauthorized', reason: 'check the key' }
+    const reason = 'check the key'
+    const REFUSED: PushOutcome = { kind: 'unauthorized', reason }
     beforeEach(() => {
       its.android.always = REFUSED
     })
@@ -107,17 +105,10 @@ describe('The dispatcher, where a notification does not come through at once', (
         await its.tell('Hello', key)
       }
       expect(its.events('push-unauthorized')).to.have.length(1)
-      expect(its.events('push-unauthorized')[0]).to.include({
-        level: 'error',
-        platform: 'android',
-        reason: 'check the key',
-      })
+      expect(its.events('push-unauthorized')[0]).to.include({ level: 'error', platform: 'android', reason })
       its.android.always = { ...REFUSED, reason: 'check the clock' }
       await its.advance(1_000)
-      expect(its.events('push-unauthorized').map(({ reason }) => reason)).to.deep.equal([
-        'check the key',
-        'check the clock',
-      ])
+      expect(its.events('push-unauthorized').map(({ reason }) => reason)).to.deep.equal([reason, 'check the clock'])
       its.android.always = LATER
       await its.advance(3_000)
       expect(its.events('push-authorized')).to.deep.equal([])

@@ -16,10 +16,8 @@ describe('The connections to push services', () => {
     dns.addresses.set('private.example.org', ['127.0.0.1'])
     const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
     const failure = async (host: string) => {
-      const [error] = await once(
-        request(`https://${host}:${port}/`, { agent, rejectUnauthorized: false }).end(),
-        'error',
-      )
+      const asked = request(`https://${host}:${port}/`, { agent, rejectUnauthorized: false }).end()
+      const [error] = await once(asked, 'error')
       return error.code
     }
     for (const host of ['127.0.0.1', '[::1]', '[::ffff:7f00:1]', '0', 'localhost', 'intranet', 'private.example.org'])

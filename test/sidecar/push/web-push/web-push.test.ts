@@ -23,13 +23,10 @@ describe('Web Push through web-push', () => {
   const at = gatewaySetup(webPushSubject)
   const { send } = at
   const phone = (): SubscriptionJson => JSON.parse(at.subject.token)
-  const open = (settings: Partial<WebPushSettings> = {}, surroundings: WebPushSurroundings = {}, keys = VAPID) =>
-    at.closing(
-      openWebPush({ ...at.service.settings, keyFile: null, ...settings }, keys, at.log, {
-        clock: at.clock,
-        ...surroundings,
-      }),
-    )
+  const open = (settings: Partial<WebPushSettings> = {}, surroundings: WebPushSurroundings = {}, keys = VAPID) => {
+    const all = { ...at.service.settings, keyFile: null, ...settings }
+    return at.closing(openWebPush(all, keys, at.log, { clock: at.clock, ...surroundings }))
+  }
   const sendBy = (gateway: PushGateway, to: SubscriptionJson, collapseId = NOTIFICATION.collapseId) =>
     gateway.send(JSON.stringify(to), { ...NOTIFICATION, collapseId })
 
