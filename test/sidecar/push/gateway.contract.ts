@@ -134,7 +134,8 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     const silent = createServer((socket) => socket.resume())
     const connected = once(silent, 'connection')
     const { port, close } = await onLoopback(silent)
-    const { gateway, token } = at.subject.elsewhere(port, at.log, at.clock)
+    const { changes, token = at.subject.token } = at.subject.elsewhere(port)
+    const gateway = at.subject.open(at.log, at.clock, changes)
     const sending = gateway.send(token, NOTIFICATION)
     await connected
     await at.clock.advance(10_000)

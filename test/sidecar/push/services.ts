@@ -29,44 +29,40 @@ export const VAPID = makeVapidKeys()
 export interface Subject<Service> {
   readonly service: Service
   readonly token: string
-  open(log: Log, clock: Clock, changes?: { readonly caFile: string | null }): PushGateway
-  /** The same with another port of this machine in the place of the service. */
-  elsewhere(port: number, log: Log, clock: Clock): { readonly gateway: PushGateway; readonly token: string }
+  /** `changes` are to the settings that lead to the service. */
+  open(log: Log, clock: Clock, changes?: object): PushGateway
+  /** What leads to another port of this machine in the place of the service: changes of the settings, or another token. */
+  elsewhere(port: number): { readonly changes?: object; readonly token?: string }
 }
 
 export async function apnsSubject(): Promise<Subject<ApnsFixture>> {
   const service = await startApns()
-  const open = (log: Log, clock: Clock, changes: object = {}) =>
-    openApns({ ...service.settings, ...changes }, log, clock)
-  const token = DEVICE_TOKEN
-  return { service, token, open, elsewhere: (port, log, clock) => ({ token, gateway: open(log, clock, { port }) }) }
+  return {
+    service,
+    token: DEVICE_TOKEN,
+    open: (log, clock, changes) => openApns({ ...service.settings, ...changes }, log, clock),
+    elsewhere: (port) => ({ changes: { port } }),
+  }
 }
 
 export async function fcmSubject(): Promise<Subject<FcmFixture>> {
   const service = await startFcm()
-  const open = (log: Log, clock: Clock, changes: object = {}) =>
-    openFcm({ ...service.settings, ...changes }, log, clock)
-  const token = 'registration-token:1234567890'
   return {
     service,
-    token,
-    open,
-    elsewhere: (port, log, clock) => ({ token, gateway: open(log, clock, { endpoint: `https://127.0.0.1:${port}` }) }),
+    token: 'registration-token:1234567890',
+    open: (log, clock, changes) => openFcm({ ...service.settings, ...changes }, log, clock),
+    elsewhere: (port) => ({ changes: { endpoint: `https://127.0.0.1:${port}` } }),
   }
 }
 
 export async function webPushSubject(): Promise<Subject<WebPushFixture>> {
   const service = await startWebPush()
   const phone = service.subscribe(VAPID.publicKey)
-  const open = (log: Log, clock: Clock, changes: object = {}) =>
-    openWebPush({ ...service.settings, keyFile: null, ...changes }, VAPID, log, { clock })
+  const settings = { ...service.settings, keyFile: null }
   return {
     service,
     token: JSON.stringify(phone),
-    open,
-    elsewhere: (port, log, clock) => ({
-      token: JSON.stringify({ ...phone, endpoint: `https://127.0.0.1:${port}/x` }),
-      gateway: open(log, clock),
-    }),
+    open: (log, clock, changes) => openWebPush({ ...settings, ...changes }, VAPID, log, { clock }),
+    elsewhere: (port) => ({ token: JSON.stringify({ ...phone, endpoint: `https://127.0.0.1:${port}/x` }) }),
   }
 }

@@ -10,17 +10,20 @@ import { proxyEnvironment } from '../../../support/proxy-environment.ts'
 describe('The connections to push services', () => {
   proxyEnvironment()
 
-  it('are not made to this machine, however it is named, and leave nothing behind of names that come to nothing', async () => {
+  it('are not made to this machine or a private network, however it is named, and leave nothing behind of names that come to nothing', async () => {
     const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
     const { port } = new URL(service.url)
-    dns.addresses.set('private.example.org', ['127.0.0.1'])
+    dns.addresses.set('v4.example.org', ['127.0.0.1'])
+    dns.addresses.set('v6.example.org', ['8.8.8.8', '::1'])
+    dns.addresses.set('among.example.org', ['8.8.8.8', '10.0.0.1'])
     const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
     const failure = async (host: string) => {
       const asked = request(`https://${host}:${port}/`, { agent, rejectUnauthorized: false }).end()
       const [error] = await once(asked, 'error')
       return error.code
     }
-    for (const host of ['127.0.0.1', '[::1]', '[::ffff:7f00:1]', '0', 'localhost', 'intranet', 'private.example.org'])
+    const names = ['localhost', 'intranet', 'v4.example.org', 'v6.example.org', 'among.example.org']
+    for (const host of ['127.0.0.1', '[::1]', '[::ffff:7f00:1]', '0', ...names])
       expect(await failure(host), host).to.equal('ADDRESS_NOT_PUBLIC')
     expect(await failure('unknown.example.org')).to.equal('ENOTFOUND')
     expect(service.connections).to.equal(0)
