@@ -85,11 +85,17 @@ describe('A filter change', () => {
 
   it('asks for the newest filter when it changed during the login', async () => {
     its.stations = new Set(['AA1AA-1'])
+    its.network.hold()
     its.connect({ filterDebounceMs: 0 })
+    await its.clock.advance(0)
+    // The connection is there, and the login line is on its way.
+    its.network.step()
     its.stations = new Set(['BB1BB-1'])
     its.link.refilter()
     await its.clock.advance(0)
+    its.network.release()
     await its.ready()
     expect(its.filters()).to.deep.equal(['g/BB1BB-1'])
+    expect(its.metrics.value('filters_sent')).to.equal(2)
   })
 })
