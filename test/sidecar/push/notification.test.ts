@@ -2,7 +2,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { AvatarRecord, StoredMessage } from '../../../sidecar/messages/store.ts'
 import type { Notification } from '../../../sidecar/push/gateway/gateway.ts'
-import { buildNotification, fitNotification, type SenderAvatar } from '../../../sidecar/push/gateway/notification.ts'
+import {
+  buildNotification,
+  fitNotification,
+  NOTIFICATION_TTL_MS,
+  type SenderAvatar,
+} from '../../../sidecar/push/gateway/notification.ts'
 
 const STATION = 'N0CALL-7'
 const HASH = 'a'.repeat(64)
@@ -84,6 +89,10 @@ describe('a notification', () => {
       })
   })
 
+  it('is kept for a phone that is away for a day', () => {
+    expect(NOTIFICATION_TTL_MS).to.equal(86_400_000)
+  })
+
   it('never has a reserved key, and strings only', () => {
     const avatars: SenderAvatar[] = ['none', 'cleared', { icon: 'car', image: 'AAAA', hash: HASH }]
     for (const avatar of avatars) {
@@ -109,12 +118,18 @@ describe('fitting a notification to a limit', () => {
     expect(fitted.body).to.equal('Hello')
     expect(fitted.data).not.to.have.property('fromAvatarImage')
     expect(fitted.data).to.include({ fromAvatarIcon: 'car', fromAvatarHash: HASH })
+    expect(fitNotification(notification, bytes, bytes(fitted)).body).to.equal('Hello')
   })
 
   it('shortens the body last, by as little as possible, and says so with an ellipsis', () => {
     const fitted = fitNotification(build('x'.repeat(9000)), bytes)
     expect(fitted.body).to.match(/^x+…$/)
     expect(bytes(fitted)).to.equal(4096)
+  })
+
+  it('leaves no blank before the ellipsis, and those at the beginning as they are', () => {
+    const notification = { ...build(''), body: ` A${' '.repeat(9000)}B` }
+    expect(fitNotification(notification, bytes).body).to.equal(' A…')
   })
 
   it('cuts between characters as people see them', () => {
