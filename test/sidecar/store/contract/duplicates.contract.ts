@@ -45,7 +45,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
         return kindsOf(store, message('a', { seqId }), message('a', { seqId }))
       }
       expect(await kindAt(0)).to.deep.equal(['stored', 'duplicate'])
-      expect(await kindAt(horizon - 1 - stores.slackMs)).to.deep.equal(['duplicate', 'duplicate'])
+      expect(await kindAt(horizon - 1)).to.deep.equal(['duplicate', 'duplicate'])
       expect(await kindAt(horizon)).to.deep.equal(['stored', 'duplicate'])
     })
   }
@@ -70,7 +70,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     await append(store, 'a')
     await stores.shift(-119 * MINUTE)
     expect(await kindsOf(store, 'a')).to.deep.equal(['duplicate'])
-    await stores.shift(-MINUTE - stores.slackMs)
+    await stores.shift(-MINUTE)
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
@@ -115,12 +115,12 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     const expected = ['stored', 'stored', 'duplicate', 'stored', 'duplicate', 'stored']
     expect(await kindsOf(store, ...batch)).to.deep.equal(expected)
     expect(await held(store)).to.deep.equal(['c', 'd'])
-    await stores.shift(119 * MINUTE - stores.slackMs)
+    await stores.shift(119 * MINUTE)
     for (let starts = 0; starts < 2; starts += 1) {
       await reopenedWith(2)
       expect(new Set(await kindsOf(store, ...batch))).to.deep.equal(new Set(['duplicate']))
     }
-    await stores.shift(MINUTE + stores.slackMs)
+    await stores.shift(MINUTE)
     await reopenedWith(2)
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
@@ -166,7 +166,6 @@ export async function agreesWithModel(
   const draft = fc
     .tuple(fc.constantFrom('x', 'y'), fc.constantFrom('A', 'B'), addressee, fc.constantFrom('', '1'))
     .map(([text, from, to, seqId]) => message(text, { from, to, seqId }))
-  // None brings a copy near the end of its horizon: the store's time may go on by itself.
   const step = fc.record({
     laterByMs: fc.constantFrom(0, 0, 20_000, 70 * MINUTE, -70 * MINUTE, 30 * DAY, -30 * DAY),
     restart: fc.constantFrom(false, true),

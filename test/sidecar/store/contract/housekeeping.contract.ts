@@ -45,7 +45,7 @@ export function housekeepingContract(stores: ContractStores): void {
     await register(store, 'N1CALL', 'N2CALL')
     await append(store, message('one', { to: 'N2CALL' }))
     const first = await newer(store, 'N2CALL')
-    await stores.shift(2 * HOUR + stores.slackMs)
+    await stores.shift(2 * HOUR)
     const boundary = stores.now() - HOUR
     await register(store, 'N2CALL')
     const two = message('two', { to: 'N2CALL', seqId: '2' })

@@ -14,18 +14,46 @@ interface QueueOptions {
   readonly runs: number
 }
 
-// Far apart, since for a store with a clock of its own more time passes than the test says.
 const WINDOW_MS = 100_000
-const MARGIN_MS = 30_000
 const SETTINGS = { push: { coalesceMs: WINDOW_MS } }
 const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
+
+/** What {@link pushQueueContract} calls a wait: longer than half a window, and shorter than one. */
+const WAIT_MS = 60_000
+const DELAY_MS = 90_000
+const PUT_OFF = { delayMs: DELAY_MS, tries: 1, refusals: 2 }
+
+/** What happens to two stations in turn; a claim is followed by those that it brings, each with the number of its messages. */
+const TALES = [
+  ['gives each station its own window', 'store A, wait, store B, wait, claim A1, settle A, wait, claim B1'],
+  [
+    'opens a new window for what comes after it is settled',
+    'store A, wait, wait, claim A1, settle A, wait, wait, claim none, store A, wait, claim none, wait, claim A1',
+  ],
+  [
+    'takes with a claim what came after the window, and has nothing due then',
+    'store A, wait, wait, store A, claim A2, settle A, wait, wait, claim none',
+  ],
+  [
+    'has a station due again when the window of what came meanwhile ends, where it is settled sooner',
+    'store A, wait, wait, claim A1, store A, settle A, wait, claim none, wait, claim A1',
+  ],
+  [
+    'puts a station off for as long as it is told, which no message shortens, and tells it of all that came',
+    'store A, wait, wait, claim A1, put-off A, store A, wait, claim none, wait, claim A2',
+  ],
+] as const
+/** Where nobody else may take over from who claimed it. */
+const TALE_OF_ONE = [
+  'has a station due again as soon as it is settled, where the window of what came meanwhile ended before',
+  'store A, wait, wait, claim A1, store A, wait, wait, claim none, settle A, claim A1',
+] as const
 
 let serial = 0
 
 /** The rules of {@link PushQueue}, the same for all stores. */
 export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: QueueOptions): void {
   let store: Store
-  /** Lets so much time pass for the store, at least. */
   const advance = (ms: number) => stores.shift(ms)
   /** Lets happen what is due by now. */
   const soon = () => advance(1)
@@ -55,7 +83,9 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     if (!one) throw new Error('Nothing is due.')
     return one
   }
-  const windowEnds = () => advance(WINDOW_MS + MARGIN_MS)
+  const windowEnds = () => advance(WINDOW_MS)
+  /** Once listeners are called. */
+  const due = () => new Promise<void>((resolve) => store.pushes.onDue(resolve))
 
   beforeEach(async () => {
     await open()
@@ -64,17 +94,16 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
 
   it('has a station due once the window of its first message ends, which later ones do not prolong', async () => {
     await receive('A', 'one')
-    await advance(WINDOW_MS - MARGIN_MS)
+    await advance(WINDOW_MS - 1)
     await receive('A', 'two')
     expect(await claimed()).to.deep.equal([])
-    await advance(2 * MARGIN_MS)
+    await advance(1)
     const { station, device, unpushed, ...tried } = await claimOne()
     expect(station).to.equal('A')
     expect(device).to.include({ id: '', platform: 'android', pushToken: 'token-of-A', tokenDead: false })
     expect(unpushed.count).to.equal(2)
     expect(unpushed.newest).to.deep.include({ from: 'W1AW', to: 'A', text: Buffer.from('two') })
-    expect(tried).to.include({ tries: 0, refusals: 0, firstTryMs: 0 })
-    expect(tried.waitedMs).to.be.within(WINDOW_MS + MARGIN_MS, 2 * WINDOW_MS)
+    expect(tried).to.deep.include({ tries: 0, refusals: 0, firstTryMs: 0, waitedMs: WINDOW_MS })
   })
 
   it('brings the newest message to the byte', async () => {
@@ -85,30 +114,8 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       expect(unpushed).to.deep.equal({ count: 1, newest: (await newer(store, station)).messages[0] })
   })
 
-  it('gives each station its own window', async () => {
-    await receive('A')
-    await advance(2 * MARGIN_MS)
-    await receive('B')
-    await advance(2 * MARGIN_MS)
-    const first = await claimOne()
-    expect(first.station).to.equal('A')
-    await store.pushes.settle(first)
-    await advance(2 * MARGIN_MS)
-    expect(await claimed()).to.deep.equal(['B'])
-  })
-
-  it('opens a new window for what comes after it is settled', async () => {
-    await receive('A')
-    await windowEnds()
-    await store.pushes.settle(await claimOne())
-    await windowEnds()
-    expect(await claimed()).to.deep.equal([])
-    await receive('A', 'two')
-    await advance(WINDOW_MS - MARGIN_MS)
-    expect(await claimed()).to.deep.equal([])
-    await advance(2 * MARGIN_MS)
-    expect((await claimOne()).unpushed).to.deep.include({ count: 1 })
-  })
+  for (const [rule, tale] of leasesEnd ? TALES : [...TALES, TALE_OF_ONE])
+    it(rule, () => play(tale.split(', '), ['A', 'B']))
 
   it('gives a station to nobody else until it is settled', async () => {
     await receive('A')
@@ -117,60 +124,6 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(rivals.flatMap(keysOf)).to.deep.equal(['A'])
     await receive('A', 'two')
     expect(await claimed()).to.deep.equal([])
-  })
-
-  it('takes with a claim what came after the window, and has nothing due then', async () => {
-    await receive('A', 'one')
-    await windowEnds()
-    await receive('A', 'two')
-    const claim = await claimOne()
-    expect(claim.unpushed.count).to.equal(2)
-    await store.pushes.settle(claim)
-    await windowEnds()
-    expect(await claimed()).to.deep.equal([])
-  })
-
-  it('has a station due again when the window of what came meanwhile ends, where it is settled sooner', async () => {
-    await receive('A', 'one')
-    await windowEnds()
-    const first = await claimOne()
-    await receive('A', 'two')
-    await store.pushes.settle(first)
-    await advance(WINDOW_MS - MARGIN_MS)
-    expect(await claimed()).to.deep.equal([])
-    await advance(2 * MARGIN_MS)
-    const { unpushed, tries } = await claimOne()
-    expect([unpushed.count, unpushed.newest.text.toString(), tries]).to.deep.equal([1, 'two', 0])
-  })
-
-  if (!leasesEnd)
-    it('has a station due again as soon as it is settled, where the window of what came meanwhile ended before', async () => {
-      await receive('A', 'one')
-      await windowEnds()
-      const first = await claimOne()
-      await receive('A', 'two')
-      await windowEnds()
-      expect(await claimed()).to.deep.equal([])
-      await store.pushes.settle(first)
-      await soon()
-      const { unpushed, waitedMs } = await claimOne()
-      expect([unpushed.count, unpushed.newest.text.toString()]).to.deep.equal([1, 'two'])
-      expect(waitedMs).to.be.within(WINDOW_MS + MARGIN_MS, 2 * WINDOW_MS)
-    })
-
-  it('puts a station off for as long as it is told, which no message shortens, and tells it of all that came', async () => {
-    await receive('A', 'one')
-    await windowEnds()
-    await store.pushes.later(await claimOne(), { delayMs: 3 * WINDOW_MS, tries: 1, refusals: 2 })
-    await receive('A', 'two')
-    await advance(3 * WINDOW_MS - MARGIN_MS)
-    expect(await claimed()).to.deep.equal([])
-    await advance(2 * MARGIN_MS)
-    const again = await claimOne()
-    expect(again).to.include({ tries: 1, refusals: 2 })
-    expect(again.unpushed.count).to.equal(2)
-    expect(again.firstTryMs).to.be.within(3 * WINDOW_MS + MARGIN_MS, 4 * WINDOW_MS)
-    expect(again.waitedMs).to.be.within(4 * WINDOW_MS + 2 * MARGIN_MS, 6 * WINDOW_MS)
   })
 
   it('begins another notification where no try counts any more, and for what comes after it is settled', async () => {
@@ -201,7 +154,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     for (const [key, platform] of Object.entries(platforms)) await register(key, { platform })
     for (const key of ['G', 'E', 'B', 'C', 'F', 'D', 'A']) {
       await receive(key)
-      await advance(MARGIN_MS)
+      await soon()
     }
     await windowEnds()
     expect(keysOf(await claim({ android: 2, ios: 1 }))).to.have.members(['G', 'B', 'E'])
@@ -249,10 +202,6 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   it('calls its listeners when a window ends, and when what was put off is due', async () => {
-    const due = () =>
-      new Promise<void>((resolve) => {
-        store.pushes.onDue(resolve)
-      })
     const first = due()
     await receive('A')
     await windowEnds()
@@ -280,15 +229,13 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await register('C')
     for (const key of ['B', 'C', 'A']) {
       await receive(key)
-      await advance(MARGIN_MS)
+      await soon()
     }
     await windowEnds()
     for (const one of await claim()) if (one.station === 'C') await store.pushes.settle(one)
     await reopen()
-    const told = new Promise<void>((resolve) => {
-      store.pushes.onDue(resolve)
-    })
-    await advance(PUSH_LEASE_MS + MARGIN_MS)
+    const told = due()
+    await advance(PUSH_LEASE_MS)
     await told
     expect(await claimed()).to.deep.equal(['B', 'A'])
   })
@@ -327,7 +274,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       await receive('A')
       await windowEnds()
       const lost = await claimOne()
-      await advance(PUSH_LEASE_MS + MARGIN_MS)
+      await advance(PUSH_LEASE_MS)
       const second = await claimOne()
       expect(second.unpushed.count).to.equal(1)
       await store.pushes.later(lost, { delayMs: 0, tries: 7, refusals: 0 })
@@ -338,81 +285,72 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     })
 
   it('gives each message to a claim after it, never before its window, nor to two at once', async () => {
-    // In steps that leave windows and delays far from their ends.
-    const STEP_MS = 60_000
-    const DELAY_MS = 90_000
-    const step = fc.record({
-      does: fc.constantFrom('store', 'claim', 'settle', 'later'),
-      name: fc.constantFrom(...NAMES),
-      steps: fc.nat(2),
-    })
+    const move = fc.constantFrom(
+      'wait',
+      'claim',
+      ...['store', 'settle', 'put-off'].flatMap((does) => NAMES.map((name) => `${does} ${name}`)),
+    )
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        serial += 1
-        const run = String(serial)
-        const of = (name: string) => ({ key: `${name[0]}${run}`, deviceId: name.slice(1) })
-        for (const name of NAMES) await register(of(name).key, { ...of(name), pushToken: name })
-        const models = new Map(NAMES.map((name) => [name, createModel()]))
-        let now = 0
-        for (const { does, name, steps: count } of [...steps, ...END]) {
-          const model = models.get(name) as Model
-          now += count * STEP_MS
-          await advance(count * STEP_MS)
-          if (leasesEnd && count > 0) for (const each of models.values()) each.loseLease()
-          if (does === 'store') {
-            await receive(of(name).key)
-            for (const [other, each] of models) if (other[0] === name[0]) each.stored(now)
-          } else if (does === 'claim') {
-            const claims = await claim()
-            for (const [other, each] of models) {
-              const { key, deviceId } = of(other)
-              each.claimed(
-                now,
-                claims.find(({ station, device: { id } }) => station === key && id === deviceId),
-              )
-            }
-          } else if (model.held) {
-            if (does === 'settle') await store.pushes.settle(model.held)
-            else await store.pushes.later(model.held, { delayMs: DELAY_MS, tries: 1, refusals: 0 })
-            model.over(now, does === 'settle' ? undefined : DELAY_MS)
-            await soon()
-          }
-        }
-        for (const each of models.values()) expect(each.unpushed).to.equal(0)
-        for (const name of NAMES) await store.stations.remove(of(name).key)
+      fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (moves) => {
+        expect(await play([...moves, ...END], NAMES)).to.equal(0)
       }),
       { numRuns: propertyRuns(runs) },
     )
   })
+
+  /** Plays such a tale, of devices that none before it had, beside what the queue is to know of each. Gives how many messages are left. */
+  async function play(moves: readonly string[], names: readonly string[]): Promise<number> {
+    const suffix = `-${++serial}`
+    const of = (name: string) => ({ key: `${name[0]}${suffix}`, deviceId: name.slice(1) })
+    for (const name of names) await register(of(name).key, { ...of(name), pushToken: name })
+    const models = new Map(names.map((name) => [name, createModel()]))
+    for (const move of moves) {
+      const now = stores.now()
+      const [does, name = ''] = move.split(' ')
+      const held = models.get(name)?.held
+      if (does === 'wait') {
+        await advance(WAIT_MS)
+        if (leasesEnd) for (const each of models.values()) each.loseLease()
+      } else if (does === 'store') {
+        await receive(of(name).key)
+        for (const [other, each] of models) if (other[0] === name[0]) each.stored(now)
+      } else if (does === 'claim') {
+        const claims = await claim()
+        const brought = claims.map(({ station, unpushed }) => `${station[0]}${unpushed.count}`)
+        if (name) expect(brought.join() || 'none').to.equal(name)
+        for (const [other, each] of models) {
+          const { key, deviceId } = of(other)
+          const its = claims.find(({ station, device }) => station === key && device.id === deviceId)
+          each.claimed(now, its)
+        }
+      } else if (held) {
+        await (does === 'settle' ? store.pushes.settle(held) : store.pushes.later(held, PUT_OFF))
+        models.get(name)?.over(now, does === 'settle')
+        await soon()
+      }
+    }
+    for (const name of names) await store.stations.remove(of(name).key)
+    return [...models.values()].reduce((left, { unpushed }) => left + unpushed, 0)
+  }
 }
 
 /** Devices, by one letter for the station and their id. */
 const NAMES = ['A', 'Atablet', 'B']
 
 /** Lets each property end with everything told. */
-const END = NAMES.flatMap((name) => [
-  { does: 'settle', name, steps: 0 },
-  { does: 'claim', name, steps: 2 },
-  { does: 'settle', name, steps: 0 },
-  { does: 'claim', name, steps: 2 },
-  { does: 'settle', name, steps: 0 },
-])
-
-interface Model {
-  readonly unpushed: number
-  readonly held: PushClaim | undefined
-  stored(now: number): void
-  claimed(now: number, claim: PushClaim | undefined): void
-  /** Settled, or put off. */
-  over(now: number, delayMs: number | undefined): void
-  loseLease(): void
-}
+const END = NAMES.flatMap((name) => {
+  const told = ['wait', 'wait', 'claim', `settle ${name}`]
+  return [`settle ${name}`, ...told, ...told]
+})
 
 /** What the queue is to know of one device. */
-function createModel(): Model {
+function createModel() {
   let unpushed = 0
   let dueAt: number | undefined
   let againAt: number | undefined
+  let oldestAt: number | undefined
+  let firstTryAt = 0
+  let tried = { tries: 0, refusals: 0 }
   let since = 0
   let held: PushClaim | undefined
   return {
@@ -422,30 +360,29 @@ function createModel(): Model {
     get held() {
       return held
     },
-    stored(now) {
+    stored(now: number) {
       unpushed += 1
+      oldestAt ??= now
       if (held) {
         since += 1
         againAt ??= now
       } else dueAt ??= now + WINDOW_MS
     },
-    claimed(now, claim) {
-      if (held || dueAt === undefined || dueAt > now) {
-        expect(claim).to.equal(undefined)
-        return
-      }
+    claimed(now: number, claim: PushClaim | undefined) {
+      if (held || dueAt === undefined || dueAt > now) return void expect(claim).to.equal(undefined)
+      if (tried.tries === 0) firstTryAt = now
       expect(claim?.unpushed.count).to.equal(unpushed)
+      expect(claim).to.include({ ...tried, firstTryMs: now - firstTryAt, waitedMs: now - (oldestAt ?? now) })
       held = claim
       since = 0
       againAt = undefined
     },
-    over(now, delayMs) {
+    /** Settled, or put off. */
+    over(now: number, settled: boolean) {
       held = undefined
-      if (delayMs !== undefined) dueAt = now + delayMs
-      else {
-        unpushed = since
-        dueAt = againAt === undefined ? undefined : Math.max(now, againAt + WINDOW_MS)
-      }
+      tried = settled ? { tries: 0, refusals: 0 } : { tries: PUT_OFF.tries, refusals: PUT_OFF.refusals }
+      dueAt = settled ? againAt && Math.max(now, againAt + WINDOW_MS) : now + DELAY_MS
+      if (settled) [unpushed, oldestAt] = [since, againAt]
     },
     loseLease() {
       if (held) dueAt = 0

@@ -53,7 +53,7 @@ export function serverTimeContract(stores: ContractStores, options: SyncOptions)
 
   it('is the time in milliseconds, when next to nothing happens', async () => {
     await stores.shift(HOUR)
-    expect(await receive()).to.be.closeTo(stores.now(), stores.slackMs + 1)
+    expect(await receive()).to.be.closeTo(stores.now(), 1)
   })
 
   it('does not go back with the clock, over a restart either', async () => {

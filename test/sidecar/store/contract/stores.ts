@@ -18,8 +18,6 @@ export interface ContractStores {
   now(): number
   /** Steps that time, and has as much of it go by where that is forwards. */
   shift(ms: number): Promise<void>
-  /** How far on the store's time may be, at the end of a few statements, from what {@link now} said before them; 0 where it stands still. */
-  readonly slackMs: number
   /** The lines that stores have logged. */
   readonly lines: readonly Readonly<Record<string, unknown>>[]
 }

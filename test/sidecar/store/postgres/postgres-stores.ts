@@ -70,7 +70,6 @@ export function postgresStores(): PostgresStores {
     get lines() {
       return lines
     },
-    slackMs: 0,
     now: () => clock.now(),
     async shift(ms) {
       // Beyond that only the database's time counts, and each second that goes by costs statements.

@@ -75,7 +75,6 @@ export function temporaryStores(): TemporaryStores {
       return lines
     },
     log,
-    slackMs: 0,
     now: () => clock.now(),
     async shift(ms) {
       if (ms > 0) await clock.advance(ms)
