@@ -1,7 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
@@ -13,6 +11,7 @@ import { freePort } from '../../../support/host-process.ts'
 import { onLoopback } from '../../../support/on-loopback.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 import { createSidecarFolder, startSidecarProcess } from '../../../support/sidecar-process.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { registration, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { authority, HASTY, ownDatabase } from './shared-server.ts'
 
@@ -53,15 +52,6 @@ describe('Opening the store in PostgreSQL', () => {
     await open()
   })
 
-  it('refuses tables of a newer version, and changes nothing in them', async () => {
-    await (await open()).close()
-    await own.run('UPDATE mesh_companion.clock SET version = version + 1; DROP FUNCTION mesh_companion.leave')
-    const error = await rejection(open())
-    expect(error.code).to.equal('database_newer')
-    const [found] = await own.run("SELECT count(*)::int AS functions FROM pg_proc WHERE proname = 'leave'")
-    expect(found?.functions).to.equal(0)
-  })
-
   it('refuses a server that is older than version 15', async () => {
     const old = { query: async () => [{ version: 140_012, writable: true }] as never, run: async () => undefined }
     expect((await rejection(migrate({ onOwnConnection: (work) => work(old) }))).code).to.equal('database_too_old')
@@ -80,29 +70,17 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   it('keeps a process alive that has nothing else to do yet, until the database is there', async () => {
-    let refusals = 0
-    const target = Number(new URL(own.address).port)
-    const server = createServer((socket) => {
-      refusals += 1
-      if (refusals <= 2) {
-        socket.resetAndDestroy()
-        return
-      }
-      const onward = connect(target, '127.0.0.1')
-      socket.pipe(onward).pipe(socket)
-      for (const one of [socket, onward])
-        one.on('error', () => undefined).on('close', () => [socket, onward].map((other) => other.destroy()))
-    })
-    const { port, close } = await onLoopback(server)
-    const database = through(port)
+    const { relay, address } = await own.relayed()
+    await relay.cut()
     const folder = await createSidecarFolder()
     const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
-    const child = startSidecarProcess(['--config', await folder.configure({ database, aprsis })])
+    const child = startSidecarProcess(['--config', await folder.configure({ database: address, aprsis })])
     own.closing.push(folder.remove, async () => {
-      void close()
       child.kill('SIGKILL')
       await child.ended
     })
+    await child.logged('store-write-failed')
+    await relay.mend()
     expect(await child.url()).to.match(/^http/)
   })
 
@@ -112,26 +90,21 @@ describe('Opening the store in PostgreSQL', () => {
     expect(error.remedy).to.contain('"database"')
   })
 
-  it('says at once what waiting does not mend', async () => {
-    for (const wrong of ['mesh@127.0.0.1:PORT/no_such_database', 'nobody_known@127.0.0.1:PORT/postgres']) {
-      const database = `postgres://${wrong.replace('PORT', new URL(own.address).port)}`
-      expect((await rejection(open({ database }))).code).to.equal('database_refused')
-    }
-  })
-
-  it('shows the password in no error and no line of the log', async () => {
-    const port = new URL(own.address).port
-    for (const database of [
-      `postgres://mesh:${SECRET}@127.0.0.1:${await freePort()}/postgres`,
-      `postgres://mesh:${SECRET}@127.0.0.1:${port}/no_such_database`,
-      `postgres://nobody_known:${SECRET}@127.0.0.1:${port}/postgres`,
-      `postgres://mesh:${SECRET}@[::1/postgres`,
-    ]) {
-      const error = await rejection(open({ database }, HASTY))
+  for (const [what, code, at] of [
+    ['a server that is away', 'database_unreachable', `mesh:${SECRET}@127.0.0.1:AWAY/postgres`],
+    ['a database that is not there', 'database_refused', `mesh:${SECRET}@127.0.0.1:PORT/no_such_database`],
+    ['a user who is not known', 'database_refused', `nobody_known:${SECRET}@127.0.0.1:PORT/postgres`],
+    ['an address that is none', 'database_unreachable', `mesh:${SECRET}@[::1/postgres`],
+  ] as const)
+    it(`is refused with ${what}, and shows the password in no error and no line of the log`, async () => {
+      const { port } = new URL(own.address)
+      const database = `postgres://${at.replace('PORT', port).replace('AWAY', String(await freePort()))}`
+      // Only for who cannot be reached a start waits.
+      const error = await rejection(open({ database }, code === 'database_unreachable' ? HASTY : systemClock))
+      expect(error.code).to.equal(code)
       expect(inspect(error, { depth: 12, showHidden: true })).to.not.contain(SECRET)
-    }
-    expect(JSON.stringify(lines)).to.not.contain(SECRET)
-  })
+      expect(JSON.stringify(lines)).to.not.contain(SECRET)
+    })
 
   describe('of an instance', () => {
     it('refuses the name of one that is at work', async () => {
@@ -155,19 +128,16 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   describe('by TLS', () => {
-    let folder = ''
-    before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'mesh-companion-authority-'))
-      await writeFile(join(folder, 'right.pem'), await authority())
-      await writeFile(join(folder, 'wrong.pem'), (await makeCertificates()).ca.cert)
-    })
-    after(() => rm(folder, { recursive: true, force: true }))
-    const ca = (name: string) => ({ databaseTls: { caFile: join(folder, name) } })
+    const folder = temporaryFolder()
+    async function trusting(authorities: string) {
+      await writeFile(folder.path('ca.pem'), authorities)
+      return { databaseTls: { caFile: folder.path('ca.pem') } }
+    }
 
     it('encrypts all connections where an authority is named', async () => {
       // What the tests before have left may stay for a while.
       const [{ begun } = {}] = await own.run('SELECT clock_timestamp()::text AS begun')
-      await open({ ...ca('right.pem'), database: own.address.replace('127.0.0.1', 'localhost') })
+      await open({ ...(await trusting(await authority())), database: own.address.replace('127.0.0.1', 'localhost') })
       const kinds = async () => {
         const found = await own.run(`SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
            WHERE application_name = 'mesh-companion-sidecar' AND datname = current_database()
@@ -178,7 +148,7 @@ describe('Opening the store in PostgreSQL', () => {
     })
 
     it('refuses a server whose certificate another authority signed', async () => {
-      const error = await rejection(open(ca('wrong.pem')))
+      const error = await rejection(open(await trusting((await makeCertificates()).ca.cert)))
       expect(error).to.include({ code: 'database_untrusted' })
       expect(error.remedy).to.contain('databaseTls.caFile')
     })
@@ -186,9 +156,9 @@ describe('Opening the store in PostgreSQL', () => {
     it('refuses a server that does not speak it', async () => {
       const { port, close } = await onLoopback(createServer((socket) => socket.once('data', () => socket.end('N'))))
       own.closing.push(close)
-      expect((await rejection(open({ ...ca('right.pem'), database: through(port) }))).code).to.equal(
-        'database_untrusted',
-      )
+      const database = through(port)
+      const error = await rejection(open({ ...(await trusting(await authority())), database }))
+      expect(error.code).to.equal('database_untrusted')
     })
 
     it('is used to all that is not this machine, with the certificate checked', async () => {

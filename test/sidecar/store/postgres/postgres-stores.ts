@@ -2,62 +2,46 @@ import { chmodSync, renameSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLog } from '../../../../sidecar/log.ts'
-import type { Store, StoreSettings } from '../../../../sidecar/messages/store.ts'
-import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
-import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 import type { ContractStores } from '../contract/stores.ts'
 import { SETTINGS } from '../sqlite/temporary-stores.ts'
-import { freshDatabase, runAt } from './shared-server.ts'
+import { type OwnDatabase, ownDatabase } from './shared-server.ts'
 
 /** Longest time after which an instance's own timers do something. */
 const TIMERS_MS = 600_000
 
 /** Stores in a PostgreSQL database of the suite's own, whose clock is the test's. */
-export interface PostgresStores extends ContractStores {
+export interface PostgresStores
+  extends ContractStores,
+    Pick<OwnDatabase, 'address' | 'connect' | 'run' | 'hold' | 'waiting'> {
   readonly clock: FakeClock
-  readonly address: string
 }
 
 /** Call inside a `describe`. */
 export function postgresStores(): PostgresStores {
+  const own = ownDatabase()
+  const { log, lines } = recordedLog()
   let folder = ''
-  let address = ''
   let clock = new FakeClock()
-  let lines: Record<string, unknown>[] = []
-  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
-  const opened: Store[] = []
   let lives = 0
 
   /** Tables without rows, and a clock that the server reads out of a file. */
   async function wipe(): Promise<void> {
-    await runAt(address, 'DROP SCHEMA IF EXISTS mesh_companion CASCADE')
-    const postgres = await connectPostgres({ database: address, databaseTls: { caFile: null } }, clock, log)
-    await migrate(postgres)
-    await postgres.close()
-    await runAt(
-      address,
-      `CREATE OR REPLACE FUNCTION mesh_companion.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
-        $$ SELECT pg_read_file('${join(folder, 'now')}')::bigint $$`,
-    )
+    await (await own.tables()).close()
+    await own.run(`CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
+      $$ SELECT pg_read_file('${join(folder, 'now')}')::bigint $$`)
   }
 
-  before(async function () {
-    this.timeout(120_000)
-    address = await freshDatabase()
+  before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mesh-companion-postgres-clock-'))
     chmodSync(folder, 0o755) // the server may run as somebody else
   })
   after(() => rm(folder, { recursive: true, force: true }))
   beforeEach(async () => {
     clock = new SharedClock(join(folder, 'now'))
-    lines = []
     await wipe()
-  })
-  afterEach(async () => {
-    for (const store of opened.splice(0)) await store.close()
   })
 
   return {
@@ -65,11 +49,13 @@ export function postgresStores(): PostgresStores {
       return clock
     },
     get address() {
-      return address
+      return own.address
     },
-    get lines() {
-      return lines
-    },
+    connect: own.connect,
+    run: own.run,
+    hold: own.hold,
+    waiting: own.waiting,
+    lines,
     now: () => clock.now(),
     async shift(ms) {
       // Beyond that only the database's time counts, and each second that goes by costs statements.
@@ -77,13 +63,12 @@ export function postgresStores(): PostgresStores {
       else clock.set(clock.now() + ms)
     },
     wipe,
-    async open(changes: Partial<StoreSettings> = {}) {
+    async open(changes = {}) {
       // A name for each life: what a life before had under way when the clock leapt may come after its good-bye, and hold its name.
       lives += 1
-      const own = { database: address, databaseTls: { caFile: null }, instance: `life ${lives}` }
-      const settings = { ...SETTINGS, ...own, ...changes }
+      const settings = { ...SETTINGS, ...own.at(), instance: `life ${lives}`, ...changes }
       const store = await openPostgresStore(settings, clock, log)
-      opened.push(store)
+      own.closing.push(store.close)
       return store
     },
   }

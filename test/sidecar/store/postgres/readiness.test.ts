@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import pg from 'pg'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
@@ -9,21 +8,18 @@ import { hastened, ownDatabase } from './shared-server.ts'
 describe('A store in PostgreSQL where messages cannot be written', () => {
   const own = ownDatabase()
   const { log, logged, shown } = recordedLog()
-  let admin: pg.Client
   let store: Store
 
   beforeEach(async () => {
     await own.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
     // Its probes come at once; the server's time is real.
     store = await openPostgresStore({ ...SETTINGS, ...own.at() }, hastened(50), log)
-    admin = new pg.Client(own.address)
-    await admin.connect()
-    own.closing.push(store.close, () => admin.end())
+    own.closing.push(store.close)
     await register(store, 'N0CALL')
   })
 
   for (const [what, code, broken, mended] of [
-    ['the table of rings is locked', 'database_unreachable', 'BEGIN; LOCK TABLE mesh_companion.ring', 'ROLLBACK'],
+    ['the table of rings is locked', 'database_unreachable', 'BEGIN; LOCK TABLE mesh_companion.ring', ''],
     [
       'the schema is gone',
       'database_incomplete',
@@ -38,13 +34,14 @@ describe('A store in PostgreSQL where messages cannot be written', () => {
     ],
   ] as const) {
     it(`finds out by itself, and says once, that ${what}, and that it is there again, and stores nothing for that`, async () => {
-      await admin.query(broken)
+      const end = await own.hold(broken)
       await logged('store-write-failed')
       expect(store.fault()).to.equal(code)
       if (code === 'database_incomplete') expect((await rejection(append(store, 'lost'))).code).to.equal(code)
       await store.probe()
       expect(store.fault()).to.equal(code)
-      await admin.query(mended)
+      await end()
+      await own.run(mended)
       await logged('store-write-recovered')
       expect(store.fault()).to.equal(undefined)
       expect(shown('event').filter((event) => String(event).startsWith('store-'))).to.deep.equal([

@@ -7,6 +7,7 @@ import {
   type PostgresSettings,
   type Postgres as Queried,
 } from '../../../../sidecar/store/postgres/database/connection.ts'
+import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../../support/tcp-relay.ts'
 
@@ -61,11 +62,16 @@ export interface OwnDatabase {
   /** By which a store or connections open; to `address` where nothing is said. */
   at(address?: string): PostgresSettings
   connect(clock?: Clock, log?: Log, address?: string): Promise<Queried>
+  /** The same to empty tables, with rings of so many places if that is said; those that were there before are gone. */
+  tables(perStation?: number): Promise<Queried>
+  /** Runs statements, among the tables where there are any; resolves with the rows of the last. */
   run(text: string): Promise<readonly Record<string, unknown>[]>
   /** A line to the server that can be cut, with the address of this database by it. */
   relayed(): Promise<{ readonly relay: TcpRelay; readonly address: string }>
   /** Runs a statement on a connection of its own, which resolves with how to end that, and what it locks. */
   hold(text: string): Promise<() => Promise<void>>
+  /** Resolves when so many statements at least wait for others. */
+  waiting(count: number): Promise<void>
 }
 
 /** Call inside a `describe`. */
@@ -82,18 +88,28 @@ export function ownDatabase(): OwnDatabase {
     for (const close of closing.splice(0).reverse()) await close()
   })
 
+  async function connect(clock = systemClock, log = createLog('silent'), another = address): Promise<Queried> {
+    const opened = await connectPostgres(at(another), clock, log)
+    closing.push(opened.close)
+    return opened
+  }
+  const run = (text: string) => runAt(address, `SET search_path = mesh_companion, public; ${text}`)
+
   return {
     get address() {
       return address
     },
     closing,
     at,
-    async connect(clock = systemClock, log = createLog('silent'), another = address) {
-      const opened = await connectPostgres(at(another), clock, log)
-      closing.push(opened.close)
-      return opened
+    connect,
+    async tables(perStation) {
+      await run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+      const postgres = await connect()
+      await migrate(postgres)
+      if (perStation !== undefined) await postgres.query('SELECT fit_rings($1)', [perStation])
+      return postgres
     },
-    run: (text) => runAt(address, text),
+    run,
     async relayed() {
       const relay = await startTcpRelay(Number(new URL(address).port))
       closing.push(relay.close)
@@ -106,8 +122,14 @@ export function ownDatabase(): OwnDatabase {
       await client.query(text)
       return () => client.end()
     },
+    async waiting(count) {
+      while ((await run(`SELECT ${WAITING}`)).length < count);
+    },
   }
 }
+
+/** What waits for others, in a query of the server's connections. */
+export const WAITING = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 /** The machine's clock, on which pauses are so many times shorter; an answer of the database has its time all the same. */
 export function hastened(times: number): Clock {

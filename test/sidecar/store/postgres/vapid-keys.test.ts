@@ -9,7 +9,6 @@ import { settingsOf } from '../../../support/settings-of.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { rejection } from '../sqlite/temporary-stores.ts'
 import { postgresStores } from './postgres-stores.ts'
-import { runAt } from './shared-server.ts'
 
 const SUBJECT = 'mailto:operator@example.org'
 
@@ -20,7 +19,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
   const agree = (keyring: Keyring | undefined, webpush: object = { subject: SUBJECT }) =>
     agreeOnVapidKeys(settingsOf({ database: stores.address, push: { webpush } }, folder.path()), keyring, log)
   const instances = (...names: string[]) => Promise.all(names.map((instance) => stores.open({ instance })))
-  const kept = () => runAt(stores.address, 'SELECT name, value FROM mesh_companion.keyring')
+  const kept = () => stores.run('SELECT name, value FROM keyring')
 
   it('are the same at all instances that start at once, made by one, and stay', async () => {
     const opened = await instances('a', 'b', 'c')
@@ -77,7 +76,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
   it('are never replaced where they are damaged: that is an error, which does not quote them', async () => {
     const [a] = await instances('a')
     const keys = await agree(a?.keyring)
-    await runAt(stores.address, 'UPDATE mesh_companion.keyring SET value = left(value, 150)')
+    await stores.run('UPDATE keyring SET value = left(value, 150)')
     const before = await kept()
     const error = await rejection(agree(a?.keyring))
     expect(error.message).to.equal('The VAPID keys in the database are damaged.')

@@ -5,7 +5,7 @@ import { openPostgresStore } from '../../../../../sidecar/store/postgres/open-po
 import { recordedLog } from '../../../../support/recorded-log.ts'
 import type { TcpRelay } from '../../../../support/tcp-relay.ts'
 import { rejection, SETTINGS } from '../../sqlite/temporary-stores.ts'
-import { ownDatabase } from '../shared-server.ts'
+import { ownDatabase, WAITING } from '../shared-server.ts'
 
 const MINUTE_MS = 60_000
 
@@ -36,11 +36,6 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   })
 
   const connect = () => database.connect(clock, log, address)
-
-  const WAITING = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  async function somebodyWaits(): Promise<void> {
-    while ((await database.run(`SELECT ${WAITING}`)).length === 0);
-  }
 
   it('is given up on after a minute, or ten where a statement may take long', async () => {
     const { onOwnConnection } = await connect()
@@ -76,7 +71,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   it('has the start say so, and begin anew', async () => {
     const unlock = await database.hold(`SELECT pg_advisory_lock(${0x6d637363})`)
     const opening = openPostgresStore({ ...SETTINGS, ...database.at(address) }, clock, log)
-    await somebodyWaits()
+    await database.waiting(1)
     relay.silence()
     await database.run(`SELECT pg_terminate_backend(pid) ${WAITING}`)
     await unlock()

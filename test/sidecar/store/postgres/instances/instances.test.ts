@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { message, register } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
-import { runAt } from '../shared-server.ts'
 
 const HOUR = 3_600_000
 const NEVER = new AbortController().signal
@@ -11,8 +10,6 @@ describe('Several instances on one PostgreSQL', () => {
   const stores = postgresStores()
   const open = (instance: string) => stores.open({ instance })
   const held = async (store: Store, ...names: string[]) => [...(await store.leases.hold(names))].sort()
-  const sql = (text: string) => runAt(stores.address, `SET search_path = mesh_companion; ${text}`)
-
   it('are gone from the list when they are closed', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await a.close()
@@ -22,7 +19,7 @@ describe('Several instances on one PostgreSQL', () => {
   it('do not take the leases of an earlier life of their name for theirs', async () => {
     const a = await open('a')
     await held(a, 'listener/0')
-    await sql("UPDATE instance SET owner = ''; UPDATE lease SET owner = 'a life before'")
+    await stores.run("UPDATE instance SET owner = ''; UPDATE lease SET owner = 'a life before'")
     const again = await open('a')
     expect(await held(again, 'listener/0')).to.deep.equal([])
   })
@@ -46,11 +43,11 @@ describe('Several instances on one PostgreSQL', () => {
       await a.leases.list() // behind the beat
       return a.fault()
     }
-    await sql("UPDATE instance SET owner = 'somebody else', seen_at = now_ms() + 1000")
-    while ((await taken()) === undefined) await sql('UPDATE instance SET seen_at = now_ms() + 1000')
+    await stores.run("UPDATE instance SET owner = 'somebody else', seen_at = now_ms() + 1000")
+    while ((await taken()) === undefined) await stores.run('UPDATE instance SET seen_at = now_ms() + 1000')
     expect(a.fault()).to.equal('instance_taken')
     expect(stores.lines.filter(({ event }) => event === 'instance-taken').length).to.equal(1)
-    await sql("UPDATE instance SET owner = ''")
+    await stores.run("UPDATE instance SET owner = ''")
     while ((await taken()) !== undefined);
   })
 
@@ -72,7 +69,7 @@ describe('Several instances on one PostgreSQL', () => {
       const a = await open('a')
       await register(a, 'N0CALL')
       await a.history.append([message('kept')], true)
-      await sql(`
+      await stores.run(`
         INSERT INTO ring SELECT 'N9GONE', slot, 0, '', '', '', '', 0 FROM generate_series(0, 600) AS slot;
         INSERT INTO avatar VALUES ('N9GONE', 'car', 'icon:car', 1, '');
         INSERT INTO push_due (station, newest, oldest_at, due_at) VALUES ('N9GONE', 1, 1, 1);
@@ -87,7 +84,7 @@ describe('Several instances on one PostgreSQL', () => {
       expect(await a.housekeeping.tidy(NEVER)).to.equal(603)
       const tables = ['ring', 'avatar', 'dropped', 'ack_sent', 'new_station', 'station_change', 'instance', 'lease']
       const counts = tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`)
-      const [left] = (await sql(`SELECT ${counts.join(', ')}`)) as [object]
+      const [left] = (await stores.run(`SELECT ${counts.join(', ')}`)) as [object]
       expect(left).to.deep.equal({
         ring: 50,
         avatar: 0,
@@ -98,7 +95,7 @@ describe('Several instances on one PostgreSQL', () => {
         instance: 1,
         lease: 0,
       })
-      const [clock] = await sql('SELECT changes_since = now_ms() - 86400001 AS said, station_count FROM clock')
+      const [clock] = await stores.run('SELECT changes_since = now_ms() - 86400001 AS said, station_count FROM clock')
       expect(clock).to.deep.equal({ said: true, station_count: 1 })
     })
   })

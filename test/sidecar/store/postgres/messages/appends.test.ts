@@ -6,7 +6,8 @@ import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/p
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
-import { APPENDS, messageTables, registerIn } from './message-tables.ts'
+import { ownDatabase } from '../shared-server.ts'
+import { APPENDS, registerIn } from './message-tables.ts'
 
 const KEY = 'N0CALL'
 
@@ -15,11 +16,11 @@ const numbered = (from: number, count: number, changes: Partial<HeardMessage> = 
   Array.from({ length: count }, (_, index) => message(`text ${from + index}`, { seqId: '', ...changes }))
 
 describe('What an instance stores in PostgreSQL', () => {
-  const tables = messageTables()
-  let database: Postgres & { readonly address: string }
+  const own = ownDatabase()
+  let database: Postgres
   beforeEach(async () => {
-    database = await tables.open(APPENDS.history.perStation)
-    await registerIn(database, [KEY, 'W1AW'])
+    database = await own.tables(APPENDS.history.perStation)
+    await registerIn(database, KEY, 'W1AW')
   })
 
   function instance(queries: Queries = database, clock: Clock = systemClock, onRetry = () => {}) {
@@ -27,7 +28,7 @@ describe('What an instance stores in PostgreSQL', () => {
     const onStored = (keys: readonly StationKey[]) => void told.push(...keys)
     return { ...openAppends({ ...APPENDS, database: queries, clock, onStored, onRetry }), told }
   }
-  const another = async () => instance(await tables.connect(database.address))
+  const another = async () => instance(await own.connect())
 
   const held = async (key = KEY) => (await openReader(database).read(key, '', 0)).station?.messages ?? []
 

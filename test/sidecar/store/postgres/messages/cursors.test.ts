@@ -7,20 +7,21 @@ import { openHistory } from '../../../../../sidecar/store/postgres/messages/hist
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { FakeClock } from '../../../../support/fake-clock.ts'
 import { stampOf } from '../../sqlite/temporary-stores.ts'
-import { APPENDS, messageTables, registerIn } from './message-tables.ts'
+import { ownDatabase } from '../shared-server.ts'
+import { APPENDS, registerIn } from './message-tables.ts'
 
 const KEY = 'N0CALL'
 const WRITTEN_AFTER_MS = 10_000
 
 describe('The cursors of several instances', () => {
-  const tables = messageTables()
+  const own = ownDatabase()
   let database: Postgres
   let clock: FakeClock
   /** What becomes of writes. */
   let writes: (write: () => Promise<unknown>) => Promise<unknown>
   beforeEach(async () => {
-    database = await tables.open(APPENDS.history.perStation)
-    await registerIn(database, [KEY])
+    database = await own.tables(APPENDS.history.perStation)
+    await registerIn(database, KEY)
     clock = new FakeClock()
     writes = (write) => write()
   })

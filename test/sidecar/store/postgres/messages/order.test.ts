@@ -9,7 +9,8 @@ import { openAppends } from '../../../../../sidecar/store/postgres/messages/appe
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { propertyRuns } from '../../../../support/property-runs.ts'
 import { message } from '../../sqlite/temporary-stores.ts'
-import { APPENDS, messageTables, registerIn } from './message-tables.ts'
+import { ownDatabase } from '../shared-server.ts'
+import { APPENDS, registerIn } from './message-tables.ts'
 
 const PER_STATION = 200
 /** Waits between tries are a twentieth as long. */
@@ -74,23 +75,23 @@ function holdingConnection(
 }
 
 describe('The order of what several instances store', () => {
-  const tables = messageTables()
+  const own = ownDatabase()
   let plays = 0
   let killed = 0
 
   /** Plays it, and throws where a reader has missed something, or got it twice or out of order. */
-  async function run(database: Postgres & { readonly address: string }, { writers, readers, killsAt }: Play) {
+  async function run(database: Postgres, { writers, readers, killsAt }: Play) {
     plays += 1
     const name = `writer-${plays}`
     const keys = Array.from({ length: STATIONS }, (_, index) => `S${plays}-${index}`)
-    await registerIn(database, keys)
+    await registerIn(database, ...keys)
     const stored = new Map<string, number>()
     const kills: Promise<readonly unknown[]>[] = []
     let begun = 0
     let writing = true
 
     async function write(statements: Play['writers'][number], index: number): Promise<void> {
-      const connection = holdingConnection(database.address, name)
+      const connection = holdingConnection(own.address, name)
       const appends = openAppends({
         ...APPENDS,
         database: connection.queries,
@@ -165,7 +166,7 @@ describe('The order of what several instances store', () => {
 
   it('has each reader get each message once and in order, whoever is killed in between', async function () {
     this.timeout(600_000)
-    const database = await tables.open(PER_STATION)
+    const database = await own.tables(PER_STATION)
     await fc.assert(
       fc.asyncProperty(play, (one) => run(database, one)),
       { numRuns: propertyRuns(12) },

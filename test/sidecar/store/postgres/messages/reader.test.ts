@@ -3,17 +3,18 @@ import type { Queries, SqlValue } from '../../../../../sidecar/store/postgres/da
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
-import { APPENDS, messageTables, registerIn } from './message-tables.ts'
+import { ownDatabase } from '../shared-server.ts'
+import { APPENDS, registerIn } from './message-tables.ts'
 
 const PER_STATION = 5
 
 describe('Syncs that are read through', () => {
-  const tables = messageTables()
+  const own = ownDatabase()
 
   it('share statements of 32 at most, two of them at a time, and each gets its own', async () => {
-    const database = await tables.open(PER_STATION)
+    const database = await own.tables(PER_STATION)
     const keys = Array.from({ length: 20 }, (_, index) => `S${index}`)
-    await registerIn(database, keys)
+    await registerIn(database, ...keys)
     const appends = openAppends({ ...APPENDS, database })
     await appends.append(
       keys.map((to) => message(`for ${to}`, { to })),

@@ -8,8 +8,9 @@ import { openAppends } from '../../../../../sidecar/store/postgres/messages/appe
 import { openPushQueue } from '../../../../../sidecar/store/postgres/pushes/push-queue.ts'
 import { pushQueueContract } from '../../contract/push-queue.contract.ts'
 import { append, message, registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
-import { messageTables, registerIn } from '../messages/message-tables.ts'
+import { registerIn } from '../messages/message-tables.ts'
 import { postgresStores } from '../postgres-stores.ts'
+import { ownDatabase } from '../shared-server.ts'
 
 const MINUTE = 60_000
 
@@ -68,11 +69,11 @@ describe('The push queue in PostgreSQL', () => {
     })
   })
 
-  const tables = messageTables()
+  const own = ownDatabase()
 
   it('settles what a phone was told of once a database that was away is back', async () => {
-    const database = await tables.open(1)
-    await registerIn(database, ['W1AW'])
+    const database = await own.tables(1)
+    await registerIn(database, 'W1AW')
     const parts = { coalesceMs: 0, clock: systemClock }
     const appends = openAppends({ ...SETTINGS, ...parts, database, onStored: () => undefined })
     const heard = { from: 'K1AB', sourceAsReceived: 'K1AB', to: 'W1AW', seqId: '1', text: Buffer.from('Hello') }

@@ -3,7 +3,6 @@ import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
 import { createLog } from '../../../../../sidecar/log.ts'
 import type { StoreSettings } from '../../../../../sidecar/messages/store.ts'
 import type { Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
-import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
 import { openRegistry, type Registry } from '../../../../../sidecar/store/postgres/stations/registry.ts'
 import { registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
 import { hastened, ownDatabase } from '../shared-server.ts'
@@ -15,14 +14,9 @@ const HASTY = hastened(50)
 const DEAF = () => undefined
 
 describe('The registry of several instances', () => {
-  const database = ownDatabase()
+  const own = ownDatabase()
   const log = createLog('silent')
-  beforeEach(async () => {
-    await database.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
-    const postgres = await database.connect()
-    await migrate(postgres)
-    await postgres.query('SELECT fit_rings($1)', [3])
-  })
+  beforeEach(() => own.tables(3))
 
   interface Changes {
     readonly clock?: Clock
@@ -30,10 +24,10 @@ describe('The registry of several instances', () => {
     readonly settings?: StoreSettings
   }
   async function open({ clock = STILL, listen, settings = SETTINGS }: Changes = {}): Promise<Registry> {
-    const { query, read, ...own } = await database.connect()
-    const postgres = { query, read, listen: listen ?? own.listen }
+    const { query, read, ...its } = await own.connect()
+    const postgres = { query, read, listen: listen ?? its.listen }
     const registry = await openRegistry({ postgres, settings, clock, log })
-    database.closing.push(registry.close)
+    own.closing.push(registry.close)
     return registry
   }
 
@@ -44,7 +38,7 @@ describe('The registry of several instances', () => {
       registry.onChange(look)
       look()
     })
-  const one = async (text: string) => (await database.run(text))[0]
+  const one = async (text: string) => (await own.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
   it('finds at once what another has registered, and what it has not, no more once it is removed', async () => {
@@ -114,17 +108,11 @@ describe('The registry of several instances', () => {
     )
     const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
     expect([count('created'), count('joined'), count('devices_full')]).to.deep.equal([1, 7, 4])
-    await database.run(
-      'UPDATE mesh_companion.device SET last_seen_at = 0 WHERE key = (SELECT max(key) FROM mesh_companion.device)',
-    )
+    await own.run('UPDATE device SET last_seen_at = 0 WHERE key = (SELECT max(key) FROM device)')
     const { kind } = await register(instances[0] as Registry, 'N0CALL', { deviceId: 'new', pushToken: 'new' })
     expect(kind).to.equal('joined')
-    expect(
-      await one('SELECT count(*)::int AS devices, min(last_seen_at) > 0 AS recent FROM mesh_companion.device'),
-    ).to.deep.equal({
-      devices: 8,
-      recent: true,
-    })
+    const left = await one('SELECT count(*)::int AS devices, min(last_seen_at) > 0 AS recent FROM device')
+    expect(left).to.deep.equal({ devices: 8, recent: true })
   })
 
   it('looks each second, should notifications be lost', async () => {
@@ -136,11 +124,11 @@ describe('The registry of several instances', () => {
   })
 
   it('reads what it missed when its connection for notifications was cut', async () => {
-    const own = await database.connect(HASTY)
-    const [a, b] = [await open({ listen: DEAF }), await open({ listen: own.listen })]
+    const { listen } = await own.connect(HASTY)
+    const [a, b] = [await open({ listen: DEAF }), await open({ listen })]
     await register(a, 'N0CALL')
     await until(b, () => b.size === 1)
-    await database.run(
+    await own.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
     )
     await register(a, 'N1CALL')
@@ -152,7 +140,7 @@ describe('The registry of several instances', () => {
     await register(a, 'N0CALL', { pushToken: 'first' })
     await register(b, 'N0CALL', { pushToken: 'second' })
     expect((await register(a, 'N0CALL', { pushToken: 'first' })).kind).to.equal('refreshed')
-    expect(await one("SELECT push_token FROM mesh_companion.device WHERE key = 'N0CALL'")).to.include({
+    expect(await one("SELECT push_token FROM device WHERE key = 'N0CALL'")).to.include({
       push_token: 'first',
     })
   })
@@ -160,12 +148,11 @@ describe('The registry of several instances', () => {
   it('writes a heartbeat that brings nothing new once an hour, and tells nobody of it', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL')
-    const state = () =>
-      one('SELECT last_seen_at, device.xmin::text, last FROM mesh_companion.device, mesh_companion.clock')
+    const state = () => one('SELECT last_seen_at, device.xmin::text, last FROM device, clock')
     const first = await state()
     await register(a, 'N0CALL')
     expect(await state()).to.deep.equal(first)
-    await database.run('UPDATE mesh_companion.device SET last_seen_at = last_seen_at - 3600001')
+    await own.run('UPDATE device SET last_seen_at = last_seen_at - 3600001')
     await register(a, 'N0CALL')
     const later = await state()
     expect(Number(later?.last_seen_at)).to.be.at.least(Number(first?.last_seen_at))
@@ -177,8 +164,8 @@ describe('The registry of several instances', () => {
     const strange = { pushToken: 'a\0b', avatar: { icon: 'c\0d', image: '', hash: 'icon:x' } }
     expect((await register(a, 'N0CALL', strange)).kind).to.equal('created')
     expect((await register(a, 'N0CALL', strange)).kind).to.equal('refreshed')
-    expect(await one('SELECT push_token FROM mesh_companion.device')).to.deep.equal({ push_token: 'a\uFFFDb' })
-    expect(await one('SELECT count(*)::int AS changes FROM mesh_companion.station_change')).to.deep.equal({
+    expect(await one('SELECT push_token FROM device')).to.deep.equal({ push_token: 'a\uFFFDb' })
+    expect(await one('SELECT count(*)::int AS changes FROM station_change')).to.deep.equal({
       changes: 1,
     })
   })
@@ -186,17 +173,11 @@ describe('The registry of several instances', () => {
   it('makes the places of a ring with the station, and takes everything of it away with it', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
-    await database.run(`INSERT INTO mesh_companion.push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
-       INSERT INTO mesh_companion.dropped (station, identity, received_at) VALUES ('N0CALL', '', 1)`)
-    const rows = async () =>
-      Object.values(
-        (await one(
-          ['station', 'device', 'ring', 'avatar', 'push_due', 'dropped']
-            .map((table) => `(SELECT count(*)::int FROM mesh_companion.${table}) AS ${table}`)
-            .join(', ')
-            .replace(/^/, 'SELECT '),
-        )) ?? {},
-      )
+    await own.run(`INSERT INTO push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
+       INSERT INTO dropped (station, identity, received_at) VALUES ('N0CALL', '', 1)`)
+    const tables = ['station', 'device', 'ring', 'avatar', 'push_due', 'dropped']
+    const counts = tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`)
+    const rows = async () => Object.values((await one(`SELECT ${counts.join()}`)) ?? {})
     expect(await rows()).to.deep.equal([1, 1, 3, 1, 1, 1])
     await a.remove('N0CALL')
     expect(await rows()).to.deep.equal([0, 0, 0, 0, 0, 0])
@@ -209,8 +190,8 @@ describe('The registry of several instances', () => {
     )
     const found = await one(
       `SELECT count(*)::int AS stations, count(DISTINCT registered_at)::int AS stamps,
-         bool_and(registered_at <= last) AS seen, (SELECT count(*)::int FROM mesh_companion.station_change) AS changes
-       FROM mesh_companion.station, mesh_companion.clock`,
+         bool_and(registered_at <= last) AS seen, (SELECT count(*)::int FROM station_change) AS changes
+       FROM station, clock`,
     )
     expect(found).to.deep.equal({ stations: 60, stamps: 60, seen: true, changes: 60 })
   })
@@ -223,26 +204,21 @@ describe('The registry of several instances', () => {
     )
     expect(outcomes.filter(({ kind }) => kind === 'created').length).to.equal(5)
     expect(outcomes.filter(({ kind }) => kind === 'limited').length).to.equal(15)
-    expect(await one('SELECT count(*)::int AS rows FROM mesh_companion.new_station')).to.deep.equal({ rows: 5 })
-    await database.run('UPDATE mesh_companion.new_station SET at = at - 3600000')
+    expect(await one('SELECT count(*)::int AS rows FROM new_station')).to.deep.equal({ rows: 5 })
+    await own.run('UPDATE new_station SET at = at - 3600000')
     expect((await register(instances[0] as Registry, 'N9CALL')).kind).to.equal('created')
-    expect(await one('SELECT count(*)::int AS rows FROM mesh_companion.new_station')).to.deep.equal({ rows: 1 })
+    expect(await one('SELECT count(*)::int AS rows FROM new_station')).to.deep.equal({ rows: 1 })
   })
 
-  it('reads everything anew where changes that it has not seen are forgotten already', async () => {
-    const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
-    await register(a, 'N0CALL')
-    await until(b, () => b.size === 1)
-    await database.run(`DELETE FROM mesh_companion.station;
-       UPDATE mesh_companion.clock SET last = last + 1, changes_since = last + 1`)
-    await until(b, () => b.size === 0)
-  })
-
-  it('reads everything anew where the database has gone back to an older state', async () => {
-    const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
-    await register(a, 'N0CALL')
-    await until(b, () => b.size === 1)
-    await database.run('DELETE FROM mesh_companion.station; UPDATE mesh_companion.clock SET last = last - 1000')
-    await until(b, () => b.size === 0)
-  })
+  for (const [what, happens] of [
+    ['changes that it has not seen are forgotten already', 'last = last + 1, changes_since = last + 1'],
+    ['the database has gone back to an older state', 'last = last - 1000'],
+  ] as const)
+    it(`reads everything anew where ${what}`, async () => {
+      const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
+      await register(a, 'N0CALL')
+      await until(b, () => b.size === 1)
+      await own.run(`DELETE FROM station; UPDATE clock SET ${happens}`)
+      await until(b, () => b.size === 0)
+    })
 })

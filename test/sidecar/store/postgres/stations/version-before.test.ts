@@ -1,12 +1,11 @@
 import { expect } from 'chai'
-import { createLog } from '../../../../../sidecar/log.ts'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
-import { connectPostgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
 import { MIGRATIONS } from '../../../../../sidecar/store/postgres/schema/schema.ts'
 import { append, held, message, registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
-import { runAt } from '../shared-server.ts'
+
+const IPHONE = { id: '', platform: 'ios', pushToken: 'its token', tokenDead: false, ackMessages: true }
 
 const STEPS_BEFORE = 3
 const NEVER = Number.MAX_SAFE_INTEGER
@@ -34,20 +33,13 @@ const OLD = {
 
 describe('What 0.2.0 has made in PostgreSQL', () => {
   const stores = postgresStores()
-  const log = createLog('silent')
-
-  const run = (text: string) => runAt(stores.address, `SET search_path = mesh_companion; ${text}`)
+  const { run } = stores
   const open = () => stores.open({ history: { ...SETTINGS.history, perStation: 2 } })
 
   async function opened(): Promise<Store> {
-    await runAt(stores.address, 'DROP SCHEMA mesh_companion CASCADE')
-    const postgres = await connectPostgres(
-      { database: stores.address, databaseTls: { caFile: null } },
-      stores.clock,
-      log,
-    )
+    await run('DROP SCHEMA mesh_companion CASCADE')
+    const postgres = await stores.connect()
     await migrate(postgres, MIGRATIONS.slice(0, STEPS_BEFORE))
-    await postgres.close()
     await run(WRITTEN)
     return open()
   }
@@ -56,17 +48,7 @@ describe('What 0.2.0 has made in PostgreSQL', () => {
     const store = await opened()
     expect(store.stations.get('N0CALL')).to.deep.include({
       registeredAt: 10,
-      devices: [
-        {
-          id: '',
-          platform: 'ios',
-          pushToken: 'its token',
-          tokenDead: false,
-          ackMessages: true,
-          registeredAt: 10,
-          lastSeenAt: 5,
-        },
-      ],
+      devices: [{ ...IPHONE, registeredAt: 10, lastSeenAt: 5 }],
     })
     expect(store.stations.get('N1CALL')?.devices).to.have.nested.property('[0].tokenDead', true)
     expect(await store.cursors.timeOf('N0CALL', '')).to.equal(20)
@@ -90,15 +72,12 @@ describe('What 0.2.0 has made in PostgreSQL', () => {
 
     it('is registered, marked and removed by them as the device without an id, and no other', async () => {
       expect((await run(OLD.register))[0]).to.include({ kind: 'refreshed', registeredAt: '10' })
-      expect(await devices()).to.deep.equal([
-        'N0CALL: from before',
-        'N0CALL tablet: of the tablet',
-        'N1CALL: dead, dead',
-      ])
+      const others = ['N0CALL tablet: of the tablet', 'N1CALL: dead, dead']
+      expect(await devices()).to.deep.equal(['N0CALL: from before', ...others])
       await run(OLD.markTokenDead)
       expect((await devices())[0]).to.equal('N0CALL: from before, dead')
       await run(OLD.remove)
-      expect(await devices()).to.deep.equal(['N0CALL tablet: of the tablet', 'N1CALL: dead, dead'])
+      expect(await devices()).to.deep.equal(others)
       expect((await run(OLD.remove))[0]).to.deep.equal({ version: null })
     })
 
