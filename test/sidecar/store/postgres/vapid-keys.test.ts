@@ -19,6 +19,12 @@ describe('The keys of Web Push on PostgreSQL', () => {
   const agree = (keyring: Keyring | undefined, webpush: object = { subject: SUBJECT }) =>
     agreeOnVapidKeys(settingsOf({ database: stores.address, push: { webpush } }, folder.path()), keyring, log)
   const instances = (...names: string[]) => Promise.all(names.map((instance) => stores.open({ instance })))
+  /** A file of keys, and what `push.webpush` is with it. */
+  async function keyFile(name: string) {
+    const keys = makeVapidKeys()
+    await writeFile(folder.path(name), JSON.stringify(keys))
+    return { keys, webpush: { subject: SUBJECT, keyFile: name } }
+  }
   const kept = () => stores.run('SELECT name, value FROM keyring')
 
   it('are the same at all instances that start at once, made by one, and stay', async () => {
@@ -41,36 +47,31 @@ describe('The keys of Web Push on PostgreSQL', () => {
   })
 
   it('come from the file that the first instance names, and a file with others is refused', async () => {
-    const own = makeVapidKeys()
-    await writeFile(folder.path('own.json'), JSON.stringify(own))
-    await writeFile(folder.path('other.json'), JSON.stringify(makeVapidKeys()))
+    const [own, other] = [await keyFile('own.json'), await keyFile('other.json')]
     const [a, b] = await instances('a', 'b')
-    expect(await agree(a?.keyring, { subject: SUBJECT, keyFile: 'own.json' })).to.deep.equal(own)
-    expect(await agree(b?.keyring)).to.deep.equal(own)
-    const error = await rejection(agree(b?.keyring, { subject: SUBJECT, keyFile: 'other.json' }))
+    expect(await agree(a?.keyring, own.webpush)).to.deep.equal(own.keys)
+    expect(await agree(b?.keyring)).to.deep.equal(own.keys)
+    const error = await rejection(agree(b?.keyring, other.webpush))
     expect(error.message).to.include('other.json has other VAPID keys than the database')
     expect(error.remedy).to.include('Leave push.webpush.keyFile out')
   })
 
   it('are compared by --check, which brings none into the database', async () => {
-    await writeFile(folder.path('own.json'), JSON.stringify(makeVapidKeys()))
-    await writeFile(folder.path('other.json'), JSON.stringify(makeVapidKeys()))
-    const check = async (keyFile: string) => {
-      const webpush = { subject: SUBJECT, keyFile }
+    const [own, other] = [await keyFile('own.json'), await keyFile('other.json')]
+    const check = async ({ webpush }: typeof own) => {
       const ports = { listen: { port: 0 }, admin: { port: 0 } }
-      return (await checkStart(settingsOf({ database: stores.address, push: { webpush }, ...ports }, folder.path())))
-        .errors
+      const settings = settingsOf({ database: stores.address, push: { webpush }, ...ports }, folder.path())
+      return (await checkStart(settings)).errors
     }
-    expect(await check('own.json')).to.deep.equal([])
+    expect(await check(own)).to.deep.equal([])
     const [one] = await instances('a')
-    expect(await check('own.json')).to.deep.equal([])
+    expect(await check(own)).to.deep.equal([])
     expect(await kept()).to.deep.equal([])
-    await agree(one?.keyring, { subject: SUBJECT, keyFile: 'own.json' })
-    expect(await check('own.json')).to.deep.equal([])
-    expect(await check('other.json')).to.have.length(1)
-    expect((await check('other.json'))[0]).to.match(
-      /has other VAPID keys than the database.*Leave push\.webpush\.keyFile out/,
-    )
+    await agree(one?.keyring, own.webpush)
+    expect(await check(own)).to.deep.equal([])
+    const [refused, ...others] = await check(other)
+    expect(refused).to.match(/has other VAPID keys than the database.*Leave push\.webpush\.keyFile out/)
+    expect(others).to.deep.equal([])
   })
 
   it('are never replaced where they are damaged: that is an error, which does not quote them', async () => {

@@ -1,9 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import type { Clock } from '../../../../sidecar/clock.ts'
-import { createLog, type Log } from '../../../../sidecar/log.ts'
+import type { Log } from '../../../../sidecar/log.ts'
 import type {
   AppendOutcome,
   HeardMessage,
@@ -17,6 +15,8 @@ import type { Connection } from '../../../../sidecar/store/sqlite/database/conne
 import { openFile } from '../../../../sidecar/store/sqlite/database/open-file.ts'
 import { buildStore, type FileStore, openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import type { ContractStores } from '../contract/stores.ts'
 
 export const SETTINGS: StoreSettings = {
@@ -32,7 +32,7 @@ export const SETTINGS: StoreSettings = {
 export interface TemporaryStores extends ContractStores {
   readonly clock: FakeClock
   /** Log lines written so far. */
-  readonly lines: Record<string, unknown>[]
+  readonly lines: Readonly<Record<string, unknown>>[]
   readonly log: Log
   path(name?: string): string
   open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<FileStore>
@@ -45,35 +45,28 @@ export interface TemporaryStores extends ContractStores {
 
 /** Call inside a `describe`. */
 export function temporaryStores(): TemporaryStores {
-  let folder = ''
   let clock = new FakeClock()
-  let lines: Record<string, unknown>[] = []
-  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
   const opened: Store[] = []
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-store-'))
+  beforeEach(() => {
     clock = new FakeClock()
-    lines = []
   })
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close()
-    await rm(folder, { recursive: true, force: true })
   })
+  const { log, lines } = recordedLog()
+  const folder = temporaryFolder()
 
   function keep<Opened extends Store>(store: Opened): Opened {
     opened.push(store)
     return store
   }
 
-  const path = (name = 'store.sqlite') => join(folder, name)
+  const path = (name = 'store.sqlite') => folder.path(name)
   return {
     get clock() {
       return clock
     },
-    get lines() {
-      return lines
-    },
+    lines,
     log,
     now: () => clock.now(),
     async shift(ms) {

@@ -12,6 +12,6 @@ describe('The history in PostgreSQL', () => {
   describe('is one that', () => historyContract(postgresStores()))
   describe('knows duplicates, and', () => duplicatesContract(postgresStores(), RUNS))
   describe('knows acks, which', () => acksContract(postgresStores()))
-  describe('has a server time, which', () => serverTimeContract(postgresStores(), { runs: 4, largeRing: 100 }))
+  describe('has a server time, which', () => serverTimeContract(postgresStores()))
   describe('has cursors: the server time', () => cursorsContract(postgresStores(), { runs: RUNS, instances: 2 }))
 })

@@ -1,22 +1,10 @@
 import { chown, copyFile, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
-import sqlite3 from 'sqlite3'
-import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { restoreDatabase } from '../../../../../sidecar/store/sqlite/copies/restore.ts'
 import { connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { BROKEN_FILES, foreign } from '../broken-files.ts'
-import {
-  append,
-  held,
-  message,
-  newer,
-  registration,
-  rejection,
-  shownBy,
-  stampOf,
-  temporaryStores,
-} from '../temporary-stores.ts'
+import { append, held, message, newer, rejection, temporaryStores } from '../temporary-stores.ts'
 
 describe('A restore', () => {
   const stores = temporaryStores()
@@ -64,44 +52,6 @@ describe('A restore', () => {
     await stores.clock.advance(1000)
     await restore(kept)
     expect(await messagesOf()).to.deep.equal(['kept', 'later'])
-  })
-
-  it('brings every device of a station back, with its platform, token, cursor and what it is still to be told', async () => {
-    const DEVICES = [
-      registration('N0CALL', { ackMessages: true }),
-      registration('N0CALL', { deviceId: 'tablet', platform: 'ios', pushToken: 'ab' }),
-      registration('N0CALL', { deviceId: 'browser', platform: 'webpush', pushToken: 'of the browser' }),
-      registration('N0CALL', { deviceId: 'lost', pushToken: 'dead' }),
-    ]
-    const told = async (store: Store) => {
-      const claims = await store.pushes.claim({ android: 9, ios: 9, webpush: 9 })
-      return claims.map(({ device: { id, pushToken }, unpushed: { count } }) => [id, pushToken, count])
-    }
-    const shown = async (store: Store) => {
-      const cursors = DEVICES.map(({ deviceId }) => store.cursors.timeOf('N0CALL', deviceId))
-      return { ...(await shownBy(store)), cursors: await Promise.all(cursors) }
-    }
-    const store = await stores.open()
-    for (const device of DEVICES) await store.stations.register(device)
-    await store.stations.markTokenDead('N0CALL', 'lost', 'dead')
-    const first = await stampOf(store, 'first')
-    await append(store, message('second', { seqId: '2' }))
-    await store.cursors.timeOf('N0CALL', 'tablet', first)
-    // A cursor is written after ten seconds.
-    await stores.clock.advance(10_000)
-    await append(store, message('third', { seqId: '3' }))
-    await store.backUp(backup(), running)
-    await stores.clock.advance(60_000)
-    const [before, due] = [await shown(store), await told(store)]
-    expect(before.cursors[1]).to.equal(first)
-    expect(due.map(([id]) => id)).to.have.members(['', 'tablet', 'browser', 'lost'])
-    for (const { deviceId } of DEVICES.slice(1)) await store.stations.remove('N0CALL', { deviceId })
-    await store.stations.register(registration('N0CALL', { pushToken: 'another' }))
-    await store.close()
-    await restore()
-    const restored = await stores.open()
-    expect(await shown(restored)).to.deep.equal(before)
-    expect(await told(restored)).to.have.deep.members(due)
   })
 
   it('leaves no cursor ahead of what comes: stamps go on above all that were issued', async () => {
@@ -246,15 +196,5 @@ describe('A restore', () => {
       await storeAndBackup()
       expect((await rejection(restoreDatabase(backup(), ':memory:', 0))).message).to.include('in memory')
     })
-  })
-
-  it('is of a file that other programs read, too', async () => {
-    await storeAndBackup()
-    const reader = new sqlite3.Database(backup(), sqlite3.OPEN_READONLY)
-    const count = await new Promise((resolve, reject) => {
-      reader.get('SELECT count(*) AS count FROM message', (error, row) => (error ? reject(error) : resolve(row)))
-    })
-    await new Promise((resolve) => reader.close(resolve))
-    expect(count).to.deep.equal({ count: 1 })
   })
 })

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { cacheOver, messagesIn } from '../../../api/rings/ring-answer.ts'
-import { bringsEachOnce, serverTimeContract } from '../../contract/server-time.contract.ts'
-import { append, copyAsAfterCrash, message, newer, rejection, temporaryStores } from '../temporary-stores.ts'
+import { bringsEachOnce } from '../../contract/cursors.contract.ts'
+import { serverTimeContract } from '../../contract/server-time.contract.ts'
+import { append, copyAsAfterCrash, newer, rejection, temporaryStores } from '../temporary-stores.ts'
 
 const HOUR = 3_600_000
 
-describe('Server time', () => serverTimeContract(temporaryStores(), { runs: 10, distinct: true }))
+describe('Server time', () => serverTimeContract(temporaryStores()))
 
 describe('Server time in SQLite', () => {
   const stores = temporaryStores()
@@ -31,16 +31,6 @@ describe('Server time in SQLite', () => {
       const other = store.serverTime.issue()
       expect(await other).to.not.equal(await one)
     }
-  })
-
-  it('does not go back with the clock, over a clean restart either, and skips nothing then', async () => {
-    const first = await stores.open()
-    const issued = await first.serverTime.issue()
-    stores.clock.set(stores.clock.now() - 1000 * HOUR)
-    expect(await first.serverTime.issue()).to.equal(issued + 1)
-    await first.close()
-    const second = await stores.open()
-    expect(await second.serverTime.issue()).to.equal(issued + 2)
   })
 
   it('issues nothing twice after a crash with the clock set back, and skips at most ten seconds', async () => {
@@ -93,22 +83,16 @@ describe('Server time in SQLite', () => {
     expect(await store.serverTime.issue()).to.equal(start + HOUR)
   })
 
-  it('loses no stamps to a transaction that is rolled back', async () => {
-    const store = await stores.openWith('N0CALL')
-    const before = await store.serverTime.issue()
-    const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))
-    const spoilt = message('last', { from: undefined as unknown as string })
-    await rejection(append(store, ...batch, spoilt))
-    expect(await store.serverTime.issue()).to.equal(before + 1)
-  })
-
-  const asking = (store: Store) => {
-    const rings = cacheOver(store)
-    return async (station: string, since: number) => {
-      const answer = await rings.since(station, '', since)
-      if (!answer) throw new Error('The station is not registered.')
-      return { messages: messagesIn(answer), serverTime: answer.serverTime }
-    }
-  }
-  bringsEachOnce(stores, { asking, way: 'the rings in memory', runs: 10, distinct: true })
+  it('brings a phone that syncs by the rings in memory each message once, or all of them, by how it keeps its cursor', () =>
+    bringsEachOnce(stores, {
+      runs: 10,
+      asking(store) {
+        const rings = cacheOver(store)
+        return async (station, since, device) => {
+          const answer = await rings.since(station, device, since)
+          if (!answer) throw new Error('The station is not registered.')
+          return { messages: messagesIn(answer), serverTime: answer.serverTime }
+        }
+      },
+    }))
 })
