@@ -43,18 +43,10 @@ describe('The registry of several instances', () => {
 
   it('finds at once what another has registered, and what it has not, no more once it is removed', async () => {
     const [a, b] = [await open(), await open({ listen: DEAF })]
-    let unknown = 0
-    for (let count = 0; count < 30; count += 1) {
-      await register(a, `N${count}CALL`)
-      // It looks for changes every second: that may be now.
-      if (!b.get(`N${count}CALL`)) unknown += 1
-      expect((await b.find(`N${count}CALL`))?.devices).to.have.nested.property(
-        '[0].pushToken',
-        `token-of-N${count}CALL`,
-      )
-    }
-    expect(unknown).to.be.above(15)
-    expect(b.size).to.equal(30)
+    await register(a, 'N0CALL')
+    expect(b.get('N0CALL')).to.equal(undefined)
+    expect((await b.find('N0CALL'))?.devices).to.have.nested.property('[0].pushToken', 'token-of-N0CALL')
+    expect(b.size).to.equal(1)
     expect(await b.find('K9NONE')).to.equal(undefined)
   })
 
@@ -113,14 +105,6 @@ describe('The registry of several instances', () => {
     expect(kind).to.equal('joined')
     const left = await one('SELECT count(*)::int AS devices, min(last_seen_at) > 0 AS recent FROM device')
     expect(left).to.deep.equal({ devices: 8, recent: true })
-  })
-
-  it('looks each second, should notifications be lost', async () => {
-    const [a, b] = [await open(), await open({ clock: HASTY, listen: DEAF })]
-    await register(a, 'N0CALL')
-    await until(b, () => b.get('N0CALL') !== undefined)
-    await a.remove('N0CALL')
-    await until(b, () => b.size === 0)
   })
 
   it('reads what it missed when its connection for notifications was cut', async () => {
@@ -214,7 +198,7 @@ describe('The registry of several instances', () => {
     ['changes that it has not seen are forgotten already', 'last = last + 1, changes_since = last + 1'],
     ['the database has gone back to an older state', 'last = last - 1000'],
   ] as const)
-    it(`reads everything anew where ${what}`, async () => {
+    it(`looks each second, should notifications be lost, and reads everything anew where ${what}`, async () => {
       const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
       await register(a, 'N0CALL')
       await until(b, () => b.size === 1)

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import type { Platform } from '../../../../../sidecar/messages/store.ts'
 import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
@@ -27,6 +28,9 @@ describe('Group commit', () => {
     database = groupCommits(connection, stores.clock, stores.log)
   })
   afterEach(() => database.close(async () => undefined))
+
+  /** Over the same file, its statements by way of `all`. */
+  const through = (all: Connection['all']) => groupCommits({ ...connection, all }, stores.clock, stores.log)
 
   const insert: Write<number, number> = {
     async run(tx, inputs) {
@@ -62,17 +66,10 @@ describe('Group commit', () => {
 
   it('has a write of one statement be a transaction by itself, and looks into the file without any', async () => {
     const statements: string[] = []
-    const watched = groupCommits(
-      {
-        ...connection,
-        all(sql, ...values) {
-          statements.push(sql.split(' ')[0] ?? '')
-          return connection.all(sql, ...values)
-        },
-      },
-      stores.clock,
-      stores.log,
-    )
+    const watched = through((sql, ...values) => {
+      statements.push(sql.split(' ')[0] ?? '')
+      return connection.all(sql, ...values)
+    })
     const largest: Write<number, number> = {
       async run(tx, inputs) {
         const [found] = await tx.look<{ value: number }>('SELECT max(value) AS value FROM number')
@@ -92,16 +89,8 @@ describe('Group commit', () => {
 
   it('writes nothing into a transaction that a rollback has left open', async () => {
     let refuses = false
-    const broken = groupCommits(
-      {
-        ...connection,
-        all(sql, ...values) {
-          if (refuses && sql === 'ROLLBACK') return Promise.reject(new Error('disk I/O error'))
-          return connection.all(sql, ...values)
-        },
-      },
-      stores.clock,
-      stores.log,
+    const broken = through((sql, ...values) =>
+      refuses && sql === 'ROLLBACK' ? Promise.reject(new Error('disk I/O error')) : connection.all(sql, ...values),
     )
     const failing: Write<number, number> = {
       async run(tx) {
@@ -158,28 +147,24 @@ describe('Group commit', () => {
   })
 
   it('waits 3 seconds for a stuck disk when it is closed, then gives up what waits', async () => {
-    let release = () => {}
-    const released = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    let hanging: Promise<void> | undefined
-    await new Promise<void>((started) => {
-      const stuck: Write<undefined, void> = {
-        async run() {
-          started()
-          await released
-          return [undefined]
-        },
-      }
-      hanging = database.write(stuck, undefined)
-    })
+    const disk = new EventEmitter()
+    const started = once(disk, 'started')
+    const stuck: Write<undefined, void> = {
+      async run() {
+        disk.emit('started')
+        await once(disk, 'released')
+        return [undefined]
+      },
+    }
+    const hanging = database.write(stuck, undefined)
+    await started
     const waiting = rejection(database.write(insert, 1))
     const closed = database.close(async () => undefined)
     await stores.clock.advance(3000)
     await closed
     expect((await waiting).code).to.equal('store_closed')
     expect(stores.lines.map((line) => line.event)).to.include('store-close-late')
-    release()
+    disk.emit('released')
     await hanging
   })
 })

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { cacheOver, messagesIn } from '../../../api/rings/ring-answer.ts'
 import { bringsEachOnce } from '../../contract/cursors.contract.ts'
 import { serverTimeContract } from '../../contract/server-time.contract.ts'
-import { append, copyAsAfterCrash, newer, rejection, temporaryStores } from '../temporary-stores.ts'
+import { copyAsAfterCrash, rejection, temporaryStores } from '../temporary-stores.ts'
 
 const HOUR = 3_600_000
 
@@ -43,18 +43,6 @@ describe('Server time in SQLite', () => {
     const next = await second.serverTime.issue()
     expect(next).to.be.greaterThan(newest)
     expect(next - newest).to.be.at.most(10_001)
-  })
-
-  it('covers the stamps of messages in the transaction that stores them', async () => {
-    const first = await stores.openWith('N0CALL')
-    stores.clock.set(stores.clock.now() + HOUR)
-    const [outcome] = await append(first, 'hello')
-    copyAsAfterCrash(stores.path(), stores.path('crashed'))
-    stores.clock.set(stores.clock.now() - HOUR)
-    const second = await stores.open({}, stores.path('crashed'))
-    const { messages, serverTime } = await newer(second, 'N0CALL')
-    expect(messages[0]).to.deep.equal(outcome?.kind === 'stored' ? outcome.message : undefined)
-    expect(await second.serverTime.issue()).to.be.greaterThan(serverTime)
   })
 
   it('reserves in large blocks, so that stamps cost hardly any writes', async () => {

@@ -21,13 +21,6 @@ describe('The registry in SQLite', () => {
     return store
   }
 
-  it('takes registrations in the order of the calls, within one transaction too', async () => {
-    await store.close()
-    store = await stores.open({ stations: { max: 2, expireAfterHours: 720 } })
-    const outcomes = await register(store, 'A', 'B', 'C', 'A')
-    expect(outcomes.map((outcome) => outcome.kind)).to.deep.equal(['created', 'created', 'full', 'refreshed'])
-  })
-
   describe('at a heartbeat that brings nothing new', () => {
     it('writes the time of the last sign of life once an hour', async () => {
       await store.stations.register(registration('N0CALL', { avatar: CAR }))
@@ -60,15 +53,6 @@ describe('The registry in SQLite', () => {
       stores.clock.set(start)
       await register(store, 'N0CALL')
       expect((await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start)
-    })
-
-    it('comes after a removal that is on its way', async () => {
-      await register(store, 'N0CALL')
-      const removal = store.stations.remove('N0CALL')
-      const [heartbeat] = await register(store, 'N0CALL')
-      expect(await removal).to.equal('station')
-      expect(heartbeat?.kind).to.equal('created')
-      expect(store.stations.get('N0CALL')).not.to.equal(undefined)
     })
   })
 })
