@@ -72,29 +72,6 @@ describe('What an instance stores in PostgreSQL', () => {
     }
   })
 
-  it('is each of a storm once, and of that the newest, where two instances bring it to rings that are full', async function () {
-    this.timeout(60_000)
-    const instances = [instance(), await another()]
-    const stored: { time: number; text: string }[] = []
-    await Promise.all(
-      instances.map(async (one, whose) => {
-        const calls: Promise<readonly AppendOutcome[]>[] = []
-        for (let from = 0; from < 2000; from += 40) {
-          // Half of it both hear.
-          calls.push(one.append(numbered(from, 40, from % 80 === 0 ? {} : { from: `K${whose}A` }), false))
-          if (calls.length % 10 === 0) await Promise.all(calls)
-        }
-        for (const outcome of (await Promise.all(calls)).flat())
-          if (outcome.kind === 'stored')
-            stored.push({ time: outcome.message.time, text: `${outcome.message.from} ${outcome.message.text}` })
-      }),
-    )
-    expect(stored).to.have.length(3000)
-    expect(new Set(stored.map(({ text }) => text)).size).to.equal(3000)
-    const newest = stored.sort((one, two) => one.time - two.time).slice(-50)
-    expect((await held()).map(({ time, from, text }) => ({ time, text: `${from} ${text}` }))).to.deep.equal(newest)
-  })
-
   it('goes in one statement with what came while another was under way, up to 1,000 messages', async () => {
     const sizes: number[] = []
     const counted: Queries = {

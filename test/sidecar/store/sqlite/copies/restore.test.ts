@@ -24,21 +24,16 @@ describe('A restore', () => {
     return serverTime
   }
 
-  async function messagesOf(path = stores.path()): Promise<readonly string[]> {
+  async function messagesOf(path = stores.path(), since = 0, ...stored: readonly string[]): Promise<readonly string[]> {
     const store = await stores.open({}, path)
-    const found = await held(store)
+    await append(store, ...stored)
+    const found = await held(store, 'N0CALL', since)
     await store.close()
     return found
   }
 
   /** What a phone with that cursor finds of a message that comes next. */
-  async function afterwards(cursor: number, path = stores.path()): Promise<readonly string[]> {
-    const store = await stores.open({}, path)
-    await append(store, message('after', { seqId: '3' }))
-    const found = await held(store, 'N0CALL', cursor)
-    await store.close()
-    return found
-  }
+  const afterwards = (cursor: number, path?: string) => messagesOf(path, cursor, 'after')
 
   it('puts the backup in the place of the database, keeps that beside it, and leaves the backup as it was', async () => {
     await storeAndBackup()
@@ -142,18 +137,22 @@ describe('A restore', () => {
   const unless = isRoot ? '' : ' (skipped: only root may give files away)'
   asRoot(`leaves the database to the user that it belonged to, or whose folder it is in${unless}`, async () => {
     await storeAndBackup()
+    const owners = async (name: string) => {
+      const { uid, gid } = await stat(stores.path(name))
+      return [uid, gid]
+    }
     await chown(stores.path(), 12_345, 23_456)
     await restore()
-    const { uid, gid } = await stat(stores.path())
-    expect([uid, gid]).to.deep.equal([12_345, 23_456])
+    expect(await owners('store.sqlite')).to.deep.equal([12_345, 23_456])
     await mkdir(stores.path('theirs'))
     await chown(stores.path('theirs'), 12_346, 23_457)
-    await restoreDatabase(backup(), stores.path('theirs/store.sqlite'), stores.clock.now())
-    const fresh = await stat(stores.path('theirs/store.sqlite'))
-    expect([fresh.uid, fresh.gid]).to.deep.equal([12_346, 23_457])
-    await restoreDatabase(backup(), stores.path('theirs/new/store.sqlite'), stores.clock.now())
-    const within = await stat(stores.path('theirs/new'))
-    expect([within.uid, within.gid]).to.deep.equal([12_346, 23_457])
+    for (const [place, given] of [
+      ['theirs/store.sqlite', 'theirs/store.sqlite'],
+      ['theirs/new/store.sqlite', 'theirs/new'],
+    ] as const) {
+      await restoreDatabase(backup(), stores.path(place), stores.clock.now())
+      expect(await owners(given)).to.deep.equal([12_346, 23_457])
+    }
   })
 
   describe('refuses, and leaves everything as it was,', () => {

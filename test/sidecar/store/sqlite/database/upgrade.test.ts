@@ -5,6 +5,7 @@ import { MIGRATIONS, migrate, schemaVersion } from '../../../../../sidecar/store
 import { append, held, message, newer, registration, SETTINGS, temporaryStores } from '../temporary-stores.ts'
 
 const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')
+const PHONE = { id: '', platform: 'android', pushToken: 'token-of-N0CALL', tokenDead: false, ackMessages: true }
 
 for (const version of [1, 2, 4, 5]) {
   describe(`A database that version ${version} wrote`, () => {
@@ -22,17 +23,7 @@ for (const version of [1, 2, 4, 5]) {
       expect(stations.get('N0CALL-7')).to.deep.equal({
         key: 'N0CALL-7',
         registeredAt: 1_700_000_000_001,
-        devices: [
-          {
-            id: '',
-            platform: 'android',
-            pushToken: 'token-of-N0CALL',
-            tokenDead: false,
-            ackMessages: true,
-            registeredAt: 1_700_000_000_001,
-            lastSeenAt: 1_700_000_050_000,
-          },
-        ],
+        devices: [{ ...PHONE, registeredAt: 1_700_000_000_001, lastSeenAt: 1_700_000_050_000 }],
         avatar: {
           state: 'set',
           icon: 'dog',
@@ -47,15 +38,10 @@ for (const version of [1, 2, 4, 5]) {
       expect((await stations.avatars(['N0CALL-7'])).get('N0CALL-7')?.image).to.equal('iVBORw0KGgo=')
 
       const { messages } = await newer({ history }, 'N0CALL-7', 1_700_000_000_010)
+      const sent = { from: 'W1AW', to: 'N0CALL-7', seqId: '', time: 1_700_000_000_012 }
       expect(messages).to.deep.equal([
         { from: 'N1CALL', to: 'N0CALL-7', seqId: 'AB}CD', text: Buffer.alloc(0), time: 1_700_000_000_011 },
-        {
-          from: 'W1AW',
-          to: 'N0CALL-7',
-          seqId: '',
-          text: Buffer.from('Gr\xfc\xdfe', 'latin1'),
-          time: 1_700_000_000_012,
-        },
+        { ...sent, text: Buffer.from('Gr\xfc\xdfe', 'latin1') },
       ])
       const claims = await pushes.claim({ android: 10, ios: 10, webpush: 10 })
       const unpushed = Object.fromEntries(claims.map(({ station, unpushed }) => [station, unpushed.count]))
