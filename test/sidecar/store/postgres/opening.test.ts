@@ -10,7 +10,7 @@ import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts
 import { freePort } from '../../../support/host-process.ts'
 import { onLoopback } from '../../../support/on-loopback.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
-import { createSidecarFolder, startSidecarProcess } from '../../../support/sidecar-process.ts'
+import { sidecarProcesses } from '../../../support/sidecar-processes.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { registration, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { authority, HASTY, ownDatabase } from './shared-server.ts'
@@ -28,6 +28,7 @@ describe('Opening the store in PostgreSQL', () => {
     return store
   }
 
+  const its = sidecarProcesses()
   const through = (port: number) => own.address.replace(/:\d+\//, `:${port}/`)
 
   it('makes the tables where there are none, however many instances start at once', async () => {
@@ -72,13 +73,7 @@ describe('Opening the store in PostgreSQL', () => {
   it('keeps a process alive that has nothing else to do yet, until the database is there', async () => {
     const { relay, address } = await own.relayed()
     await relay.cut()
-    const folder = await createSidecarFolder()
-    const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
-    const child = startSidecarProcess(['--config', await folder.configure({ database: address, aprsis })])
-    own.closing.push(folder.remove, async () => {
-      child.kill('SIGKILL')
-      await child.ended
-    })
+    const child = its.start(['--config', await its.configure({ database: address })])
     await child.logged('store-write-failed')
     await relay.mend()
     expect(await child.url()).to.match(/^http/)

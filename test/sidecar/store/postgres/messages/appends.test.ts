@@ -6,7 +6,7 @@ import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/p
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
-import { ownDatabase } from '../shared-server.ts'
+import { postgresStores } from '../postgres-stores.ts'
 import { APPENDS, registerIn } from './message-tables.ts'
 
 const KEY = 'N0CALL'
@@ -16,10 +16,11 @@ const numbered = (from: number, count: number, changes: Partial<HeardMessage> = 
   Array.from({ length: count }, (_, index) => message(`text ${from + index}`, { seqId: '', ...changes }))
 
 describe('What an instance stores in PostgreSQL', () => {
-  const own = ownDatabase()
+  const stores = postgresStores()
   let database: Postgres
   beforeEach(async () => {
-    database = await own.tables(APPENDS.history.perStation)
+    database = await stores.connect()
+    await database.query('SELECT fit_rings($1)', [APPENDS.history.perStation])
     await registerIn(database, KEY, 'W1AW')
   })
 
@@ -28,32 +29,18 @@ describe('What an instance stores in PostgreSQL', () => {
     const onStored = (keys: readonly StationKey[]) => void told.push(...keys)
     return { ...openAppends({ ...APPENDS, database: queries, clock, onStored, onRetry }), told }
   }
-  const another = async () => instance(await own.connect())
+  const another = async () => instance(await stores.connect())
 
   const held = async (key = KEY) => (await openReader(database).read(key, '', 0)).station?.messages ?? []
 
-  /** A clock that tests turn, for the store's time too; whoever waits has it turned. */
-  async function standingClock(): Promise<Clock & { pass(ms: number): Promise<void> }> {
-    await database.onOwnConnection((connection) =>
-      connection.run(`
-        CREATE TABLE standing_clock (at bigint NOT NULL);
-        INSERT INTO standing_clock VALUES (now_ms());
-        CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT at FROM standing_clock $$`),
-    )
-    let elapsed = 0
-    const pass = async (ms: number) => {
-      elapsed += ms
-      await database.query('UPDATE standing_clock SET at = at + $1::bigint', [ms])
-    }
-    return {
-      ...systemClock,
-      elapsed: () => elapsed,
-      after: (delayMs, task) => {
-        void pass(delayMs).then(task)
-        return { cancel: () => undefined }
-      },
-      pass,
-    }
+  /** The store's clock, which whoever waits has turned. */
+  const standing: Clock = {
+    ...systemClock,
+    elapsed: () => stores.clock.elapsed(),
+    after(delayMs, task) {
+      void stores.clock.advance(delayMs).then(task)
+      return { cancel: () => undefined }
+    },
   }
 
   it('is acknowledged by exactly one of two instances that hear the same, whichever stores it', async () => {
@@ -91,7 +78,6 @@ describe('What an instance stores in PostgreSQL', () => {
   })
 
   it('is stored once where the answer to a statement that was carried out is lost, however long the database is away', async () => {
-    const clock = await standingClock()
     let losses = 3
     const lossy: Queries = {
       async query<Row>(text: string, values?: readonly SqlValue[]) {
@@ -99,11 +85,11 @@ describe('What an instance stores in PostgreSQL', () => {
         if (!text.includes('append(') || losses === 0) return rows
         losses -= 1
         // Longer than the horizon of messages without a number.
-        await clock.pass(15_000)
+        await stores.clock.advance(15_000)
         throw new StoreError('database_unreachable')
       },
     }
-    const { append } = instance(lossy, clock)
+    const { append } = instance(lossy, standing)
     expect(kinds(await append([message('a', { seqId: '' })], false))).to.deep.equal(['duplicate'])
     expect(losses).to.equal(0)
     expect(texts(await held())).to.deep.equal(['a'])
@@ -112,7 +98,6 @@ describe('What an instance stores in PostgreSQL', () => {
   })
 
   it('is tried for a minute while the database is away, and then rejected', async () => {
-    const clock = await standingClock()
     let tries = 0
     const away: Queries = {
       async query() {
@@ -121,11 +106,11 @@ describe('What an instance stores in PostgreSQL', () => {
       },
     }
     let retries = 0
-    const { append } = instance(away, clock, () => {
+    const { append } = instance(away, standing, () => {
       retries += 1
     })
     expect((await rejection(append([message('a')], false))).code).to.equal('database_unreachable')
-    expect(clock.elapsed()).to.be.within(59_000, 60_000)
+    expect(stores.clock.elapsed()).to.be.within(59_000, 60_000)
     expect([tries, retries]).to.deep.equal([601, 600])
   })
 
