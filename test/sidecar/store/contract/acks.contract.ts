@@ -37,11 +37,8 @@ export function acksContract(stores: ContractStores): void {
 
   it('are told apart by the number and by the call as it was received', async () => {
     const received = (sourceAsReceived: string, seqId: string) => message('a', { sourceAsReceived, seqId })
-    expect(await acksOf([received('W1AW', '1'), received('W1AW-0', '1'), received('W1AW', '2')])).to.deep.equal([
-      true,
-      true,
-      true,
-    ])
+    const batch = [received('W1AW', '1'), received('W1AW-0', '1'), received('W1AW', '2')]
+    expect(await acksOf(batch)).to.deep.equal([true, true, true])
   })
 
   it('are so many of one sender at one station in a minute, and ten times as many at all together', async () => {

@@ -23,14 +23,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
 
   it('takes sender, addressee, sequence id and text together', async () => {
     const others = [{ from: 'W1AW-1' }, { to: 'W1AW' }, { seqId: '2' }].map((changes) => message('a', changes))
-    expect(await kindsOf(store, 'a', ...others, 'A', 'a')).to.deep.equal([
-      'stored',
-      'stored',
-      'stored',
-      'stored',
-      'stored',
-      'duplicate',
-    ])
+    expect(await kindsOf(store, 'a', ...others, 'A', 'a')).to.deep.equal([...Array(5).fill('stored'), 'duplicate'])
   })
 
   for (const [what, seqId, horizon] of [
@@ -85,28 +78,18 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   it('compares reply-acks by the number before the brace alone, and keeps what the first one said', async () => {
-    const numbers = ['MM}', 'MM}AA', 'MM}AB', 'MN}AA', '}AA', '}AB']
-    expect(await kindsOf(store, ...numbers.map((seqId) => message('a', { seqId })))).to.deep.equal([
-      'stored',
-      'duplicate',
-      'duplicate',
-      'stored',
-      'stored',
-      'stored',
-    ])
+    const kinds = async (...seqIds: readonly string[]) =>
+      new Set(await kindsOf(store, ...seqIds.map((seqId) => message('a', { seqId }))))
+    expect(await kinds('MM}', 'MN}AA', '}AA', '}AB')).to.deep.equal(new Set(['stored']))
+    expect(await kinds('MM}AA', 'MM}AB')).to.deep.equal(new Set(['duplicate']))
     expect((await newer(store, 'N0CALL')).messages[0]?.seqId).to.equal('MM}')
   })
 
   it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
-    const texts = ['a', 'a  ', 'a\0', 'a \x1c\x7f', ' a', 'a b']
-    expect(await kindsOf(store, ...texts.map((text) => message(text, { seqId: '' })))).to.deep.equal([
-      'stored',
-      'duplicate',
-      'duplicate',
-      'duplicate',
-      'stored',
-      'stored',
-    ])
+    const kinds = async (...texts: readonly string[]) =>
+      new Set(await kindsOf(store, ...texts.map((text) => message(text, { seqId: '' }))))
+    expect(await kinds('a', ' a', 'a b')).to.deep.equal(new Set(['stored']))
+    expect(await kinds('a  ', 'a\0', 'a \x1c\x7f')).to.deep.equal(new Set(['duplicate']))
   })
 
   it('knows a copy that the ring has dropped, within one batch and over restarts too', async () => {

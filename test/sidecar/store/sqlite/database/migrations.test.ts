@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
-import { MIGRATIONS, migrate, schemaVersion } from '../../../../../sidecar/store/sqlite/database/migrations.ts'
+import { migrate, schemaVersion } from '../../../../../sidecar/store/sqlite/database/migrations.ts'
 import { rejection } from '../temporary-stores.ts'
 
 describe('Migrations', () => {
@@ -28,13 +28,5 @@ describe('Migrations', () => {
     expect(await schemaVersion(connection, 2)).to.equal(1)
     await migrate(connection, 1, [first, second])
     expect(await connection.all('SELECT x, y FROM a')).to.deep.equal([{ x: 1, y: 2 }])
-  })
-
-  it('know a file by its mark, and a newer one by its version', async () => {
-    await migrate(connection, 0)
-    expect(await schemaVersion(connection)).to.equal(MIGRATIONS.length)
-    expect((await rejection(schemaVersion(connection, MIGRATIONS.length - 1))).code).to.equal('database_newer')
-    await connection.exec('PRAGMA application_id = 7')
-    expect((await rejection(schemaVersion(connection))).code).to.equal('database_foreign')
   })
 })
