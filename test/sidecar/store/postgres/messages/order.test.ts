@@ -1,54 +1,176 @@
 import { expect } from 'chai'
-import { createLog } from '../../../../../sidecar/log.ts'
-import { openPostgresStore } from '../../../../../sidecar/store/postgres/open-postgres.ts'
-import { bringsEachOnce } from '../../contract/cursors.contract.ts'
-import { newer, SETTINGS } from '../../sqlite/temporary-stores.ts'
-import { hastened, ownDatabase } from '../shared-server.ts'
+import fc from 'fast-check'
+import pg from 'pg'
+import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
+import type { StoredMessage } from '../../../../../sidecar/messages/store.ts'
+import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { toStoreError } from '../../../../../sidecar/store/postgres/database/postgres-error.ts'
+import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
+import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
+import { propertyRuns } from '../../../../support/property-runs.ts'
+import { message } from '../../sqlite/temporary-stores.ts'
+import { ownDatabase } from '../shared-server.ts'
+import { APPENDS, registerIn } from './message-tables.ts'
 
-/** Keeps the transaction of each batch open for up to 8 ms, behind its inserts: the server does that last. */
-const HELD_OPEN = `
-  CREATE FUNCTION hold_open() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM pg_sleep(random() * 0.008); RETURN NULL; END $$;
-  CREATE CONSTRAINT TRIGGER held_open AFTER UPDATE ON clock DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION hold_open()`
-const KILL = `
-  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%append(%'`
+const PER_STATION = 200
+/** Waits between tries are a twentieth as long. */
+const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 20, task) }
+const STATIONS = 3
+
+const statement = fc.record({
+  to: fc.array(fc.nat(STATIONS - 1), { minLength: 1, maxLength: 4 }),
+  /** For how long the transaction stays open behind its inserts. */
+  holdMs: fc.nat(8),
+  /** What another writer brings as well, as two listeners do. */
+  shared: fc.boolean(),
+})
+const play = fc.record({
+  writers: fc.array(fc.array(statement, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 4 }),
+  readers: fc.integer({ min: 2, max: 4 }),
+  /** All writers are, at the moments when these statements begin, counted over all of them. */
+  killsAt: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }),
+})
+type Play = typeof play extends fc.Arbitrary<infer T> ? T : never
+
+/** A connection that holds each transaction open, and is made again when it was killed. */
+function holdingConnection(
+  address: string,
+  name: string,
+): { queries: Queries; hold(ms: number): void; end(): Promise<void> } {
+  let client: pg.Client | undefined
+  let holdMs = 0
+
+  async function connected(): Promise<pg.Client> {
+    if (client) return client
+    const options = '-c search_path=mesh_companion -c jit=off'
+    const made = new pg.Client({ connectionString: address, application_name: name, options })
+    made.on('error', () => undefined)
+    await made.connect()
+    client = made
+    return made
+  }
+
+  return {
+    queries: {
+      async query<Row>(text: string, values: readonly SqlValue[] = []) {
+        try {
+          const one = await connected()
+          await one.query('BEGIN')
+          const { rows } = await one.query(text, [...values])
+          await one.query('SELECT pg_sleep($1)', [holdMs / 1000])
+          await one.query('COMMIT')
+          return rows.map((row) => ({ ...row, base: Number(row.base) })) as readonly Row[]
+        } catch (error) {
+          await client?.end().catch(() => undefined)
+          client = undefined
+          throw toStoreError(error)
+        }
+      },
+    },
+    hold: (ms) => {
+      holdMs = ms
+    },
+    end: async () => client?.end(),
+  }
+}
 
 describe('The order of what several instances store', () => {
   const own = ownDatabase()
-  let lives = 0
-  let syncs = 0
+  let plays = 0
   let killed = 0
 
-  it('has each reader get each message once and in order, whoever is killed in between', async () => {
-    const stores = {
-      async wipe() {
-        await (await own.tables()).close()
-        await own.run(HELD_OPEN)
-      },
-      open(changes = {}) {
-        lives += 1
-        const settings = { ...SETTINGS, ...own.at(), instance: `life ${lives}`, ...changes }
-        return openPostgresStore(settings, hastened(20), createLog('silent'))
-      },
-      now: () => Date.now(),
-      shift: async () => undefined,
-      lines: [],
-    }
-    await bringsEachOnce(stores, {
-      runs: 6,
-      instances: 3,
-      asking(store) {
-        return async (...asked) => {
-          syncs += 1
-          const killing = syncs % 4 === 0 ? own.run(KILL) : []
-          const found = await newer(store, ...asked)
-          killed += (await killing).length
-          return found
+  /** Plays it, and throws where a reader has missed something, or got it twice or out of order. */
+  async function run(database: Postgres, { writers, readers, killsAt }: Play) {
+    plays += 1
+    const name = `writer-${plays}`
+    const keys = Array.from({ length: STATIONS }, (_, index) => `S${plays}-${index}`)
+    await registerIn(database, ...keys)
+    const stored = new Map<string, number>()
+    const kills: Promise<readonly unknown[]>[] = []
+    let begun = 0
+    let writing = true
+
+    async function write(statements: Play['writers'][number], index: number): Promise<void> {
+      const connection = holdingConnection(own.address, name)
+      const appends = openAppends({
+        ...APPENDS,
+        database: connection.queries,
+        clock: HASTY,
+        onStored: () => undefined,
+      })
+      try {
+        for (const [step, { to, holdMs, shared }] of statements.entries()) {
+          connection.hold(holdMs)
+          begun += 1
+          if (killsAt.includes(begun)) kill()
+          const whose = shared ? 'shared' : `of ${index}`
+          const batch = to.map((at, place) => message(`${whose} ${step} ${place}`, { to: keys[at] as string }))
+          for (const outcome of await appends.append(batch, false)) {
+            if (outcome.kind !== 'stored') continue
+            const text = `${outcome.message.to} ${outcome.message.text}`
+            if (stored.has(text)) throw new Error(`${text} was stored twice.`)
+            stored.set(text, outcome.message.time)
+          }
         }
-      },
+      } finally {
+        await connection.end()
+      }
+    }
+
+    function kill(): void {
+      const killing = database.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+        [name],
+      )
+      killing.catch(() => undefined)
+      kills.push(killing)
+    }
+
+    async function read(): Promise<readonly (readonly StoredMessage[])[]> {
+      const reader = openReader(database)
+      const phones = keys.map((key) => ({ key, cursor: 0, got: [] as StoredMessage[] }))
+      for (let last = false; !last; ) {
+        last = !writing
+        for (const phone of phones) {
+          const { last: serverTime, station } = await reader.read(phone.key, '', phone.cursor)
+          for (const one of station?.messages ?? []) {
+            if (one.time <= (phone.got.at(-1)?.time ?? phone.cursor) || one.time >= serverTime)
+              throw new Error(`${one.time} is no time between ${phone.cursor} and ${serverTime}.`)
+            phone.got.push(one)
+          }
+          if (serverTime < phone.cursor) throw new Error('The cursor went back.')
+          phone.cursor = serverTime
+        }
+      }
+      return phones.map(({ got }) => got)
+    }
+
+    const reading = Promise.all(Array.from({ length: readers }, read))
+    reading.catch(() => undefined)
+    await Promise.all(writers.map(write)).finally(() => {
+      writing = false
     })
+    for (const ended of await Promise.all(kills)) killed += ended.length
+    const whole = openReader(database)
+    for (const phones of await reading) {
+      for (const [index, key] of keys.entries()) {
+        const got = phones[index]?.map(({ text, time }) => `${time} ${text}`)
+        const held = (await whole.read(key, '', 0)).station?.messages ?? []
+        expect(got).to.deep.equal(held.map(({ text, time }) => `${time} ${text}`))
+        expect(new Set(held.map(({ text }) => text.toString())).size).to.equal(held.length)
+        for (const [text, time] of stored)
+          if (text.startsWith(`${key} `)) expect(got).to.include(`${time} ${text.slice(key.length + 1)}`)
+      }
+    }
+  }
+
+  it('has each reader get each message once and in order, whoever is killed in between', async function () {
+    this.timeout(600_000)
+    const database = await own.tables(PER_STATION)
+    await fc.assert(
+      fc.asyncProperty(play, (one) => run(database, one)),
+      { numRuns: propertyRuns(12) },
+    )
     expect(killed).to.be.above(0)
-  }).timeout(600_000)
+  })
 })
