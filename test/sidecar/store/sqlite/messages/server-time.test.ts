@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { cacheOver, messagesIn } from '../../../api/rings/ring-answer.ts'
 import { bringsEachOnce } from '../../contract/cursors.contract.ts'
 import { serverTimeContract } from '../../contract/server-time.contract.ts'
-import { copyAsAfterCrash, rejection, temporaryStores } from '../temporary-stores.ts'
+import { append, copyAsAfterCrash, message, rejection, temporaryStores } from '../temporary-stores.ts'
 
 const HOUR = 3_600_000
 
@@ -31,6 +31,16 @@ describe('Server time in SQLite', () => {
       const other = store.serverTime.issue()
       expect(await other).to.not.equal(await one)
     }
+  })
+
+  it('does not go back with the clock, over a clean restart either, and skips nothing then', async () => {
+    const first = await stores.open()
+    const issued = await first.serverTime.issue()
+    stores.clock.set(stores.clock.now() - 1000 * HOUR)
+    expect(await first.serverTime.issue()).to.equal(issued + 1)
+    await first.close()
+    const second = await stores.open()
+    expect(await second.serverTime.issue()).to.equal(issued + 2)
   })
 
   it('issues nothing twice after a crash with the clock set back, and skips at most ten seconds', async () => {
@@ -69,6 +79,15 @@ describe('Server time in SQLite', () => {
     expect((await rejection(store.serverTime.issue())).code).to.equal('database_not_writable')
     await connection.exec('PRAGMA query_only = OFF')
     expect(await store.serverTime.issue()).to.equal(start + HOUR)
+  })
+
+  it('loses no stamps to a transaction that is rolled back', async () => {
+    const store = await stores.openWith('N0CALL')
+    const before = await store.serverTime.issue()
+    const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))
+    const spoilt = message('last', { from: undefined as unknown as string })
+    await rejection(append(store, ...batch, spoilt))
+    expect(await store.serverTime.issue()).to.equal(before + 1)
   })
 
   it('brings a phone that syncs by the rings in memory each message once, or all of them, by how it keeps its cursor', () =>
