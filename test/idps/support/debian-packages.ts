@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { exists } from './kept.ts'
@@ -25,21 +26,39 @@ export async function unpackPackages(
   packages: readonly string[],
   { backports = false } = {},
 ): Promise<Unpacked> {
-  const root = join(folder, 'root')
-  // Written last: what is not whole has no such file. Another choice of packages is another folder's worth.
-  const whole = join(folder, 'unpacked')
-  const wanted = `${packages.join(' ')} ${backports}\n`
-  if ((await readFile(whole, 'utf8').catch(() => '')) === wanted) return { kind: 'unpacked', root }
-  await rm(folder, { recursive: true, force: true })
+  const choice = createHash('sha256')
+    .update(`${packages.join(' ')} ${backports}`)
+    .digest('hex')
+    .slice(0, 8)
+  // It gets this name when it is whole.
+  const root = join(folder, `root-${choice}`)
+  if (await exists(root)) return { kind: 'unpacked', root }
+  await mkdir(folder, { recursive: true })
+  // Files of tests run side by side, and some need the same.
+  const own = await mkdtemp(join(folder, 'part-'))
+  try {
+    return await unpackInto(root, own, packages, backports)
+  } finally {
+    await rm(own, { recursive: true, force: true })
+  }
+}
+
+/** Puts what was unpacked in the folder `own` in the place of `root`, unless somebody else was quicker. */
+async function unpackInto(
+  root: string,
+  own: string,
+  packages: readonly string[],
+  backports: boolean,
+): Promise<Unpacked> {
   for (const name of ['lists/partial', 'cache/archives/partial', 'part']) {
-    await mkdir(join(folder, name), { recursive: true })
+    await mkdir(join(own, name), { recursive: true })
   }
   try {
-    const release = await sources(folder, backports)
+    const release = await sources(own, backports)
     // Lists and archives of its own: neither the machine's nor a lock on them.
     const options = [
-      ...[`Dir::State::lists=${join(folder, 'lists')}`, `Dir::Cache=${join(folder, 'cache')}`],
-      ...[`Dir::Etc::sourcelist=${join(folder, 'sources.list')}`, 'Debug::NoLocking=true', 'APT::Sandbox::User=root'],
+      ...[`Dir::State::lists=${join(own, 'lists')}`, `Dir::Cache=${join(own, 'cache')}`],
+      ...[`Dir::Etc::sourcelist=${join(own, 'sources.list')}`, 'Debug::NoLocking=true', 'APT::Sandbox::User=root'],
     ].flatMap((option) => ['-o', option])
     const apt = (...words: string[]) =>
       run('apt-get', [...options, '-y', '-qq', '--no-install-recommends', ...words], { timeout: LIMIT_MS })
@@ -49,12 +68,13 @@ export async function unpackPackages(
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
     return { kind: 'missing', reason: `Debian gives no ${packages[0]}: ${said.trim().split('\n').at(-1)}` }
   }
-  const archives = join(folder, 'cache/archives')
+  const archives = join(own, 'cache/archives')
   for (const name of (await readdir(archives)).filter((file) => file.endsWith('.deb'))) {
-    await run('dpkg-deb', ['-x', join(archives, name), join(folder, 'part')], { timeout: LIMIT_MS })
+    await run('dpkg-deb', ['-x', join(archives, name), join(own, 'part')], { timeout: LIMIT_MS })
   }
-  await rename(join(folder, 'part'), root)
-  await writeFile(whole, wanted)
+  await rename(join(own, 'part'), root).catch(async (error) => {
+    if (!(await exists(root))) throw error
+  })
   return { kind: 'unpacked', root }
 }
 
