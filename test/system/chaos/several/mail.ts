@@ -18,10 +18,13 @@ export interface Letter {
 /** Messages to the stations, so many a second and each by one line, which the servers of all sites pass on. */
 export class Mail {
   readonly letters = new Map<string, Letter>()
+  /** So many of them, from the first on, are not certain to be with two that listen. */
+  countHeardOnce = 0
   readonly #stations: readonly string[]
   readonly #sites: readonly Site[]
   readonly #dice: Dice
   readonly #happenings: Happenings
+  readonly #isHeardTwice: () => boolean
   #sending: NodeJS.Timeout | undefined
   #turn: readonly string[] = []
 
@@ -30,11 +33,14 @@ export class Mail {
     readonly sites: readonly Site[]
     readonly dice: Dice
     readonly happenings: Happenings
+    /** Whether two listen now. */
+    readonly isHeardTwice: () => boolean
   }) {
     this.#stations = parts.stations
     this.#sites = parts.sites
     this.#dice = parts.dice
     this.#happenings = parts.happenings
+    this.#isHeardTwice = parts.isHeardTwice
   }
 
   start(perSecond: number): void {
@@ -64,6 +70,12 @@ export class Mail {
     const letter = { id: `${sender} ${to} ${number}`, to, text, ackedAt: [] }
     this.letters.set(letter.id, letter)
     for (const site of this.#sites) site.inject(`${sender}>APRS,TCPIP*::${to.padEnd(9)}:${text}{${number}`)
+    if (!this.#isHeardTwice()) this.heardOnce()
+  }
+
+  /** What was sent so far may be with one listener alone. */
+  heardOnce(): void {
+    this.countHeardOnce = this.letters.size
   }
 
   takeAck(line: string): void {

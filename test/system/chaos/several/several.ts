@@ -11,6 +11,7 @@ import { Mail } from './mail.ts'
 import { makeNewerVersion } from './newer-version.ts'
 import { type Dice, diceOf } from './random.ts'
 import { type Site, startSite } from './site.ts'
+import { storedLetters } from './stored-letters.ts'
 import { judge, type Verdict } from './verdict.ts'
 
 const LOGIN = 'N0CALL-10'
@@ -87,7 +88,13 @@ export class SeveralChaos {
     await this.#untilTwoListen()
 
     const sites = this.#instances.map(({ site }) => site)
-    const mail = new Mail({ stations: this.#stations, sites, dice: this.#dice, happenings: this.happenings })
+    const mail = new Mail({
+      stations: this.#stations,
+      sites,
+      dice: this.#dice,
+      happenings: this.happenings,
+      isHeardTwice: () => this.#listening() >= LISTENERS,
+    })
     this.#mail = mail
     this.#closers.push(() => mail.stop())
     const calling = setInterval(() => this.#callSome(), TICK_MS)
@@ -187,10 +194,26 @@ export class SeveralChaos {
     )
   }
 
-  /** Lets some time go by in which nothing is done to anybody, and then waits until two listen and the third one is there. */
-  async #rest(): Promise<void> {
-    await this.happenings.atMost(this.#scale.restMs, () => false)
+  /**
+   * Lets some time go by in which nothing is done to anybody, and then waits until any one of them may be hit: two listen, the third one is
+   * there, and what one alone has heard is stored. Before that it lies with this one, unread where a machine is held up, and is gone with it.
+   */
+  async #rest(restMs = this.#scale.restMs): Promise<void> {
+    // Whoever heard it beside another one may be the one that was hit.
+    this.#mail?.heardOnce()
+    await this.happenings.atMost(restMs, () => false)
+    const end = performance.now() + PATIENCE_MS
     await this.#untilTwoListen()
+    while (!(await this.#mayBeHit()) && performance.now() < end) {
+      await this.happenings.atMost(TICK_MS, () => false)
+      await this.#untilTwoListen()
+    }
+  }
+
+  async #mayBeHit(): Promise<boolean> {
+    const count = this.#mail?.countHeardOnce ?? 0
+    const stored = await storedLetters(this.#postgres?.address ?? '', count)
+    return stored === count && this.#mail?.countHeardOnce === count && this.#listening() >= LISTENERS
   }
 
   /** Notes how long it takes until two listen, if `victim` was one of them. */
@@ -267,8 +290,7 @@ export class SeveralChaos {
   /** `times` times, spread over `seconds`; an instance starts meanwhile every second time. */
   async killDatabaseOften(times: number, seconds: number): Promise<void> {
     for (let time = 0; time < times; time++) {
-      await this.happenings.atMost((seconds * 1000) / (times + 1), () => false)
-      await this.#untilTwoListen()
+      await this.#rest((seconds * 1000) / (times + 1))
       await this.killDatabase(time % 2 === 1 ? this.#anyone() : undefined)
     }
     await this.happenings.atMost((seconds * 1000) / (times + 1), () => false)
@@ -291,8 +313,7 @@ export class SeveralChaos {
     this.#closers.unshift(() => newer.remove())
     const restMs = (seconds * 1000) / (this.#instances.length + 1)
     for (const [place, victim] of this.#victims().entries()) {
-      await this.happenings.atMost(restMs, () => false)
-      await this.#untilTwoListen()
+      await this.#rest(restMs)
       this.#counts.upgrades += 1
       victim.main = newer.main
       if (place % 2 === 0) {
