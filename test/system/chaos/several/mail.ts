@@ -15,12 +15,16 @@ export interface Letter {
   readonly ackedAt: number[]
 }
 
-/** Messages to the stations, so many a second and each by one line, which the servers of all sites pass on. */
+/**
+ * Messages to the stations, so many a second and each by one line, which the servers of all sites pass on; none more once each station
+ * has as many as it keeps.
+ */
 export class Mail {
   readonly letters = new Map<string, Letter>()
   /** So many of them, from the first on, are not certain to be with two that listen. */
   countHeardOnce = 0
   readonly #stations: readonly string[]
+  readonly #most: number
   readonly #sites: readonly Site[]
   readonly #dice: Dice
   readonly #happenings: Happenings
@@ -30,6 +34,8 @@ export class Mail {
 
   constructor(parts: {
     readonly stations: readonly string[]
+    /** How many each of them keeps. */
+    readonly perStation: number
     readonly sites: readonly Site[]
     readonly dice: Dice
     readonly happenings: Happenings
@@ -37,6 +43,7 @@ export class Mail {
     readonly isHeardTwice: () => boolean
   }) {
     this.#stations = parts.stations
+    this.#most = parts.stations.length * parts.perStation
     this.#sites = parts.sites
     this.#dice = parts.dice
     this.#happenings = parts.happenings
@@ -48,8 +55,8 @@ export class Mail {
     const before = this.letters.size
     this.#sending = setInterval(() => {
       // A machine that is held up catches up.
-      const due = Math.floor(((performance.now() - begun) / 1000) * perSecond)
-      while (this.letters.size - before < due) this.send()
+      const due = before + Math.floor(((performance.now() - begun) / 1000) * perSecond)
+      while (this.letters.size < Math.min(due, this.#most)) this.send()
       this.#happenings.tell()
     }, TICK_MS)
   }

@@ -38,7 +38,7 @@ export interface Scale {
   readonly callsPerSecond: number
   /** From one fault to the next. */
   readonly restMs: number
-  /** How long the traffic is going to last: the rings are made so large that they keep everything. */
+  /** How long the traffic lasts at most: the rings are made so large that they keep everything. */
   readonly seconds: number
 }
 
@@ -90,6 +90,7 @@ export class SeveralChaos {
     const sites = this.#instances.map(({ site }) => site)
     const mail = new Mail({
       stations: this.#stations,
+      perStation: this.#perStation,
       sites,
       dice: this.#dice,
       happenings: this.happenings,
@@ -122,7 +123,6 @@ export class SeveralChaos {
     database: string,
     { certificates, webPush }: { readonly certificates: Certificates; readonly webPush: WebPushFixture },
   ) {
-    const { messagesPerSecond, seconds, stations } = this.#scale
     const { happenings } = this
     // What comes from it comes by its own site: it is there before anything comes.
     let instance: Instance
@@ -141,13 +141,19 @@ export class SeveralChaos {
       database,
       aprsis: { ...site.aprsis, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 50 },
       // An ack goes out once in 31 s, as always; no sender and no phone is limited beyond that.
-      history: { perStation: Math.max(50, Math.ceil((messagesPerSecond * seconds) / stations)) },
+      history: { perStation: this.#perStation },
       push: { coalesceMs: COALESCE_MS, ...site.push, webpush: { ...webPush.settings, subject: subjectOf(name) } },
       ack: { maxPerSenderPerMinute: 1000 },
       rateLimit: { max: 1_000_000, newStationsPerHour: 100_000, connectionsPerAddress: 10_000 },
     })
     this.#closers.push(() => instance.abandon())
     return instance
+  }
+
+  /** So many messages a ring keeps. */
+  get #perStation(): number {
+    const { messagesPerSecond, seconds, stations } = this.#scale
+    return Math.max(50, Math.ceil((messagesPerSecond * seconds) / stations))
   }
 
   /** Servers drop the older of two logins with one call. Who was frozen has lost its leases, and is about to find out. */
