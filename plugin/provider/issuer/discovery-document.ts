@@ -1,8 +1,9 @@
 import type { ServerMetadata } from 'openid-client'
 import { membersOf } from '../../config/json/json-object.ts'
 import { ISSUER_ENDPOINTS } from '../../config/rules/issuer-members.ts'
+import type { IssuerSettings } from '../../config/settings.ts'
 import { printableText } from '../../log.ts'
-import { type Fetch, ForbiddenExchange, isAllowedAddress } from '../http/limited-fetch.ts'
+import { type Fetch, ForbiddenExchange, isAllowedAddress, isLoopback } from '../http/limited-fetch.ts'
 import { NotedAnswer, noteExchanges, type RefusedExchange } from '../http/noted-exchange.ts'
 import { discoveryAddress, isSameIssuer } from './issuer-name.ts'
 
@@ -11,8 +12,8 @@ export class UnusableDocument extends Error {
   override readonly name = 'UnusableDocument'
   readonly details: Readonly<Record<string, unknown>>
   readonly remedy: string
-  constructor(message: string, details: Readonly<Record<string, unknown>>, remedy: string) {
-    super(message)
+  constructor(message: string, details: Readonly<Record<string, unknown>>, remedy: string, cause?: Error) {
+    super(message, { cause })
     this.details = details
     this.remedy = remedy
   }
@@ -46,13 +47,36 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
 /** Where this server or a browser is sent: nobody registers anything. */
 const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
-/** @throws ForbiddenExchange `PLAIN_HTTP`: secrets and codes go to these addresses */
-export function assertSafeAddresses(metadata: ServerMetadata): void {
+/**
+ * Refuses addresses that would get secrets and codes without TLS. An address on plain HTTP counts on loopback only. A *discovered* one
+ * counts only if the configured issuer is on loopback as well: otherwise a public IdP could name programs on this machine.
+ *
+ * @param metadata what the IdP publishes, overlaid with what was set by hand
+ * @throws UnusableDocument caused by a ForbiddenExchange `PLAIN_HTTP`
+ */
+export function assertSafeAddresses(metadata: ServerMetadata, { issuer, manual }: IssuerSettings): void {
+  const isIssuerHere = isLoopback(new URL(issuer).hostname)
   const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
-  for (const [name, address] of [...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases]) {
-    if (typeof address !== 'string' || (URL.canParse(address) && isAllowedAddress(new URL(address)))) continue
-    throw new ForbiddenExchange('PLAIN_HTTP', `The IdP publishes a ${name} that is not reached over TLS`)
+  const all = [
+    ...ENDPOINTS.map((name) => ({ name, address: metadata[name], byHand: name in manual })),
+    ...aliases.map(([name, address]) => ({
+      name: `mtls_endpoint_aliases.${name}`,
+      address,
+      byHand: Object.hasOwn(manual.mtls_endpoint_aliases ?? {}, name),
+    })),
+  ]
+  for (const { name, address, byHand } of all) {
+    if (typeof address !== 'string' || isSafe(address, byHand || isIssuerHere)) continue
+    const reason = `The IdP publishes a ${name} that is not reached over TLS`
+    const cause = new ForbiddenExchange('PLAIN_HTTP', reason)
+    throw new UnusableDocument(reason, { endpoint: name, published: printableText(address) }, PLAIN_ENDPOINT, cause)
   }
+}
+
+function isSafe(address: string, mayBePlainHere: boolean): boolean {
+  if (!URL.canParse(address)) return false
+  const url = new URL(address)
+  return isAllowedAddress(url) && (mayBePlainHere || url.protocol === 'https:')
 }
 
 function isMetadata(document: unknown): document is ServerMetadata {
@@ -78,3 +102,5 @@ const FAILED =
   'OIDC: Discovery failed. The IdP, or a proxy before it, failed in itself (`status`): look into its log. It is tried again by itself.'
 const OTHER_ISSUER =
   'OIDC: Discovery failed. The IdP calls itself `publishedIssuer`, not `configuredIssuer`: write its own name in `issuer`, or set the address that it has behind its proxy at the IdP (in Keycloak `--hostname`).'
+const PLAIN_ENDPOINT =
+  'OIDC: Discovery failed. The IdP publishes `published` as its `endpoint`, which is no https address. Let the IdP publish its own https address (behind a proxy, in Keycloak: `--hostname`), or set this endpoint in `issuer` by hand.'

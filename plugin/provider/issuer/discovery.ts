@@ -126,7 +126,7 @@ async function discoverOnce(
   const found = await documents(settings.issuer, fetch)
   // As it is, then: where many domains share an IdP, one copy of what it publishes serves them all.
   const metadata = isNothingByHand(settings) ? found : overlay(found, settings)
-  assertSafeAddresses(metadata)
+  assertSafeAddresses(metadata, settings)
   return metadata
 }
 

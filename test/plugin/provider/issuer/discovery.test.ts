@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
+import { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS } from '../../../../plugin/config/rules/issuer-members.ts'
 import type { ManualMetadata } from '../../../../plugin/config/settings.ts'
 import { LoginError } from '../../../../plugin/errors.ts'
 import { causeCode } from '../../../../plugin/log.ts'
@@ -141,6 +142,50 @@ describe('discovery of an issuer', () => {
   it('refuses endpoints that are not reached over TLS', async () => {
     publish({ issuer: idp.issuer, authorization_endpoint: 'http://idp.test/a' })
     expect(causeCode(await refusal(start().issuer))).to.equal('PLAIN_HTTP')
+  })
+
+  describe('of an issuer that is not on loopback', () => {
+    const issuer = 'https://idp.test'
+    const endpoints = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
+    const here = 'http://127.0.0.1:8500/x'
+
+    function discover(published: object, manual: ManualMetadata = {}): Issuer {
+      const opened = openIssuer(
+        { issuer, manual },
+        {
+          fetch: async () => Response.json({ issuer, ...published }),
+          documents: createDocuments(),
+          clock,
+          random: () => 0.5,
+          onFailure: () => undefined,
+          onDiscovered: () => undefined,
+        },
+      )
+      open.push(opened)
+      return opened
+    }
+
+    for (const address of [here, 'http://localhost/x', 'http://[::1]:9/x']) {
+      it(`refuses every discovered endpoint at ${address}`, async () => {
+        for (const name of endpoints) {
+          const error = await refusal(discover({ [name]: address }))
+          expect(causeCode(error), name).to.equal('PLAIN_HTTP')
+          expect(error.details).to.deep.equal({ endpoint: name, published: address })
+          expect(error.message).to.contain('set this endpoint in `issuer` by hand')
+        }
+        for (const name of ALIASED_ENDPOINTS) {
+          const error = await refusal(discover({ mtls_endpoint_aliases: { [name]: address } }))
+          expect(error.details.endpoint).to.equal(`mtls_endpoint_aliases.${name}`)
+        }
+      })
+    }
+
+    it('takes an endpoint on loopback that was set by hand, whatever is published', async () => {
+      const published = Object.fromEntries(endpoints.map((name) => [name, here]))
+      const manual = Object.fromEntries(endpoints.map((name) => [name, 'http://127.0.0.1:9/own']))
+      const mtls_endpoint_aliases = { token_endpoint: 'http://127.0.0.1:9/own' }
+      expect(await discover(published, { ...manual, mtls_endpoint_aliases }).metadata()).to.include(manual)
+    })
   })
 
   it('looks an old finding up again in the background, and keeps it while that fails', async () => {
