@@ -53,7 +53,9 @@ export function avatarHash(icon: string, image: string): string {
 function iconFault(icon: string): string | undefined {
   if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name has at most ${MAX_ICON_CHARACTERS} characters.`
   // A line break would make two different avatars hash alike.
-  return /\p{Cc}/u.test(icon) ? "An icon's name has no control characters." : undefined
+  if (/\p{Cc}/u.test(icon)) return "An icon's name has no control characters."
+  // Half of a surrogate pair would go into the answers of every receiver, and strict JSON parsers refuse those.
+  return /\p{Cs}/u.test(icon) ? "An icon's name is well-formed Unicode: it has half of a surrogate pair." : undefined
 }
 
 function imageFault(image: string): string | undefined {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
@@ -63,6 +64,23 @@ describe('The avatar of a station', () => {
       'N1CALL-7': { icon: 'dog', image, hash },
       'N2CALL-7': { icon: 'cat', image: '', hash: 'icon:cat' },
     })
+  })
+
+  it('leaves every answer well-formed, whatever text an icon name holds', async () => {
+    await append(api.store, message('hello', { from: 'N1CALL-7', to: 'N0CALL-7', seqId: '' }))
+    const codeUnit = fc.oneof(fc.constantFrom(0xd800, 0xdbff, 0xdc00, 0xdfff, 0xd83d, 0xdeb2), fc.nat(0xffff))
+    await fc.assert(
+      fc.asyncProperty(fc.array(codeUnit, { maxLength: 4 }), async (codeUnits) => {
+        const avatarIcon = String.fromCharCode(...codeUnits)
+        const uploaded = await register('N1CALL', { avatarUpdate: true, avatarIcon })
+        const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since: 0 })
+        const asked = await ask('N1CALL-7')
+        expect(uploaded.status).to.equal(/[\p{Cc}\p{Cs}]/u.test(avatarIcon) ? 400 : 200)
+        // JSON.stringify writes half of a surrogate pair as an escape.
+        for (const { bytes } of [uploaded, synced, asked]) expect(bytes.toString()).not.to.match(/\\ud[89a-f]/i)
+      }),
+      { numRuns: 60 },
+    )
   })
 
   it('comes in batches of up to 50 stations', async () => {

@@ -87,8 +87,8 @@ describe('the avatar in a register call', () => {
   it('is taken with its padding', () => expect(decide({ avatarImage: padded }).kind).to.equal('replace'))
 
   it('is refused with an icon name that is too long or has control characters', () => {
-    expect(decide({ avatarIcon: 'x'.repeat(64) }).kind).to.equal('replace')
-    for (const avatarIcon of ['x'.repeat(65), 'a\nb'])
+    for (const avatarIcon of ['x'.repeat(64), '\u{1f6b2}']) expect(decide({ avatarIcon }).kind).to.equal('replace')
+    for (const avatarIcon of ['x'.repeat(65), 'a\nb', '\ud800', 'a\udfff', '\udeb2\ud83d'])
       expect(decide({ avatarIcon })).to.deep.include({ kind: 'invalid', member: 'avatarIcon' })
   })
 })

@@ -1,9 +1,30 @@
+import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { pngFault } from '../../../../sidecar/api/requests/png.ts'
-import { pngChunks, pngFile } from '../../../support/png-file.ts'
+import { type PngChunk, pngChunks, pngFile } from '../../../support/png-file.ts'
 
 const fault = (...parts: Parameters<typeof pngChunks>) => pngFault(pngFile(pngChunks(...parts)))
+
+/** A 64x64 PNG whose header ends in these bytes: bit depth, colour type, compression, filter, interlace. */
+function pngWith(layout: readonly number[], data: Buffer, extra: readonly PngChunk[] = []): Buffer {
+  const [header, , end] = pngChunks()
+  header!.data.set(layout, 8)
+  return pngFile([header!, ...extra, { type: 'IDAT', data }, end!])
+}
+const rows = (count: number, bytes: number, filter = 0) => {
+  const row = Buffer.alloc(1 + bytes)
+  row[0] = filter
+  return Buffer.concat(Array<Buffer>(count).fill(row))
+}
+const GREY_1 = [1, 0, 0, 0, 0]
+const PALETTE_1 = [1, 3, 0, 0, 0]
+const RGBA_8 = [8, 6, 0, 0, 0]
+const UNDECODABLE = 'The PNG has image data that does not decode to its pixels.'
+const iccp = (profile: Buffer) => ({
+  type: 'iCCP',
+  data: Buffer.concat([Buffer.from('name\0\0'), deflateSync(profile)]),
+})
 
 describe('an avatar image', () => {
   it('may come in several data chunks, with text beside them', () => {
@@ -51,5 +72,94 @@ describe('an avatar image', () => {
   it('is refused without image data', () => {
     const chunks = pngChunks().filter(({ type }) => type !== 'IDAT')
     expect(pngFault(pngFile(chunks))).to.equal('The PNG has no image data.')
+  })
+
+  it('is refused when its image data is not compressed, or ends early', () => {
+    expect(pngFault(pngWith(RGBA_8, Buffer.from([7, 99, 180, 3])))).to.equal(UNDECODABLE)
+    const whole = deflateSync(rows(64, 256))
+    for (let length = 0; length < whole.length; length++)
+      expect(pngFault(pngWith(RGBA_8, whole.subarray(0, length)))).to.equal(UNDECODABLE)
+  })
+
+  it('is refused with fewer or more pixels than 64x64', () => {
+    for (const data of [rows(63, 256), rows(65, 256), Buffer.alloc(30_000_000)])
+      expect(pngFault(pngWith(RGBA_8, deflateSync(data)))).to.equal(UNDECODABLE)
+  })
+
+  it('is refused when a row names a filter that does not exist', () => {
+    for (const filter of [0, 4]) expect(pngFault(pngWith(GREY_1, deflateSync(rows(64, 8, filter))))).to.equal(undefined)
+    const last = Buffer.concat([rows(63, 8), rows(1, 8, 5)])
+    expect(pngFault(pngWith(GREY_1, deflateSync(last)))).to.equal('The PNG has a row with an unknown filter.')
+  })
+
+  it('may have any colour type and bit depth of the specification', () => {
+    for (const [colourType, samples, depths] of [
+      [0, 1, [1, 2, 4, 8, 16]],
+      [2, 3, [8, 16]],
+      [4, 2, [8, 16]],
+      [6, 4, [8, 16]],
+    ] as const)
+      for (const depth of depths) {
+        const data = deflateSync(rows(64, (64 * depth * samples) / 8))
+        expect(pngFault(pngWith([depth, colourType, 0, 0, 0], data))).to.equal(undefined)
+      }
+    for (const [depth, colourType] of [
+      [3, 0],
+      [4, 2],
+      [16, 3],
+      [8, 5],
+    ] as const)
+      expect(pngFault(pngWith([depth, colourType, 0, 0, 0], deflateSync(rows(64, 64))))).to.match(/header/)
+  })
+
+  it('may be interlaced, which makes 120 rows of seven widths', () => {
+    const passes = [rows(8, 8), rows(8, 8), rows(8, 16), rows(16, 16), rows(16, 32), rows(32, 32), rows(32, 64)]
+    const data = Buffer.concat(passes)
+    expect(pngFault(pngWith([8, 0, 0, 0, 1], deflateSync(data)))).to.equal(undefined)
+    expect(pngFault(pngWith([8, 0, 0, 0, 1], deflateSync(rows(64, 64))))).to.equal(UNDECODABLE)
+    expect(pngFault(pngWith([8, 0, 0, 0, 2], deflateSync(data)))).to.match(/header/)
+  })
+
+  it('needs a palette of at most as many colours as its pixels can name', () => {
+    const palette = (bytes: number) => [{ type: 'PLTE', data: Buffer.alloc(bytes) }]
+    const data = deflateSync(rows(64, 8))
+    expect(pngFault(pngWith(PALETTE_1, data, palette(6)))).to.equal(undefined)
+    expect(pngFault(pngWith(PALETTE_1, data))).to.equal('The PNG has no palette.')
+    for (const bytes of [0, 4, 9]) expect(pngFault(pngWith(PALETTE_1, data, palette(bytes)))).to.match(/palette/)
+    expect(pngFault(pngWith(GREY_1, data, palette(6)))).to.match(/palette/)
+  })
+
+  it('is refused when it is animated', () => {
+    for (const type of ['acTL', 'fcTL', 'fdAT'])
+      expect(fault({ extra: [{ type, data: Buffer.alloc(8) }] })).to.equal('The PNG is animated.')
+  })
+
+  it('is refused with compressed text, and may have plain text', () => {
+    const text = (type: string, data: string) => fault({ extra: [{ type, data: Buffer.from(data, 'latin1') }] })
+    expect(text('iTXt', 'a\0\0\0\0\0b')).to.equal(undefined)
+    for (const [type, data] of [
+      ['zTXt', 'a\0\0x'],
+      ['iTXt', 'a\0\x01\0\0\0x'],
+    ] as const)
+      expect(text(type, data)).to.equal('The PNG has compressed text.')
+  })
+
+  it('is refused with a colour profile that inflates to 17 MB, and may have one of 64 KiB', () => {
+    expect(fault({ extra: [iccp(Buffer.alloc(65_536))] })).to.equal(undefined)
+    for (const chunk of [
+      iccp(Buffer.alloc(65_537)),
+      iccp(Buffer.alloc(17_000_000)),
+      { type: 'iCCP', data: Buffer.alloc(9) },
+    ])
+      expect(fault({ extra: [chunk] })).to.match(/colour profile/)
+  })
+
+  it('is refused with a chunk that no decoder may ignore, or image data in two places', () => {
+    expect(fault({ extra: [{ type: 'ABCD', data: Buffer.alloc(0) }] })).to.equal(
+      'The PNG has a chunk that decoders refuse.',
+    )
+    const [header, data, end] = pngChunks()
+    const text = { type: 'tEXt', data: Buffer.from('a\0b') }
+    expect(pngFault(pngFile([header!, data!, text, data!, end!]))).to.equal('The PNG has image data in two places.')
   })
 })
