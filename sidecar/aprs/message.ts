@@ -3,21 +3,23 @@ import type { Packet } from './packet.ts'
 import { braceOfSequenceId, contentEnd } from './sequence-id.ts'
 import { canonicalKey } from './station.ts'
 
-/** What a message packet is to the station that it is addressed to: `to`, upper case, trailing blanks dropped. */
+/** A message packet as its addressee reads it. `to` is in upper case, without trailing blanks. */
 export type Message =
   | {
       readonly kind: 'message'
       readonly to: string
-      /** The sender's text to the byte, each one character, the number and its `{` taken off. */
+      /** The sender's text without the sequence id and its `{`, one character a byte. */
       readonly text: string
-      /** What stands after the last `{`, trailing blanks dropped; empty when the message has no number. */
+      /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
       readonly seqId: string
     }
-  /** `seqId` is that of the message which is acknowledged or rejected. */
+  /** `seqId` names the message that is acknowledged or rejected. */
   | { readonly kind: 'ack'; readonly to: string; readonly seqId: string }
   | { readonly kind: 'rejection'; readonly to: string; readonly seqId: string }
-  /** Meant for the station's software. */
-  | { readonly kind: 'not_for_operator'; readonly to: string; readonly why: 'telemetry_definition' | 'query' }
+  /** Addressed to the station's software, or empty. */
+  | { readonly kind: 'not_for_operator'; readonly to: string; readonly why: NotForOperator }
+
+type NotForOperator = 'telemetry_definition' | 'query' | 'empty'
 
 /** Whom a message packet is for. */
 export interface Addressee {
@@ -30,6 +32,10 @@ export interface Addressee {
 const BLANK = 0x20
 const COLON = 0x3a
 const QUESTION_MARK = 0x3f
+const UPPER_B = 0x42
+const UPPER_E = 0x45
+const UPPER_P = 0x50
+const UPPER_U = 0x55
 const LOWER_A = 0x61
 const LOWER_R = 0x72
 const TILDE = 0x7e
@@ -37,10 +43,10 @@ const TILDE = 0x7e
 const MAX_ADDRESSEE_LENGTH = 9
 const ACK = 'ack'
 const REJECTION = 'rej'
-const ANSWERED = /^(?=[^}]*[0-9A-Z])[0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,2})?$/
+const ANSWERED = /^(?=[^}]*[0-9A-Z])[0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,5})?$/
 const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
-// Only `?APRSH` takes something more, a callsign. Another text that merely begins like a query is somebody's.
-const QUERY = /^\?(?:APRSH(?: .*)?|APRS[DMOPST] *|PING\? *)$/
+// Only `?APRSH` takes a parameter: a callsign, with or without a blank before it. A callsign has a digit, so `?APRSHow` is a text.
+const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
  * Whom a packet is addressed to; undefined when it is no message. Never throws, whatever the bytes are. Read before all else,
@@ -65,15 +71,12 @@ export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): 
   return undefined
 }
 
-/**
- * Reads what is addressed to somebody. Never throws, whatever the bytes are.
- * The source matters for telemetry definitions, which a station addresses to itself.
- */
-export function parseMessage({ source, line }: Pick<Packet, 'source' | 'line'>, { to, textAt }: Addressee): Message {
+/** Reads a message packet. Never throws, whatever the bytes are. */
+export function parseMessage(line: string, { to, textAt }: Addressee): Message {
   const end = contentEnd(line, textAt)
   const brace = braceOfSequenceId(line, textAt, end)
   const numbered = brace >= 0
-  const other = noOperatorsText(line, textAt, numbered ? brace : end, numbered, source === to)
+  const other = notForOperator(line, textAt, numbered ? brace : end, numbered)
   if (other) return { ...other, to }
   return {
     kind: 'message',
@@ -83,26 +86,34 @@ export function parseMessage({ source, line }: Pick<Packet, 'source' | 'line'>, 
   }
 }
 
-/** What a text from `start` to `end` is that is no message for a person; undefined for one that is. */
-function noOperatorsText(line: string, start: number, end: number, numbered: boolean, toItself: boolean) {
-  if (toItself && TELEMETRY_DEFINITION.test(line.slice(start, end)))
-    return { kind: 'not_for_operator', why: 'telemetry_definition' } as const
-  // The first character spares nearly all texts the rest.
+/** Classifies a text from `start` to `end`; undefined if it is a message for a person. The first character decides for nearly all texts. */
+function notForOperator(line: string, start: number, end: number, numbered: boolean) {
+  if (start === end) return numbered ? undefined : software('empty')
   switch (line.charCodeAt(start)) {
     case LOWER_A:
       return numbered ? undefined : answer('ack', ACK, line.slice(start, end))
     case LOWER_R:
       return numbered ? undefined : answer('rejection', REJECTION, line.slice(start, end))
     case QUESTION_MARK:
-      return QUERY.test(line.slice(start, end)) ? ({ kind: 'not_for_operator', why: 'query' } as const) : undefined
+      return QUERY.test(line.slice(start, end)) ? software('query') : undefined
+    case UPPER_P:
+    case UPPER_U:
+    case UPPER_E:
+    case UPPER_B:
+      // aprsc holds back the definitions of other stations than the addressee; udpgate4 passes them.
+      return TELEMETRY_DEFINITION.test(line.slice(start, end)) ? software('telemetry_definition') : undefined
     default:
       return undefined
   }
 }
 
+function software(why: NotForOperator) {
+  return { kind: 'not_for_operator', why } as const
+}
+
 /**
- * An ack or a rejection is the whole text: its word and a number of letters and digits, or a reply-ack's two (APRS 1.0.1, chapter 14). With
- * small letters alone it is a word of somebody's, such as "acked" or "rejected"; and so is "acked{12", for nobody asks to acknowledge an ack.
+ * Reads an ack or a rejection: the word and a sequence id are the whole text (APRS 1.0.1, chapter 14). With small letters alone it is an
+ * English word, such as "acked" or "rejected". So is "acked{12": no sender asks for an ack of an ack.
  */
 function answer(kind: 'ack' | 'rejection', word: string, text: string) {
   const seqId = text.slice(word.length)

@@ -1,3 +1,4 @@
+import { isAlphanumeric } from './ascii.ts'
 import { canonicalKey } from './station.ts'
 
 /** A packet as APRS-IS delivers it (`SOURCE>DESTINATION,PATH:body`), or the innermost one of a third-party frame. */
@@ -51,9 +52,4 @@ function endOfSource(line: string, start: number): number {
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1
-}
-
-function isAlphanumeric(code: number): boolean {
-  const lowered = code | 0x20
-  return (lowered >= 0x61 && lowered <= 0x7a) || (code >= 0x30 && code <= 0x39)
 }

@@ -1,18 +1,24 @@
+import { isAlphanumeric } from './ascii.ts'
+
 /**
- * What a sequence id is (APRS 1.0.1, chapter 14: the message number): 1 to 5 visible ASCII characters without blanks.
+ * Sequence ids (APRS 1.0.1, chapter 14: message numbers). A sequence id is 1 to 5 ASCII letters and digits.
+ * A reply-ack adds `}` and 0 to 5 letters and digits: the number of the message that it acknowledges.
  *
- * Texts are Latin-1, a character a byte.
+ * The reply-ack document names two characters on each side. Software on the air sends five: `text{3677}67392`.
+ *
+ * Texts are Latin-1, so each character is one byte.
  */
-const MAX_LENGTH = 5
+const MAX_NUMBER_LENGTH = 5
+const MAX_LENGTH = MAX_NUMBER_LENGTH + '}'.length + MAX_NUMBER_LENGTH
 
 const BLANK = 0x20
-const BRACE = 0x7b
-const TILDE = 0x7e
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
 const DELETE = 0x7f
 
 /**
- * Where the content of a line ends: neither blanks nor control characters at its end count. Radios pad with blanks, and
- * gateways hand on what ended the packet on the air, such as NUL.
+ * Returns where the content of a line ends. Blanks and control characters at its end do not count: radios pad with blanks, and gateways
+ * pass on what ended the packet on the air, such as NUL.
  */
 export function contentEnd(text: string, start = 0): number {
   let end = text.length
@@ -20,28 +26,36 @@ export function contentEnd(text: string, start = 0): number {
   return end
 }
 
-/** Where the `{` stands behind which a sequence id goes to `end`; -1 when what follows the last `{` from `start` on is text. */
+/**
+ * Finds the `{` that starts a sequence id reaching to `end`.
+ *
+ * @returns its index, or -1 if what follows the last `{` from `start` on is text
+ */
 export function braceOfSequenceId(text: string, start: number, end: number): number {
   const first = Math.max(start, end - MAX_LENGTH - 1)
-  for (let at = end - 1; at >= first; at--) {
-    const code = text.charCodeAt(at)
-    if (code === BRACE) return at < end - 1 ? at : -1
-    if (!isVisible(code)) return -1
+  let closing = end
+  for (let index = end - 1; index >= first; index--) {
+    const code = text.charCodeAt(index)
+    if (code === OPENING_BRACE) {
+      const length = closing - index - 1
+      return length >= 1 && length <= MAX_NUMBER_LENGTH ? index : -1
+    }
+    if (code === CLOSING_BRACE) {
+      // A second brace, or more behind the first one than a number has.
+      if (closing < end || end - index - 1 > MAX_NUMBER_LENGTH) return -1
+      closing = index
+    } else if (!isAlphanumeric(code)) return -1
   }
   return -1
 }
 
 /**
- * What of a sequence id says which message it is. A reply-ack, `MM}` or `MM}AA`, acknowledges a message of the other side by the
- * way: `AA` is that one's number, and changes between the retransmissions of this one.
+ * Returns the part of a sequence id that identifies its message. In a reply-ack, `MM}` or `MM}AA`, that is `MM`: `AA` acknowledges a message
+ * of the other side and changes between retransmissions.
  */
 export function messageNumber(seqId: string): string {
   const brace = seqId.indexOf('}')
   return brace > 0 ? seqId.slice(0, brace) : seqId
-}
-
-function isVisible(code: number): boolean {
-  return code > BLANK && code <= TILDE
 }
 
 function isPadding(code: number): boolean {

@@ -129,9 +129,9 @@ const databaseTls = section('The way to a PostgreSQL database, encrypted where t
 const history = section('What is kept per station.', {
   perStation: whole('Give how many messages to keep for each station.', 1, 10_000, 50),
   duplicateMinutes: span(
-    'Give for how many minutes an equal message with the same number counts as a retransmission; senders retry for 30.',
+    'Give for how many minutes an equal message with the same number counts as a retransmission. Senders retry for 30 minutes.',
     LONGEST_HOURS * 60,
-    120,
+    45,
   ),
   duplicateSecondsUnnumbered: span(
     'Give for how many seconds an equal message without a number counts as a copy of the one before.',

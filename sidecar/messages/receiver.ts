@@ -46,7 +46,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     const addressee = packet && addresseeOf(packet)
     if (!addressee) return dropped('packets_unparsable')
     if (!stations.get(addressee.to)) return dropped('messages_not_addressed')
-    const message = parseMessage(packet, addressee)
+    const message = parseMessage(line, addressee)
     if (message.kind !== 'message') return dropped('messages_not_for_operator')
     if (isBlocked(packet.source)) return dropped('messages_blocked')
     const { to, seqId, text } = message

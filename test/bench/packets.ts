@@ -38,7 +38,7 @@ export async function packetsBench(): Promise<Measurement> {
   const parseOurs = (line: string) => {
     const packet = parsePacket(line)
     const addressee = packet && addresseeOf(packet)
-    const message = addressee && parseMessage(packet, addressee)
+    const message = addressee && parseMessage(packet.line, addressee)
     return message?.kind === 'message' ? message.text.length : 0
   }
   const parsePeers = (line: string) => parser.parseaprs(line).message?.length ?? 0

@@ -1,8 +1,10 @@
+import { VERSION } from '../../config/version.ts'
+
 /** Longest login line that servers take, line end not counted; a longer one closes the connection. Measured on aprsc 2.1.21. */
 export const MAX_LOGIN_LINE_BYTES = 7998
 
 /** Name and version as APRS-IS servers show them. */
-const SOFTWARE = 'mesh-companion 0.1'
+const SOFTWARE = `mesh-companion ${VERSION}`
 
 const LONGEST_CALL = 'AAAAAA-99'
 const LONGEST_PASSCODE = 32767

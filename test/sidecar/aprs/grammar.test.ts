@@ -5,11 +5,11 @@ import { parsePacket } from '../../../sidecar/aprs/packet.ts'
 
 const HEADER = /^([A-Za-z0-9][A-Za-z0-9-]{0,8})>[^:]+:/
 const ADDRESSEE = /^:([\x20-\x39\x3b-\x7e]{0,9}):/
-const NUMBER = /\{([\x21-\x7a\x7c-\x7e]{1,5})$/
+const NUMBER = /\{([0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,5})?)$/
 const PADDING = /[\0-\x20\x7f]*$/
-const ANSWER = /^(ack|rej)(?=[^}]*[0-9A-Z])([0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,2})?)$/
+const ANSWER = /^(ack|rej)(?=[^}]*[0-9A-Z])([0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,5})?)$/
 const DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
-const QUERY = /^\?(?:APRSH(?: .*)?|APRS[DMOPST] *|PING\? *)$/
+const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 const keyOf = (name: string) => name.toUpperCase().replace(/-0$/, '')
 
@@ -22,16 +22,15 @@ function byGrammar(line: string, depth = 0): object | undefined {
   const packet = { source: keyOf(sourceAsReceived), sourceAsReceived }
   const [head, addressee = ''] = ADDRESSEE.exec(body) ?? []
   const to = keyOf(addressee.trimEnd())
-  return head === undefined || to === ''
-    ? packet
-    : { ...packet, ...messageOf(packet.source, to, body.slice(head.length)) }
+  return head === undefined || to === '' ? packet : { ...packet, ...messageOf(to, body.slice(head.length)) }
 }
 
-function messageOf(source: string, to: string, field: string) {
+function messageOf(to: string, field: string) {
   const content = field.replace(PADDING, '')
   const [tail = '', seqId] = NUMBER.exec(content) ?? []
   const text = content.slice(0, content.length - tail.length)
-  if (source === to && DEFINITION.test(text)) return { kind: 'not_for_operator', to, why: 'telemetry_definition' }
+  if (text === '' && seqId === undefined) return { kind: 'not_for_operator', to, why: 'empty' }
+  if (DEFINITION.test(text)) return { kind: 'not_for_operator', to, why: 'telemetry_definition' }
   if (QUERY.test(text)) return { kind: 'not_for_operator', to, why: 'query' }
   const [, word, answered] = ANSWER.exec(text) ?? []
   if (word !== undefined && seqId === undefined)
@@ -44,7 +43,7 @@ function read(line: string) {
   if (!packet) return undefined
   const { source, sourceAsReceived } = packet
   const addressee = addresseeOf(packet)
-  return { source, sourceAsReceived, ...(addressee && parseMessage(packet, addressee)) }
+  return { source, sourceAsReceived, ...(addressee && parseMessage(packet.line, addressee)) }
 }
 
 describe('A line', () => {
@@ -61,8 +60,8 @@ describe('A line', () => {
       )
       .map((parts) => parts.join(''))
     const paddings = of('', '', '', '', ' ', '   ', '\0', '\r', '\x7f', '\x1c ')
-    const beginnings = of('ack', 'rej', '?APRSD', '?APRSH', '?PING?', 'PARM.', 'BITS.')
-    const fields = fc.array(fc.oneof(beginnings, of(...'{}1 :\xff\n', 'AB', 'hi')), { maxLength: 6 })
+    const beginnings = of('ack', 'rej', '?APRSD', '?APRSH', '?APRSHN0CALL', '?PING?', 'PARM.', 'BITS.')
+    const fields = fc.array(fc.oneof(beginnings, of(...'{}1z :\xff\n', 'AB', 'hi')), { maxLength: 6 })
     const messages = fc
       .tuple(of(':', ':', ':', ':', ':', '>'), calls, paddings, of(':', ':', ':', ':', ':', ''), fields, paddings)
       .map(([first, to, padding, second, field, end]) => [first, to, padding, second, ...field, end].join(''))

@@ -100,7 +100,7 @@ describe('the page for the developer of the app', () => {
       .and.include(`${limit('rateLimit', 'newStationsPerHour')} new stations an hour`)
       .and.include(`${limit('rateLimit', 'connectionsPerAddress')} open connections`)
       .and.include(`the newest ${limit('history', 'perStation')}`)
-      .and.include(`within ${Number(limit('history', 'duplicateMinutes')) / 60} hours`)
+      .and.include(`within ${limit('history', 'duplicateMinutes')} minutes`)
       .and.include(`within ${limit('history', 'duplicateSecondsUnnumbered')} seconds`)
   })
 

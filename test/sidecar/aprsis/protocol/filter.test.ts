@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import {
   confirmationLine,
@@ -61,9 +62,10 @@ describe('The filter', () => {
 })
 
 describe('The login line', () => {
-  it('names call, passcode, software and filter', () => {
-    expect(loginLine('N0CALL', 13023, 'g/AA1AA')).to.match(
-      /^user N0CALL pass 13023 vers mesh-companion \d+\.\d+ filter g\/AA1AA$/,
+  it('names the call, the passcode, the version of the package and the filter', () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
+    expect(loginLine('N0CALL', 13023, 'g/AA1AA')).to.equal(
+      `user N0CALL pass 13023 vers mesh-companion ${version} filter g/AA1AA`,
     )
   })
 
