@@ -35,13 +35,19 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Prof
 }
 
 /**
- * It vouches for the claim `email` as it stands, not for what another claim says or what is left of it after cleaning. Some IdPs send the
- * text "true": that vouches for nothing.
+ * Returns what `email_verified` says: null if the IdP says nothing. Amazon Cognito, Apple and PayPal send the texts "true" and "false".
+ * Any other value vouches for nothing.
  */
+export function isEmailVerified({ email_verified: said }: Claims): boolean | null {
+  if (said === undefined || said === null) return null
+  return said === true || said === 'true'
+}
+
+/** `email_verified` vouches for the claim `email` as it stands, not for another claim or for what cleaning left of the address. */
 function isVerified(email: string | undefined, claims: Claims): boolean | null {
-  const said = claims.email_verified ?? null
   if (email !== undefined && email !== claims.email) return false
-  return said === null ? null : email !== undefined && said === true
+  const verified = isEmailVerified(claims)
+  return verified === null ? null : email !== undefined && verified
 }
 
 function isDenied(verified: unknown): boolean {

@@ -1,6 +1,7 @@
 import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { Finding } from '../config/problem.ts'
 import { groupOf, type Membership } from '../login/groups/memberships.ts'
+import { isEmailVerified } from '../login/profile.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
@@ -65,7 +66,7 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
     async memberships({ claims, accessToken }, { groups, custom }) {
       if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
       // The API looks members up by address: one that Google does not vouch for could be somebody else's.
-      if (!isText(claims.email) || claims.email_verified !== true)
+      if (!isText(claims.email) || isEmailVerified(claims) !== true)
         throw new Error('the account has no verified address')
       const { customer_id: customerId, identitysource } = custom.presetMembers
       if (customerId === undefined && identitysource === undefined)

@@ -145,6 +145,15 @@ describe('the API', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
+  it('gives a new stamp for a cursor below 0 while no message is stored', async () => {
+    const { body } = await register('N0CALL')
+    for (const since of [-1, Number.MIN_SAFE_INTEGER]) {
+      const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since })
+      const launched = await register('N0CALL', { wantHistory: true, since })
+      for (const answer of [synced, launched]) expect(answer.body.serverTime).to.be.above(body.serverTime)
+    }
+  })
+
   it('says internal, and logs the reason once, when the store fails', async () => {
     await register('N0CALL')
     await api.store.close()

@@ -84,7 +84,7 @@ describe('the pages for the operator', () => {
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
     const given = source('operator/server.ts').match(/(?<=error: ')[a-z_]+/g) ?? []
     // What any other page of the port answers too.
-    expect(new Set(given)).to.deep.equal(new Set([...codes, 'not_found', 'internal']))
+    expect(new Set(given)).to.deep.equal(new Set([...codes, 'not_found', 'internal', 'misdirected']))
   })
 
   it('have every option of the command, and every way in which it ends by itself', () => {

@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { expect } from 'chai'
 import type { HttpListener } from '../../../sidecar/api/http-listener.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
@@ -80,6 +81,25 @@ describe('the operator port', () => {
       await clock.advance(waitsMs)
       expect((await answer).status).to.equal(503)
     })
+
+  const statusFor = (host: string, path = '/metrics', method = 'GET') =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const asked = request(admin.url + path, { method, headers: { host } }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+      asked.on('error', reject).end()
+    })
+
+  it('refuses every path to other names, which a web page can point at this machine', async () => {
+    expect(await statusFor('localhost:9090')).to.equal(200)
+    for (const host of ['attacker.example', 'attacker.example:9090']) {
+      for (const path of ['/', '/healthz', '/readyz/api', '/metrics'])
+        expect(await statusFor(host, path), host).to.equal(421)
+      for (const path of ['/backup', '/unregister']) expect(await statusFor(host, path, 'POST'), host).to.equal(421)
+    }
+    expect(unregistered).to.deep.equal([])
+  })
 
   it('shows counters and gauges on /metrics for Prometheus', async () => {
     const { upstream } = eventfulStatus()
