@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { answersHost } from './host-header.ts'
 import { POLICY } from './page/style.ts'
 
 /** What came of the wish for a backup. */
@@ -45,6 +46,8 @@ interface Page {
 const ALIVE_WITHIN_MS = 2000
 /** The same for what `/readyz/api` asks: a balancer hears within 3 s that another instance has to answer. */
 const ANSWERS_WITHIN_MS = 2500
+const MISDIRECTED =
+  'The operator port answers to localhost, to IP addresses and to the name in admin.host: ask by one of these, or set admin.host to this name.'
 const TIME_LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 5000 }
 const MAX_CONNECTIONS = 256
 
@@ -118,6 +121,10 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   ])
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!answersHost(request.headers.host, admin.host)) {
+      request.resume()
+      return send(response, json(421, { error: 'misdirected', message: MISDIRECTED }))
+    }
     const [path = '', query] = (request.url ?? '').split('?', 2)
     const order = orders.get(path)
     if (order && request.method === 'POST') return answerOrder(order, request, response)

@@ -17,3 +17,8 @@ export function claimedStation({ callsign, ssid, auth }: StationClaim): StationK
 export function claimedDevice({ deviceId }: DeviceClaim): DeviceId {
   return deviceId ?? ''
 }
+
+/** The cursor that a call brings. A negative one asks for everything, as 0 does: no message has a stamp below 1. */
+export function claimedCursor(since: number): number {
+  return Math.max(0, since)
+}

@@ -9,7 +9,7 @@ import { decideAvatar } from '../requests/avatar.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'
-import { claimedDevice, claimedStation } from './claim.ts'
+import { claimedCursor, claimedDevice, claimedStation } from './claim.ts'
 
 interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>
@@ -60,7 +60,7 @@ export function registerCall(parts: RegisterParts): Call {
           avatars: {},
         }),
       )
-    const found = await rings.since(key, deviceId, body.since ?? 0)
+    const found = await rings.since(key, deviceId, claimedCursor(body.since ?? 0))
     // It was unregistered at the same moment.
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime } = found

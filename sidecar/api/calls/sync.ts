@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'
-import { claimedDevice, claimedStation } from './claim.ts'
+import { claimedCursor, claimedDevice, claimedStation } from './claim.ts'
 
 interface SyncParts {
   readonly check: BodyCheck<SyncBody>
@@ -15,7 +15,7 @@ export function syncCall({ check, rings }: SyncParts): Call {
   return async (received) => {
     const body = check(received)
     const key = claimedStation(body)
-    const found = await rings.since(key, claimedDevice(body), body.since)
+    const found = await rings.since(key, claimedDevice(body), claimedCursor(body.since))
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime } = found
     return answer({ head, tail: `,"serverTime":${serverTime}}` })
