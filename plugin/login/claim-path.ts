@@ -1,7 +1,7 @@
 /**
- * The claim of exactly that name, else what a path with dots leads to: `realm_access.roles` is `roles` in the object `realm_access`. On
- * the way, longer names come first, since client ids have dots too (`resource_access.mesh.example.roles`). Own members only: no path
- * leads to what every object has.
+ * Returns the claim of exactly that name, else what a dotted path leads to: `realm_access.roles` is `roles` in the object `realm_access`,
+ * and `emails.0` is the first item of the array `emails`. Longer names are tried first, because client ids have dots too
+ * (`resource_access.mesh.example.roles`). Only own members and items count: no path leads to what every object has.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')
@@ -14,7 +14,8 @@ const MOST_PARTS = 8
 
 function valueAt(value: unknown, parts: readonly string[]): unknown {
   if (parts.length === 0) return value
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (Array.isArray(value)) return itemAt(value, parts)
+  if (typeof value !== 'object' || value === null) return undefined
   for (let length = parts.length; length > 0; length -= 1) {
     const name = parts.slice(0, length).join('.')
     if (!Object.hasOwn(value, name)) continue
@@ -22,4 +23,11 @@ function valueAt(value: unknown, parts: readonly string[]): unknown {
     if (found !== undefined) return found
   }
   return undefined
+}
+
+/** An index as JSON Pointer writes it (RFC 6901, section 4), so that each item has one name and `length` is none. */
+const INDEX = /^(?:0|[1-9]\d{0,8})$/
+
+function itemAt(items: readonly unknown[], [index = '', ...rest]: readonly string[]): unknown {
+  return INDEX.test(index) ? valueAt(items[Number(index)], rest) : undefined
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../config/json/json-object.ts'
 import { claimAt } from '../claim-path.ts'
 import type { Claims } from '../profile.ts'
 
@@ -16,11 +17,13 @@ export type Memberships = readonly Membership[] | 'unknown'
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both.
- * A claim that is missing means none: that is how IdPs say it. Any other shape is unknown.
+ * Reads memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both. An object whose values are all
+ * objects means its member names: Zitadel sends roles so. A missing claim means no memberships, because IdPs express "no groups" that way.
+ * Any other shape is unknown.
  */
 export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
+  if (isJsonObject(claim) && Object.values(claim).every(isJsonObject)) return membershipsOf(Object.keys(claim))
   const entries: readonly unknown[] = Array.isArray(claim) ? claim : [claim]
   const memberships = entries.map(membershipOf)
   return memberships.every((membership) => membership !== undefined) ? memberships : 'unknown'

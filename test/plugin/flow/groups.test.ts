@@ -46,6 +46,16 @@ describe('groups in a whole login', () => {
       })
     }
 
+    it('may be an object of objects, as Zitadel sends roles: its member names count', async () => {
+      const claim = 'urn:zitadel:iam:org:project:roles'
+      const groups = { scope: 'directory', claim, required: 'ops', siteadmin: 'root', sync: true }
+      const setup = await withGroups(groups, { idp: { scopes: { directory: [claim] } } })
+      setBob(setup, { [claim]: { ops: { '2019': 'example.test' }, staff: { '2019': 'example.test' } } })
+      expect((await setup.signIn('bob')).who).to.deep.include({ siteAdmin: false, userGroups: ['ops', 'staff'] })
+      setBob(setup, { [claim]: { staff: { '2019': 'example.test' } } })
+      expect((await setup.signIn('bob')).failure).to.include({ code: 'not_in_required_group' })
+    })
+
     it('is taken from UserInfo where the ID token does not have it', async () => {
       const { signIn } = await withGroups(
         { required: ['ops', 'mesh-users'] },

@@ -74,6 +74,17 @@ describe('a login', () => {
     })
   }
 
+  it('takes a claim out of an array by its index, as Azure AD B2C sends addresses', async () => {
+    const claims = { uuid: 'oid', email: 'emails.0' }
+    const { signIn, idp } = await start({
+      oidc: { custom: { scope: 'openid directory', claims } },
+      idp: { claimsIn: 'id_token', scopes: { directory: ['oid', 'name', 'emails'] } },
+    })
+    const given = { name: 'Dora', oid: 'D-7', emails: ['dora@radio.test', 'other@radio.test'] }
+    idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2001', claims: given })
+    expect((await signIn('dora')).who).to.include({ id: '~oidc:D-7', name: 'Dora', email: 'dora@radio.test' })
+  })
+
   it('works with deprecated keys, at one warning each in the log that names the new place', async () => {
     const setup = await start({
       exactly: ({ idp, hostUrl }) => ({

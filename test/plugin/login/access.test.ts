@@ -34,6 +34,18 @@ describe('memberships from a groups claim', () => {
     ])
   })
 
+  it('reads the member names of an object whose values are all objects', () => {
+    const roles = { 'mesh-admins': { '201982826478953724': 'example.zitadel.cloud' }, staff: {} }
+    expect(membershipsOf(roles)).to.deep.equal([
+      { name: 'mesh-admins', aliases: [] },
+      { name: 'staff', aliases: [] },
+    ])
+    expect(membershipsOf({})).to.deep.equal([])
+    for (const other of [{ a: {}, b: 'text' }, { a: ['x'] }, { a: null }, { '': {} }]) {
+      expect(membershipsOf(other), JSON.stringify(other)).to.equal('unknown')
+    }
+  })
+
   it('keeps groups with one name and different ids apart, so that a rule finds each by its id', () => {
     const twins = membershipsOf([
       { name: 'Ops', id: '17' },
@@ -53,7 +65,7 @@ describe('memberships from a groups claim', () => {
   it('takes a missing claim for no memberships, and anything unusable for unknown', () => {
     expect(membershipsOf(undefined)).to.deep.equal([])
     expect(membershipsOf(null)).to.deep.equal([])
-    for (const junk of [7, true, {}, [7], ['a', {}], [['a']], '', ['a', null]]) {
+    for (const junk of [7, true, [7], ['a', {}], [['a']], '', ['a', null]]) {
       expect(membershipsOf(junk), JSON.stringify(junk).slice(0, 30)).to.equal('unknown')
     }
   })

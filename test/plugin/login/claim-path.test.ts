@@ -6,7 +6,26 @@ describe('a path to a claim', () => {
     const claims = { realm_access: { roles: ['a'] }, resource_access: { 'mesh.example': { roles: ['b'] } } }
     expect(claimAt(claims, 'realm_access.roles')).to.deep.equal(['a'])
     expect(claimAt(claims, 'resource_access.mesh.example.roles')).to.deep.equal(['b'])
-    for (const path of ['realm_access.role', 'realm_access.roles.0', 'realm_access.roles.length', 'x.roles', '.', '']) {
+    for (const path of ['realm_access.role', 'realm_access.roles.1', 'realm_access.roles.length', 'x.roles', '.', '']) {
+      expect(claimAt(claims, path), path).to.equal(undefined)
+    }
+  })
+
+  it('leads to an item of an array by its index, and to nothing else of the array', () => {
+    const claims = { emails: ['a@b.c', 'd@e.f'], 'emails.1': 'exact', teams: [{ name: 'ops' }] }
+    expect(claimAt(claims, 'emails.0')).to.equal('a@b.c')
+    expect(claimAt(claims, 'emails.1')).to.equal('exact')
+    expect(claimAt(claims, 'teams.0.name')).to.equal('ops')
+    for (const path of [
+      'emails.2',
+      'emails.00',
+      'emails.-1',
+      'emails.1e0',
+      'emails. 0',
+      'emails.',
+      'emails.length',
+      'emails.at',
+    ]) {
       expect(claimAt(claims, path), path).to.equal(undefined)
     }
   })
