@@ -36,11 +36,11 @@ describe('claims to identity', () => {
     expect(profileOf({ sub: '1', email: 'a\u200db@c.d' }, names).email).to.equal('a b@c.d')
   })
 
-  it('counts an address as verified only when the IdP says exactly true', () => {
+  it('counts an address as verified only if the IdP says true, as a boolean or a text', () => {
     const verified = (email_verified: unknown) =>
       profileOf({ sub: '1', email: 'a@b.c', email_verified }, names).emailVerified
-    expect(verified(true)).to.equal(true)
-    for (const other of [false, 'true', 1]) expect(verified(other)).to.equal(false)
+    for (const said of [true, 'true']) expect(verified(said)).to.equal(true)
+    for (const other of [false, 'false', 'TRUE', 'yes', '', 1, [true]]) expect(verified(other)).to.equal(false)
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
   })
 
@@ -80,7 +80,7 @@ describe('claims to identity', () => {
           .to.throw(LoginError, /has not verified this one/)
           .with.deep.include({ code: 'subject_unusable', details: { claim: uuid, reason: 'email_verified is false' } })
       }
-      for (const other of [true, undefined]) expect(login(other).id).to.equal('~oidc:a@b.c')
+      for (const other of [true, 'true', undefined]) expect(login(other).id).to.equal('~oidc:a@b.c')
     }
     expect(profileOf({ ...claims, email_verified: false }, names).id).to.equal('~oidc:1')
   })

@@ -154,7 +154,7 @@ describe('the google preset', () => {
       {},
       { email: ALICE },
       { email: ALICE, email_verified: false },
-      { email: ALICE, email_verified: 'true' },
+      { email: ALICE, email_verified: 'false' },
       { email: '', email_verified: true },
       { email: [ALICE], email_verified: true },
       { email_verified: true, preferred_username: ALICE },
@@ -162,6 +162,11 @@ describe('the google preset', () => {
       expect(await reasonOf(ask({}, claims))).to.equal('the account has no verified address')
     }
     expect(api.requests).to.deep.equal([])
+  })
+
+  it('takes an address for verified if the text "true" says so', async () => {
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    expect(names(await ask({}, { email: ALICE, email_verified: 'true' }))).to.deep.equal(['The ops'])
   })
 
   it('looks up addresses with quotes and backslashes as they are', async () => {
