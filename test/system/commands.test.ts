@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
@@ -8,13 +9,17 @@ const { scripts } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as 
   readonly scripts: Readonly<Record<string, string>>
 }
 
-/** Programs of our own, by the name of the script whose last step they are. */
+/** Scripts that take no options of ours. */
+const WITHOUT_OPTIONS = ['build', 'prepack', 'test']
+/** Programs of our own, by the name of the script that runs them. */
 const PROGRAMS = new Map(
   Object.entries(scripts).flatMap(([name, script]) => {
-    const [, file] = /exec node --import tsx (\S+\.ts)$/.exec(script) ?? []
-    return file === undefined || name === 'build' ? [] : [[name, file]]
+    const [, file] = /^node --import tsx (?:--import \S+ )?(\S+\.ts)$/.exec(script) ?? []
+    return file === undefined || WITHOUT_OPTIONS.includes(name) ? [] : [[name, file]]
   }),
 )
+/** What npm may start a script by: bash replaces itself by the program, dash does not. */
+const SHELLS = ['sh', '/usr/bin/dash', '/bin/bash'].filter((shell) => shell === 'sh' || existsSync(shell))
 
 /** Values that no command takes. */
 const WRONG: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -94,3 +99,37 @@ describe('Every command', () => {
     })
   }
 })
+
+describe('A SIGTERM to npm', () => {
+  for (const shell of SHELLS)
+    it(`stops the program of the script where the shell is ${shell}`, async function () {
+      if (process.platform === 'win32') this.skip()
+      const args = ['run', '--script-shell', shell, 'fixtures']
+      const npm = spawn('npm', args, { cwd: ROOT, stdio: 'pipe', detached: true })
+      try {
+        let text = ''
+        const started = new Promise<void>((resolve) => {
+          npm.stdout.on('data', (chunk: Buffer) => {
+            text += chunk
+            if (text.includes('Ctrl-C stops all of it.')) resolve()
+          })
+        })
+        // The program holds the other ends of these pipes. They close only once it has ended too.
+        const closed = once(npm, 'close')
+        await Promise.race([started, closed.then(() => Promise.reject(new Error(`npm ended early:\n${text}`)))])
+        npm.kill('SIGTERM')
+        await closed
+      } finally {
+        killGroup(npm.pid)
+      }
+    }).timeout(60_000)
+})
+
+/** Ends what is left of a process and of those that it started. */
+function killGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGKILL')
+  } catch {
+    // Everything has ended, as it should.
+  }
+}
