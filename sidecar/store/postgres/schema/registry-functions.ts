@@ -12,6 +12,8 @@ export const CHANNEL = 'mesh_companion'
 
 const HOUR_MS = 3_600_000
 
+const ACCEPTED = "'created', 'joined', 'refreshed'"
+
 /** The functions of the registry, in SQL. All that change something take the clock first, so that instances can read changes in their order. */
 export const REGISTRY_FUNCTIONS: readonly string[] = [
   // Held to the end of the transaction: whoever commits later has newer stamps.
@@ -65,9 +67,154 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     END IF;
   END $$`,
 
-  // A heartbeat that brings nothing new is compared with the row, since any instance may have changed it, and costs a write once an hour, in
-  // either direction, so that a clock that was wrong for a while leaves nothing behind. What is refused is so before the clock is
-  // taken, and once more under it, which counts. Of more devices than a station may have, those that were seen last before room_after_ms go.
+  // Registers several different stations in one transaction, in the order of the arrays. Gives a row for each; `i` counts from 1.
+  //
+  // A heartbeat that brings nothing new is compared with the row, since any instance may have changed it. It costs a write once an
+  // hour, in either direction, so that a clock that was wrong for a while leaves nothing behind. A refusal is found before the clock is
+  // taken, and decided again under it. Of more devices than a station may have, those last seen before room_after_ms go.
+  //
+  // The clock is taken once for all, and rows of one table are written together. Taken one after the other, a new station took 1 ms and
+  // a new token 0.23 ms; together they take 0.65 ms, nearly all of it for the places of the ring, and 0.1 ms.
+  `
+  CREATE OR REPLACE FUNCTION register_stations(
+    its_keys text[], its_devices text[], its_platforms text[], its_tokens text[], its_acks boolean[],
+    its_icons text[], its_images text[], its_hashes text[], clients text[],
+    at_most int, per_hour int, room_after_ms bigint)
+  RETURNS TABLE (
+    i bigint, kind text, version bigint, registered_at bigint, written_at bigint, now bigint, icon text, hash text, updated_at bigint,
+    devices json)
+  LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+  #variable_conflict use_column
+  DECLARE
+    total int := cardinality(its_keys);
+    at_now bigint := now_ms();
+    own text[] := ARRAY(SELECT rtrim(key || ' ' || id) FROM unnest(its_keys, its_devices) WITH ORDINALITY AS one (key, id, i) ORDER BY i);
+    -- The outcome of each, once it is known. Null for heartbeats that bring nothing new, which are answered at once.
+    kinds text[] := array_fill(NULL::text, ARRAY[total]);
+    changing int[] := '{}';
+    stale text[] := '{}';
+    created int := 0;
+    joined text[] := '{}';
+    leaving text[];
+    base bigint;
+    known record;
+    place int;
+  BEGIN
+    FOR known IN
+      SELECT one.i, compared.same, device.key AS device, (SELECT last FROM clock) AS last, device.last_seen_at, station.registered_at AS since,
+        avatar.icon, avatar.hash, avatar.updated_at, CASE WHEN compared.same THEN ${DEVICES} END AS devices
+      FROM unnest(its_keys, own, its_platforms, its_tokens, its_acks, its_icons, its_images, its_hashes) WITH ORDINALITY
+          AS one (key, device, platform, token, acks, icon, image, hash, i)
+        LEFT JOIN station ON station.key = one.key
+        LEFT JOIN device ON device.key = one.device
+        LEFT JOIN avatar ON avatar.station = one.key
+        CROSS JOIN LATERAL (SELECT coalesce(
+          NOT device.token_dead AND device.platform = one.platform AND device.push_token = one.token AND device.ack_messages = one.acks
+            AND (one.hash IS NULL
+              OR coalesce(avatar.hash, '') = CASE WHEN one.icon = '' AND one.image = '' THEN '' ELSE one.hash END),
+          false)) AS compared (same)
+    LOOP
+      place := known.i;
+      IF known.same THEN
+        IF abs(at_now - known.last_seen_at) > ${HOUR_MS} THEN
+          stale := stale || own[place];
+          known.last_seen_at := at_now;
+        END IF;
+        RETURN QUERY SELECT known.i, 'refreshed', known.last, known.since, known.last_seen_at, at_now,
+          known.icon, known.hash, known.updated_at, known.devices;
+        CONTINUE;
+      END IF;
+      IF known.device IS NULL THEN
+        kinds[place] := refuses_device(its_keys[place], at_now - room_after_ms, clients[place], at_most, per_hour);
+      END IF;
+      IF kinds[place] IS NULL THEN changing := changing || place; END IF;
+    END LOOP;
+
+    IF changing <> '{}' THEN
+      UPDATE clock SET last = greatest(last, now_ms() - 1) + total RETURNING last - total INTO base;
+      at_now := now_ms();
+      FOREACH place IN ARRAY changing LOOP
+        IF EXISTS (SELECT FROM device WHERE key = own[place]) THEN
+          kinds[place] := 'refreshed';
+          CONTINUE;
+        END IF;
+        kinds[place] := refuses_device(its_keys[place], at_now - room_after_ms, clients[place], at_most - created, per_hour);
+        CONTINUE WHEN kinds[place] IS NOT NULL;
+        IF EXISTS (SELECT FROM station WHERE key = its_keys[place]) THEN
+          kinds[place] := 'joined';
+          joined := joined || its_keys[place];
+        ELSE
+          kinds[place] := 'created';
+          created := created + 1;
+        END IF;
+        DELETE FROM new_station WHERE client = clients[place] AND abs(at_now - at) >= ${HOUR_MS};
+        INSERT INTO new_station (client, at) VALUES (clients[place], at_now);
+      END LOOP;
+    END IF;
+
+    -- Below the clock, and in the order in which settling pushes locks these rows.
+    IF joined <> '{}' THEN
+      leaving := ARRAY(
+        SELECT key FROM (
+          SELECT key, row_number() OVER (PARTITION BY station ORDER BY last_seen_at DESC) AS place FROM device WHERE station = ANY (joined)
+        ) AS ranked WHERE place >= ${MOST_DEVICES});
+      PERFORM FROM push_due WHERE station = ANY (leaving) ORDER BY station FOR UPDATE;
+    END IF;
+    IF changing <> '{}' OR stale <> '{}' THEN
+      PERFORM FROM device WHERE station = ANY (its_keys) AND (key = ANY (stale) OR base IS NOT NULL) ORDER BY key FOR UPDATE;
+      UPDATE device SET last_seen_at = at_now WHERE key = ANY (stale);
+    END IF;
+    PERFORM remove_devices(leaving, at_now - room_after_ms) WHERE leaving <> '{}';
+    IF base IS NOT NULL THEN
+      PERFORM write_registrations(kinds, base, at_now, created,
+        its_keys, own, its_platforms, its_tokens, its_acks, its_icons, its_images, its_hashes);
+    END IF;
+    RETURN QUERY
+      SELECT one.i, one.kind, base + one.i, station.registered_at, at_now, at_now, avatar.icon, avatar.hash, avatar.updated_at, ${DEVICES}
+      FROM unnest(kinds, its_keys) WITH ORDINALITY AS one (kind, key, i)
+        LEFT JOIN station ON station.key = one.key AND one.kind IN (${ACCEPTED})
+        LEFT JOIN avatar ON avatar.station = station.key
+      WHERE one.kind IS NOT NULL;
+  END $$`,
+
+  // The rows of the registrations that are accepted. The stamp of each is base and its number.
+  `
+  CREATE OR REPLACE FUNCTION write_registrations(
+    kinds text[], base bigint, at_now bigint, created int, its_keys text[], own text[],
+    its_platforms text[], its_tokens text[], its_acks boolean[], its_icons text[], its_images text[], its_hashes text[])
+  RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+  #variable_conflict use_column
+  BEGIN
+    IF created > 0 THEN
+      UPDATE clock SET station_count = station_count + created;
+      INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
+        SELECT key, platform, token, acks, base + i, at_now, base + i
+        FROM unnest(kinds, its_keys, its_platforms, its_tokens, its_acks) WITH ORDINALITY AS one (kind, key, platform, token, acks, i)
+        WHERE kind = 'created';
+      INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+        SELECT key, slot, 0, '', '', ${FREE_TEXT}, '', 0
+        FROM unnest(kinds, its_keys) AS one (kind, key) CROSS JOIN generate_series(0, (SELECT per_station FROM clock) - 1) AS slot
+        WHERE kind = 'created';
+    END IF;
+    INSERT INTO device (key, station, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
+      SELECT device, key, platform, token, acks, base + i, at_now, base + i
+      FROM unnest(kinds, own, its_keys, its_platforms, its_tokens, its_acks) WITH ORDINALITY
+        AS one (kind, device, key, platform, token, acks, i)
+      WHERE kind IN (${ACCEPTED})
+      ON CONFLICT (key) DO UPDATE SET platform = excluded.platform, push_token = excluded.push_token, token_dead = false,
+        ack_messages = excluded.ack_messages, last_seen_at = excluded.last_seen_at;
+    -- One phone, which has another id by now.
+    UPDATE device SET token_dead = true FROM unnest(kinds, own, its_keys, its_tokens) AS one (kind, device, key, token)
+      WHERE one.kind IN (${ACCEPTED}) AND station = one.key AND device.key <> one.device AND push_token = one.token AND NOT token_dead;
+    PERFORM set_avatar(one.key, one.icon, one.image, one.hash, base + i)
+      FROM unnest(kinds, its_keys, its_icons, its_images, its_hashes) WITH ORDINALITY AS one (kind, key, icon, image, hash, i)
+      WHERE kind IN (${ACCEPTED}) AND one.hash IS NOT NULL;
+    INSERT INTO station_change (version, key)
+      SELECT base + i, key FROM unnest(kinds, its_keys) WITH ORDINALITY AS one (kind, key, i) WHERE kind IN (${ACCEPTED});
+    IF FOUND THEN PERFORM pg_notify('${CHANNEL}', ''); END IF;
+  END $$`,
+
+  // As instances of 0.2.0 call it.
   `
   CREATE OR REPLACE FUNCTION register_station(
     its_key text, its_platform text, its_token text, its_acks boolean,
@@ -75,75 +222,11 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     its_device text DEFAULT '', room_after_ms bigint DEFAULT NULL)
   RETURNS TABLE (
     kind text, version bigint, registered_at bigint, written_at bigint, now bigint, icon text, hash text, updated_at bigint, devices json)
-  LANGUAGE plpgsql AS $$
-  #variable_conflict use_column
-  DECLARE
-    own text := rtrim(its_key || ' ' || its_device);
-    known record;
-    stamp bigint;
-    at_now bigint := now_ms();
-    refusal text;
-    outcome text := 'refreshed';
-  BEGIN
-    SELECT clock.last, device.*, station.registered_at AS since, avatar.icon, avatar.hash, avatar.updated_at, ${DEVICES} AS devices INTO known
-      FROM clock JOIN station ON station.key = its_key JOIN device ON device.key = own LEFT JOIN avatar ON avatar.station = its_key;
-    IF FOUND AND NOT known.token_dead AND known.platform = its_platform AND known.push_token = its_token AND known.ack_messages = its_acks
-      AND (its_hash IS NULL OR coalesce(known.hash, '') = CASE WHEN its_icon = '' AND its_image = '' THEN '' ELSE its_hash END)
-    THEN
-      IF abs(at_now - known.last_seen_at) > ${HOUR_MS} THEN
-        UPDATE device SET last_seen_at = at_now WHERE device.key = own;
-        known.last_seen_at := at_now;
-      END IF;
-      RETURN QUERY SELECT outcome, known.last, known.since, known.last_seen_at, at_now, known.icon, known.hash, known.updated_at, known.devices;
-      RETURN;
-    END IF;
-
-    IF NOT FOUND THEN
-      refusal := refuses_device(its_key, at_now - room_after_ms, whose, at_most, per_hour);
-    END IF;
-    IF refusal IS NULL THEN
-      stamp := take_stamp();
-      at_now := now_ms();
-      IF NOT EXISTS (SELECT FROM device WHERE device.key = own) THEN
-        outcome := CASE WHEN EXISTS (SELECT FROM station WHERE station.key = its_key) THEN 'joined' ELSE 'created' END;
-        refusal := refuses_device(its_key, at_now - room_after_ms, whose, at_most, per_hour);
-      END IF;
-    END IF;
-    IF refusal IS NOT NULL THEN
-      RETURN QUERY SELECT refusal, 0::bigint, 0::bigint, 0::bigint, at_now, NULL::text, NULL::text, NULL::bigint, NULL::json;
-      RETURN;
-    END IF;
-
-    IF outcome = 'created' THEN
-      UPDATE clock SET station_count = station_count + 1;
-      INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
-        VALUES (its_key, its_platform, its_token, its_acks, stamp, at_now, stamp);
-      INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
-        SELECT its_key, slot, 0, '', '', ${FREE_TEXT}, '', 0 FROM clock, generate_series(0, clock.per_station - 1) AS slot;
-    ELSIF outcome = 'joined' THEN
-      PERFORM remove_devices(
-        ARRAY(SELECT key FROM device WHERE station = its_key ORDER BY last_seen_at DESC OFFSET ${MOST_DEVICES - 1}),
-        at_now - room_after_ms);
-    END IF;
-    IF outcome <> 'refreshed' THEN
-      DELETE FROM new_station WHERE client = whose AND abs(at_now - at) >= ${HOUR_MS};
-      INSERT INTO new_station (client, at) VALUES (whose, at_now);
-    END IF;
-    -- In the order in which whoever settles pushes locks them.
-    PERFORM FROM device WHERE station = its_key ORDER BY device.key FOR UPDATE;
-    INSERT INTO device AS one (key, station, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
-      VALUES (own, its_key, its_platform, its_token, its_acks, stamp, at_now, stamp)
-      ON CONFLICT (key) DO UPDATE SET platform = its_platform, push_token = its_token, token_dead = false, ack_messages = its_acks,
-        last_seen_at = at_now;
-    -- One phone, which has another id by now.
-    UPDATE device SET token_dead = true WHERE station = its_key AND key <> own AND push_token = its_token AND NOT token_dead;
-    IF its_hash IS NOT NULL THEN
-      PERFORM set_avatar(its_key, its_icon, its_image, its_hash, stamp);
-    END IF;
-    PERFORM note_change(its_key, stamp);
-    RETURN QUERY SELECT outcome, stamp, station.registered_at, at_now, at_now, avatar.icon, avatar.hash, avatar.updated_at, ${DEVICES}
-      FROM station LEFT JOIN avatar ON avatar.station = station.key WHERE station.key = its_key;
-  END $$`,
+  LANGUAGE sql VOLATILE AS $$
+    SELECT kind, version, registered_at, written_at, now, icon, hash, updated_at, devices
+    FROM register_stations(ARRAY[its_key], ARRAY[its_device], ARRAY[its_platform], ARRAY[its_token], ARRAY[its_acks],
+      ARRAY[its_icon], ARRAY[its_image], ARRAY[its_hash], ARRAY[whose], at_most, per_hour, room_after_ms)
+  $$`,
 
   // Those that were not seen since. Whoever settles pushes locks the rows in this order.
   `

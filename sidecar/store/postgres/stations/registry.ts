@@ -11,10 +11,10 @@ import type {
   Stations,
   StoreSettings,
 } from '../../../messages/store.ts'
-import type { Postgres } from '../database/connection.ts'
+import type { Postgres, SqlValue } from '../database/connection.ts'
 import { withoutNul } from '../database/without-nul.ts'
 import { CHANNEL, DEVICES } from '../schema/registry-functions.ts'
-import { inTurn } from './in-turn.ts'
+import { openRegistryQueue } from './registry-queue.ts'
 import { type Change, createStationCopy } from './station-copy.ts'
 
 /** The net below notifications. */
@@ -47,7 +47,7 @@ const FIND = `
 
 const REGISTER = `
   SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash, updated_at AS "updatedAt", devices
-  FROM register_station($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+  FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ORDER BY i`
 
 const REMOVE = 'SELECT remove_station($1, $2, $3) AS version'
 
@@ -94,7 +94,7 @@ export interface Registry extends Stations {
 export async function openRegistry({ postgres, settings, clock, log }: RegistryParts): Promise<Registry> {
   const { query, read } = postgres
   const copy = createStationCopy(log)
-  const write = inTurn(clock)
+  const { register, write } = openRegistryQueue({ registerAll, clock })
   let looking = false
   let lookAgain = false
   let timer: Timer | undefined
@@ -143,24 +143,30 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     if (!looking) void look()
   }
 
-  async function registerNow(registration: Registration): Promise<RegisterOutcome> {
-    const { key, deviceId, platform, ackMessages, avatar, client } = registration
-    const pushToken = withoutNul(registration.pushToken)
-    const [row] = await query<Registered>(REGISTER, [
-      key,
-      platform,
-      pushToken,
-      ackMessages,
-      avatar ? withoutNul(avatar.icon) : null,
-      avatar?.image ?? null,
-      avatar?.hash ?? null,
+  async function registerAll(registrations: readonly Registration[]): Promise<readonly RegisterOutcome[]> {
+    const column = <T extends SqlValue>(value: (registration: Registration) => T) => registrations.map(value)
+    const rows = await query<Registered>(REGISTER, [
+      column(({ key }) => key),
+      column(({ deviceId }) => deviceId),
+      column(({ platform }) => platform),
+      column(({ pushToken }) => withoutNul(pushToken)),
+      column(({ ackMessages }) => ackMessages),
+      column(({ avatar }) => (avatar ? withoutNul(avatar.icon) : null)),
+      column(({ avatar }) => avatar?.image ?? null),
+      column(({ avatar }) => avatar?.hash ?? null),
+      column(({ client }) => client),
       settings.stations.max,
-      client,
       settings.rateLimit.newStationsPerHour,
-      deviceId,
       makesRoomAfterMs(settings.stations.expireAfterHours),
     ])
-    if (!row) throw new StoreError('store_fault')
+    return registrations.flatMap((registration, index) => {
+      const row = rows[index]
+      return row ? [outcomeOf(registration, row)] : []
+    })
+  }
+
+  /** Takes the station over into the copy. */
+  function outcomeOf({ key, deviceId }: Registration, row: Registered): RegisterOutcome {
     const { kind, version, registeredAt, devices, writtenAt, now, icon, hash, updatedAt } = row
     if (kind === 'full' || kind === 'devices_full' || kind === 'limited') return { kind }
     const seenAt = (lastSeenAt: number): StationRecord => {
@@ -202,7 +208,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     countDevices: copy.countDevices,
     async register(registration) {
       try {
-        return await write(() => registerNow(registration))
+        return await register(registration)
       } catch (error) {
         // A database that takes no writes is no reason to turn a phone away that has nothing to be stored but the time.
         const known = error instanceof StoreError && error.code === 'store_closed' ? undefined : seeAgain(registration)

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
 import { createLog } from '../../../../../sidecar/log.ts'
-import type { StoreSettings } from '../../../../../sidecar/messages/store.ts'
+import type { RegisterOutcome, Registration, StoreSettings } from '../../../../../sidecar/messages/store.ts'
 import type { Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openRegistry, type Registry } from '../../../../../sidecar/store/postgres/stations/registry.ts'
 import { registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
@@ -117,6 +118,57 @@ describe('The registry of several instances', () => {
     await until(b, () => b.size === 2)
   })
 
+  it('registers 3,000 stations that come at once, and their new tokens', async () => {
+    // Without a time limit, whatever else the machine does.
+    const a = await open({ clock: { ...STILL, elapsed: () => 0 }, listen: DEAF })
+    for (const token of ['first', 'second']) {
+      const calls = Array.from({ length: 3000 }, (_, n) => register(a, `N${n}`, { pushToken: token + n }))
+      const kinds = new Set((await Promise.all(calls)).map(({ kind }) => kind))
+      expect([...kinds]).to.deep.equal([token === 'first' ? 'created' : 'refreshed'])
+    }
+    expect(await one("SELECT count(*)::int AS devices FROM device WHERE push_token LIKE 'second%'")).to.deep.equal({
+      devices: 3000,
+    })
+    expect(await one('SELECT station_count FROM clock')).to.deep.equal({ station_count: 3000 })
+  })
+
+  it('gives registrations that come at once the outcomes of the same ones in turn', async () => {
+    const settings: StoreSettings = {
+      ...SETTINGS,
+      stations: { ...SETTINGS.stations, max: 4 },
+      rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 6 },
+    }
+    const avatar = fc
+      .constantFrom(undefined, '', 'car')
+      .map((icon) => icon !== undefined && { icon, image: '', hash: icon })
+    const calls = fc.record({
+      key: fc.constantFrom('A1A', 'B1B', 'C1C', 'D1D', 'E1E'),
+      deviceId: fc.constantFrom('', 'tablet'),
+      pushToken: fc.constantFrom('one', 'two'),
+      client: fc.constantFrom('192.0.2.1', '192.0.2.2'),
+      avatar,
+    })
+    const outcomesOf = async (batches: readonly (readonly Registration[])[]) => {
+      await own.tables(3)
+      const registry = await open({ listen: DEAF, settings })
+      const outcomes: RegisterOutcome[] = []
+      for (const batch of batches) outcomes.push(...(await Promise.all(batch.map(registry.register))))
+      const tables = await own.run(`SELECT station, key, push_token, token_dead, icon FROM device
+        LEFT JOIN avatar USING (station) ORDER BY key`)
+      return { outcomes: outcomes.map(withoutTimes), tables, counts: await own.run('SELECT station_count FROM clock') }
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.array(calls, { minLength: 2, maxLength: 12 }), async (given) => {
+        const registrations = given.map(({ avatar: uploaded, ...changes }) =>
+          registration(changes.key, { ...changes, ...(uploaded && { avatar: uploaded }) }),
+        )
+        const together = await outcomesOf([registrations])
+        expect(together).to.deep.equal(await outcomesOf(registrations.map((alone) => [alone])))
+      }),
+      { numRuns: 12 },
+    )
+  })
+
   it('compares a heartbeat with what the database has, which another instance may have changed', async () => {
     const [a, b] = [await open({ listen: DEAF }), await open({ listen: DEAF })]
     await register(a, 'N0CALL', { pushToken: 'first' })
@@ -204,3 +256,10 @@ describe('The registry of several instances', () => {
       await until(b, () => b.size === 0)
     })
 })
+
+/** What does not depend on when it happened. */
+function withoutTimes(outcome: RegisterOutcome) {
+  if (!('station' in outcome)) return outcome.kind
+  const { key, devices, avatar } = outcome.station
+  return [outcome.kind, key, devices.map(({ id, pushToken, tokenDead }) => [id, pushToken, tokenDead]), avatar.state]
+}

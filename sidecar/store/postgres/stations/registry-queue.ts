@@ -1,0 +1,131 @@
+import type { Clock } from '../../../clock.ts'
+import { StoreError } from '../../../errors.ts'
+import type { RegisterOutcome, Registration, StationKey } from '../../../messages/store.ts'
+import { openBatches } from '../database/batches.ts'
+import { toStoreError } from '../database/postgres-error.ts'
+
+/**
+ * What one statement may carry, in {@link weightOf}. It holds the clock, for which stored messages wait: 15 ms for 100 new tokens, 65 ms for
+ * 100 new stations.
+ */
+const STATEMENT_WEIGHT = 100
+/** What may wait: five seconds of new tokens, or 80 MB of avatars. */
+const MOST_WAITING = 10_000
+/** A registration with the largest avatar weighs nine. */
+const AVATAR_CHARACTERS = 8192
+/** Work that waited longer is refused at its turn, because its caller has given up. */
+const LONGEST_WAIT_MS = 10_000
+
+interface RegistryQueueParts {
+  /** Registers different stations in one statement. Outcomes are in the order of `registrations`. */
+  readonly registerAll: (registrations: readonly Registration[]) => Promise<readonly RegisterOutcome[]>
+  readonly clock: Pick<Clock, 'elapsed'>
+}
+
+/** Writes of the registry, in the order of the calls. Rejects with `store_overloaded` if too much waits, or for too long. */
+export interface RegistryQueue {
+  /** Registers a station, in one statement with the registrations that wait beside it. */
+  register(registration: Registration): Promise<RegisterOutcome>
+  /** Runs any other write, alone. */
+  write<T>(work: () => Promise<T>): Promise<T>
+}
+
+interface WaitingCall {
+  readonly since: number
+  refuse(error: unknown): void
+}
+
+interface WaitingRegistration extends WaitingCall {
+  readonly kind: 'registration'
+  readonly registration: Registration
+  answer(outcome: RegisterOutcome): void
+}
+
+interface WaitingWrite extends WaitingCall {
+  readonly kind: 'write'
+  /** Never rejects. */
+  run(): Promise<void>
+}
+
+type Waiting = WaitingRegistration | WaitingWrite
+
+export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): RegistryQueue {
+  const batches = openBatches<Waiting, void>({
+    async run(waiting) {
+      for (const group of groupsOf(waiting.filter(isInTime))) {
+        if (group.kind === 'write') await group.run()
+        else await registerGroup(group.registrations)
+      }
+      return waiting.map(() => undefined)
+    },
+    most: STATEMENT_WEIGHT,
+    parallel: 1,
+    mostWaiting: MOST_WAITING,
+    weight: weightOf,
+  })
+
+  function isInTime({ since, refuse }: Waiting): boolean {
+    if (clock.elapsed() - since <= LONGEST_WAIT_MS) return true
+    refuse(new StoreError('store_overloaded'))
+    return false
+  }
+
+  /** One registration may be at fault, not the database. Alone, only that one fails. */
+  async function registerGroup(group: readonly WaitingRegistration[]): Promise<void> {
+    try {
+      const outcomes = await registerAll(group.map(({ registration }) => registration))
+      for (const [index, { answer, refuse }] of group.entries()) {
+        const outcome = outcomes[index]
+        if (outcome) answer(outcome)
+        else refuse(new StoreError('store_fault'))
+      }
+    } catch (cause) {
+      const error = toStoreError(cause)
+      if (error.code === 'store_fault' && group.length > 1) for (const one of group) await registerGroup([one])
+      else for (const { refuse } of group) refuse(error)
+    }
+  }
+
+  return {
+    register: (registration) =>
+      new Promise((answer, refuse) => {
+        const since = clock.elapsed()
+        batches.add({ kind: 'registration', registration, since, answer, refuse }).catch(refuse)
+      }),
+    write: (work) =>
+      new Promise((resolve, refuse) => {
+        const run = () => work().then(resolve, refuse)
+        batches.add({ kind: 'write', since: clock.elapsed(), run, refuse }).catch(refuse)
+      }),
+  }
+}
+
+function weightOf(waiting: Waiting): number {
+  const characters = waiting.kind === 'registration' ? waiting.registration.avatar?.image.length : undefined
+  return 1 + Math.floor((characters ?? 0) / AVATAR_CHARACTERS)
+}
+
+/** Registrations of different stations, which share a statement. */
+interface RegistrationGroup {
+  readonly kind: 'registrations'
+  readonly registrations: WaitingRegistration[]
+  readonly stations: Set<StationKey>
+}
+
+/** Calls in their order, with neighbours that can share a statement together. */
+function groupsOf(waiting: readonly Waiting[]): readonly (RegistrationGroup | WaitingWrite)[] {
+  const groups: (RegistrationGroup | WaitingWrite)[] = []
+  for (const one of waiting) {
+    if (one.kind === 'write') {
+      groups.push(one)
+      continue
+    }
+    const { key } = one.registration
+    const last = groups.at(-1)
+    if (last?.kind === 'registrations' && !last.stations.has(key)) {
+      last.registrations.push(one)
+      last.stations.add(key)
+    } else groups.push({ kind: 'registrations', registrations: [one], stations: new Set([key]) })
+  }
+  return groups
+}
