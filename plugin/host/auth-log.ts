@@ -21,6 +21,7 @@ export function withCleanAuthLog(host: Host): Host {
         // The host's own fault, and the host has no other place to be told of it.
       }
     },
+    ...(host.loginTokens ? { loginTokens: host.loginTokens } : {}),
     ...(host.secret === undefined ? {} : { secret: host.secret }),
     ...(host.domainOf ? { domainOf: host.domainOf.bind(host) } : {}),
     ...(host.basePath ? { basePath: host.basePath.bind(host) } : {}),
@@ -36,7 +37,13 @@ export function withCleanAuthLog(host: Host): Host {
  *
  * @param req null: nobody asked for it
  */
-export function logFailure(host: Host, req: Request | null, domainKey: string, event: string, error: LoginError): void {
+export function logFailure(
+  host: Pick<Host, 'authLog' | 'clientAddress'>,
+  req: Request | null,
+  domainKey: string,
+  event: string,
+  error: LoginError,
+): void {
   // What broke below: our own code stands in the line anyway.
   const code = causeCode(error.cause)
   const fields = {
@@ -55,7 +62,7 @@ export function logFailure(host: Host, req: Request | null, domainKey: string, e
 }
 
 /** For a line of the authentication log: who asked, where that is known. */
-export function clientAddressOf(host: Host, req: Request): { readonly clientAddress?: string } {
+export function clientAddressOf(host: Pick<Host, 'clientAddress'>, req: Request): { readonly clientAddress?: string } {
   const clientAddress = host.clientAddress ? host.clientAddress(req) : req.ip
   return clientAddress === undefined ? {} : { clientAddress }
 }

@@ -10,6 +10,8 @@ export interface Host {
   readonly accounts: Accounts
   readonly groups: UserGroups
   readonly sessions: Sessions
+  /** Absent: a login at the IdP is the only way into its accounts. */
+  readonly loginTokens?: LoginTokens
   readonly loginPage: LoginPage
   /** The server's authentication log. Called once for each failure, warning and login; must not throw. */
   readonly authLog: (entry: AuthLogEntry) => void
@@ -92,6 +94,17 @@ export interface UserGroups extends Shareable {
    */
   join(domainKey: string, id: UserId, name: string): Promise<void>
   leave(domainKey: string, id: UserId, name: string): Promise<void>
+}
+
+/**
+ * Tokens of the server's own that open an account without the IdP, such as MeshCentral's login tokens. They work only while the IdP
+ * and the group rules still admit the user.
+ */
+export interface LoginTokens {
+  /** Notes a login that succeeded, which ends a suspension, or a session that the IdP renewed, which does not. */
+  confirm(domainKey: string, id: UserId, by: 'login' | 'renewal'): Promise<void>
+  /** Lets no token of the account work until its next login, and ends the sessions and sockets that tokens opened. */
+  suspend(domainKey: string, id: UserId): Promise<void>
 }
 
 /** What a session has to remember of the login that began it. */

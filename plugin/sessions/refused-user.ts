@@ -1,31 +1,78 @@
 import type { Request } from 'express'
+import type { DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
-import type { Host, SignIn } from '../host/port.ts'
+import type { Host, UserId } from '../host/port.ts'
+import { revokeGroupGrants } from '../login/groups/apply-groups.ts'
+
+/** A user whom `groups.required` refuses. */
+export interface RefusedUser {
+  readonly settings: Pick<DomainSettings, 'key' | 'groups'>
+  readonly userId: UserId
+  /** The request that brought the news; null for a renewal. */
+  readonly req: Request | null
+  /** Ends the user's sessions. Its outcome is their number; null when that cannot be told. */
+  readonly endSessions: () => Promise<number | null>
+}
+
+type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog' | 'clientAddress'>
 
 /**
- * Somebody who has an account, and may not come in any more, does not stay in elsewhere: ends all sessions of that person. Never
- * rejects; a failure has its own line in the authentication log. A login that is not verified must not lead here, or anybody could sign
- * anybody out.
+ * Locks a user out who has an account and is in none of `groups.required`: ends the sessions, suspends login tokens, and revokes what
+ * group rules gave the account. Call it after a login, or a renewal whose ID token tells the groups. Unknown memberships and logins
+ * that are not verified must not lead here, or anybody could lock anybody out.
+ *
+ * Never rejects, and a failure of one part stops no other. Each failure has its own line in the authentication log.
  */
-export async function endSessionsOfRefused(
-  host: Host,
-  req: Request,
-  { domainKey, userId, issuer, subject }: Pick<SignIn, 'domainKey' | 'userId' | 'issuer' | 'subject'>,
-): Promise<void> {
+export async function lockOutRefusedUser(host: RefusingHost, user: RefusedUser): Promise<void> {
+  const { settings, userId, req } = user
+  const notSignedOut = (cause: unknown) =>
+    logFailure(host, req, settings.key, 'refused-user-not-signed-out', failure(userId, cause))
+  const rightsKept = (cause: unknown) =>
+    logFailure(host, req, settings.key, 'refused-user-rights-kept', failure(userId, cause))
   try {
-    if (!(await host.accounts.find(domainKey, userId))) return
-    const sessions = await host.sessions.endMatching(req, { domainKey, issuer, subject, sid: null })
-    if (sessions === 0) return
-    host.authLog({
-      level: 'info',
-      event: 'refused-user-signed-out',
-      message: 'A user with an account is in none of groups.required any more: all sessions of this user have ended.',
-      domain: domainKey,
-      fields: { user: userId, ...(sessions === null ? {} : { sessions }) },
-    })
+    const account = await host.accounts.find(settings.key, userId)
+    if (!account) return
+    await Promise.all([
+      signOut(host, user).catch(notSignedOut),
+      host.loginTokens?.suspend(settings.key, userId).catch(notSignedOut),
+      // What an administrator has locked keeps its lock, and so its rights.
+      account.locked || revoke(host, user).catch(rightsKept),
+    ])
   } catch (cause) {
-    const failure = new LoginError('host_failed', { cause, details: { user: userId } })
-    logFailure(host, req, domainKey, 'refused-user-not-signed-out', failure)
+    notSignedOut(cause)
   }
+}
+
+function failure(user: UserId, cause: unknown): LoginError {
+  return new LoginError('host_failed', { cause, details: { user } })
+}
+
+async function signOut(host: RefusingHost, { settings, userId, endSessions }: RefusedUser): Promise<void> {
+  const sessions = await endSessions()
+  if (sessions === 0) return
+  host.authLog({
+    level: 'info',
+    event: 'refused-user-signed-out',
+    message: 'A user with an account is in none of groups.required any more: all sessions of this user have ended.',
+    domain: settings.key,
+    fields: { user: userId, ...(sessions === null ? {} : { sessions }) },
+  })
+}
+
+async function revoke(host: RefusingHost, { settings, userId }: RefusedUser): Promise<void> {
+  const { siteAdmin, rights, left } = await revokeGroupGrants(userId, settings, host)
+  if (siteAdmin === 'keep' && rights === undefined && left.length === 0) return
+  host.authLog({
+    level: 'info',
+    event: 'refused-user-rights-revoked',
+    message: 'A user with an account is in none of groups.required any more: what groups gave the account is revoked.',
+    domain: settings.key,
+    fields: {
+      user: userId,
+      ...(siteAdmin === 'keep' ? {} : { siteAdmin }),
+      ...(rights === undefined ? {} : { rights }),
+      ...(left.length > 0 ? { left } : {}),
+    },
+  })
 }

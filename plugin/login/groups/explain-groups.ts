@@ -4,9 +4,6 @@ import { groupChanges } from './group-sync.ts'
 import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
-/** Stands for a mirrored group that is none of those asked about; no group of an IdP has this name. */
-const ANY_OTHER = '\u0000'
-
 /**
  * What the rules decide for a member of exactly these groups, of none, and for somebody whose groups could not be learned: sentences
  * for an administrator, by the same rules as at a login.
@@ -46,38 +43,44 @@ function admission(memberOf: Memberships, rules: GroupSettings): string {
   return `admitted: in ${listed(matches(memberOf, required))}, of groups.required`
 }
 
-/** What becomes of the sessions that somebody has who is refused now. */
+/** What happens to the sessions of a user who is refused and has an account. */
 function sessions(memberOf: Memberships, rules: GroupSettings): readonly string[] {
-  const access = decideAccess(memberOf, rules)
-  if (access.admitted) return []
-  return access.code === 'not_in_required_group'
-    ? ['sessions: those of somebody who has an account end, in all browsers']
-    : ['sessions: kept as they are, since nobody knows']
+  if (decideAccess(memberOf, rules).admitted) return []
+  return memberOf === 'unknown'
+    ? ['sessions: kept as they are, since nobody knows']
+    : ['sessions: those of somebody who has an account end, in all browsers; login tokens stop working']
 }
 
 function siteAdmin(memberOf: Memberships, rules: GroupSettings): string {
   const access = decideAccess(memberOf, rules)
-  const { siteadmin } = rules
-  if (!access.admitted) return 'site admin: kept as it is, since nothing is written for somebody who is refused'
+  const { siteadmin, revokeAdmin } = rules
   if (siteadmin === null) return 'site admin: kept as it is, since groups.siteadmin is not set'
+  if (memberOf === 'unknown') return 'site admin: kept as it is, since nobody knows'
+  if (!access.admitted) {
+    return `site admin: ${revokeAdmin ? `revoked, ${REFUSED}; groups.revokeAdmin is true` : KEPT_IF_REFUSED}`
+  }
   switch (access.siteAdmin) {
     case 'grant':
       return `site admin: granted, in ${listed(matches(memberOf, siteadmin))}, of groups.siteadmin`
     case 'revoke':
       return `site admin: revoked, in none of groups.siteadmin (${listed(siteadmin)}); groups.revokeAdmin is true`
     case 'keep':
-      return memberOf === 'unknown'
-        ? 'site admin: kept as it is, since nobody knows'
-        : `site admin: kept as it is, in none of groups.siteadmin (${listed(siteadmin)}), but groups.revokeAdmin is false`
+      return `site admin: kept as it is, in none of groups.siteadmin (${listed(siteadmin)}), but groups.revokeAdmin is false`
   }
 }
+
+const REFUSED = 'since the user is refused'
+const KEPT_IF_REFUSED = 'kept as it is, since groups.revokeAdmin is false'
 
 /** Servers that have none of these leave the rule alone. */
 function serverRights(memberOf: Memberships, rules: GroupSettings): readonly string[] {
   if (rules.rights === null) return []
   const access = decideAccess(memberOf, rules)
   const wanted = rightsByGroups(memberOf, rules)
-  if (!access.admitted || wanted.kind === 'keep') return ['rights: kept as they are']
+  if (wanted.kind === 'keep') return ['rights: kept as they are, since nobody knows']
+  if (!access.admitted) {
+    return [`rights: ${rules.revokeAdmin ? `those that groups gave are taken away, ${REFUSED}` : KEPT_IF_REFUSED}`]
+  }
   if (access.siteAdmin === 'grant') return ['rights: all, as a site admin']
   const given = wanted.rights.length === 0 ? 'none by groups.rights' : `${wanted.rights.join(', ')}, by groups.rights`
   const before = rules.revokeAdmin ? 'are taken away' : 'are kept, since groups.revokeAdmin is false'
@@ -85,10 +88,10 @@ function serverRights(memberOf: Memberships, rules: GroupSettings): readonly str
 }
 
 function mirroring(memberOf: Memberships, rules: GroupSettings): string {
-  if (!decideAccess(memberOf, rules).admitted) return 'user groups: kept as they are'
   if (rules.sync === false) return 'user groups: kept as they are, since groups.sync is not set'
-  const { join, leave } = groupChanges(memberOf, rules.sync, [ANY_OTHER])
-  if (leave.length === 0) return 'user groups: kept as they are, since nobody knows'
+  if (memberOf === 'unknown') return 'user groups: kept as they are, since nobody knows'
+  if (!decideAccess(memberOf, rules).admitted) return `user groups: leaves every mirrored one, ${REFUSED}`
+  const { join } = groupChanges(memberOf, rules.sync, [])
   const leaving = join.length === 0 ? 'leaves every mirrored one' : 'leaves every other mirrored one'
   const which = rules.sync === 'all' ? 'groups.sync is true' : `of groups.sync.filter (${listed(rules.sync)})`
   return `user groups: ${join.length === 0 ? 'joins none' : `joins ${listed(join)}`}, ${which}; ${leaving}`

@@ -17,7 +17,7 @@ import { digestOf } from '../../login/transaction/login-cookie.ts'
 import { TRANSACTION_MS, type Transaction } from '../../login/transaction/transaction.ts'
 import type { Evidence } from '../../presets/preset.ts'
 import { mayComeInFragment } from '../../provider/authorization/response-mode.ts'
-import { endSessionsOfRefused } from '../../sessions/refused-user.ts'
+import { lockOutRefusedUser } from '../../sessions/refused-user.ts'
 import { answerOf, isAnswer, isPrefetch } from '../answer.ts'
 import { roomForCookies } from '../cookie-room.ts'
 import { cookieRules } from '../cookie-rules.ts'
@@ -150,7 +150,9 @@ async function finish(
     : {}
   const result = await signIn(profile, memberships, settings, host, reported).catch(async (error: unknown) => {
     if (error instanceof LoginError && error.code === 'not_in_required_group') {
-      await endSessionsOfRefused(host, req, { domainKey: settings.key, userId: profile.id, issuer, subject })
+      const sessions = { domainKey: settings.key, issuer, subject, sid: null }
+      const endSessions = () => host.sessions.endMatching(req, sessions)
+      await lockOutRefusedUser(host, { settings, userId: profile.id, req, endSessions })
     }
     throw error
   })

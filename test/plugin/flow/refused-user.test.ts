@@ -37,6 +37,26 @@ describe('a user with an account whom a login refuses for groups.required', () =
     expect(setup.lines('refused-user-signed-out')).to.have.length(1)
   })
 
+  it('loses site admin and mirrored groups, and keeps them where the groups could not be learned', async () => {
+    const setup = await start({ oidc: { groups: { required: 'mesh-users', siteadmin: 'mesh-users', sync: true } } })
+    await signIn(setup, 'bob')
+    const { accounts, groups } = setup.host.records
+    const rights = async () => [
+      (await accounts.find('', '~oidc:u-1002'))?.siteAdmin,
+      await groups.allOf('', '~oidc:u-1002'),
+    ]
+    expect(await rights()).to.deep.equal([true, ['mesh-users']])
+    setGroups(setup, 5)
+    await signIn(setup, 'bob')
+    expect(await rights()).to.deep.equal([true, ['mesh-users']])
+    setGroups(setup, ['others'])
+    await signIn(setup, 'bob')
+    expect(await rights()).to.deep.equal([false, []])
+    expect(setup.lines('refused-user-rights-revoked').map(({ fields }) => fields)).to.deep.equal([
+      { user: '~oidc:u-1002', siteAdmin: 'revoke', left: ['mesh-users'] },
+    ])
+  })
+
   it('keeps all sessions where the groups could not be learned', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, 5)

@@ -204,14 +204,14 @@ describe('an explanation of group rules', () => {
       '  user groups: joins "Ops", of groups.sync.filter ("Ops", "Radio"); leaves every other mirrored one',
       'a member of no group:',
       '  refused: in none of groups.required ("Ops", "Staff") (not_in_required_group)',
-      '  sessions: those of somebody who has an account end, in all browsers',
-      '  site admin: kept as it is, since nothing is written for somebody who is refused',
-      '  user groups: kept as they are',
+      '  sessions: those of somebody who has an account end, in all browsers; login tokens stop working',
+      '  site admin: revoked, since the user is refused; groups.revokeAdmin is true',
+      '  user groups: leaves every mirrored one, since the user is refused',
       'somebody whose groups cannot be learned:',
       '  refused: groups.required is set, and nobody knows (memberships_unknown)',
       '  sessions: kept as they are, since nobody knows',
-      '  site admin: kept as it is, since nothing is written for somebody who is refused',
-      '  user groups: kept as they are',
+      '  site admin: kept as it is, since nobody knows',
+      '  user groups: kept as they are, since nobody knows',
     ])
   })
 
@@ -243,8 +243,8 @@ describe('an explanation of group rules', () => {
         .filter((line) => line.startsWith('rights: '))
     expect(told(['Helpdesk', 'Staff'])).to.deep.equal([
       'rights: manageusers, recordings, by groups.rights; others that groups gave before are taken away',
-      'rights: kept as they are',
-      'rights: kept as they are',
+      'rights: those that groups gave are taken away, since the user is refused',
+      'rights: kept as they are, since nobody knows',
     ])
     expect(told(['Admins'])[0]).to.equal('rights: all, as a site admin')
     expect(told(['Staff'], { revokeAdmin: false })[0]).to.equal(

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
 import type { Records } from '../../../fixtures/host/records.ts'
 import { LoginError } from '../../../plugin/errors.ts'
-import type { Accounts, Profile } from '../../../plugin/host/port.ts'
+import type { Accounts, LoginTokens, Profile } from '../../../plugin/host/port.ts'
 import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
 import { signIn } from '../../../plugin/login/sign-in.ts'
 import { errorOf } from '../../support/error-of.ts'
@@ -130,6 +130,23 @@ describe('signing in', () => {
       await refusal(enter([], { required: 'staff', siteadmin: 'admins', sync: true }))
       expect(await account()).to.include({ name: 'Before', siteAdmin: true })
       expect(await mirrored()).to.deep.equal(['staff'])
+    })
+
+    it('confirms login tokens at a login that succeeds, and at no other', async () => {
+      const calls: unknown[] = []
+      const loginTokens: LoginTokens = {
+        confirm: async (...call) => {
+          calls.push(call)
+        },
+        suspend: () => Promise.reject(new Error('not this')),
+      }
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups: { required: 'staff' } })
+      const login = (groups: readonly string[]) =>
+        signIn(ALICE, membershipsOf(groups), settings, { ...records, loginTokens })
+      await refusal(login([]))
+      expect(calls).to.deep.equal([])
+      await login(['staff'])
+      expect(calls).to.deep.equal([['', ALICE.id, 'login']])
     })
 
     it('refuses when the memberships are unknown', async () => {
