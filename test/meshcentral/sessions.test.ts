@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
-import { anyCertificateFetch } from './support/any-certificate-fetch.ts'
+import { anyCertificateFetch } from '../support/any-certificate-fetch.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { userKey } from './support/mesh-setup.ts'
 import {

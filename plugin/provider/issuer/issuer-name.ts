@@ -18,7 +18,9 @@ export function withoutSuffix(configured: string): string {
 export function isSameIssuer(configured: string, published: string): boolean {
   const meant = withoutSuffix(configured)
   if (!isPlain(meant) || !isPlain(published)) return false
-  return baseOf(meant) === baseOf(published) || isOfNamedTenant(new URL(meant), new URL(published))
+  if (baseOf(meant) === baseOf(published)) return true
+  const [from, to] = [new URL(meant), new URL(published)]
+  return isOfNamedTenant(from, to) || isOfExternalTenant(from, to)
 }
 
 function isPlain(issuer: string): boolean {
@@ -32,17 +34,47 @@ function baseOf(issuer: string): string {
   return origin + pathname.replace(/\/$/, '')
 }
 
-const TENANT = /^\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\/v2\.0\/?$/i
+const TENANT = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0\/?$/i
 
 /**
- * Microsoft's cloud takes a directory's domain name in the place of its id, and publishes the id; its logins for customers publish the
- * id for each of their policies. The same server has said so over TLS, for this one directory.
+ * Microsoft's clouds: the global one, the one of the government of the United States, and the one in China. Each publishes issuers on its
+ * own host.
+ *
+ * @see https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud
+ */
+const CLOUDS: readonly string[] = [
+  'https://login.microsoftonline.com',
+  'https://login.microsoftonline.us',
+  'https://login.partner.microsoftonline.cn',
+]
+
+/**
+ * Microsoft's clouds accept a directory's domain name instead of its id, and publish the id. Azure AD B2C publishes the id for each of its
+ * policies. The configured server itself has said so over TLS, for this one directory.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false
   const isDirectory = /^\/[^/]+\.[^/]+\/v2\.0\/?$/.test(configured.pathname)
   return (
-    (configured.origin === 'https://login.microsoftonline.com' && isDirectory) ||
-    /\.b2clogin\.com$/.test(configured.hostname)
+    (CLOUDS.includes(configured.origin) && isDirectory) ||
+    (configured.protocol === 'https:' && /\.b2clogin\.com$/.test(configured.hostname))
+  )
+}
+
+/**
+ * Entra External ID serves a directory at its name and publishes an issuer at the directory's id:
+ * `https://<name>.ciamlogin.com/<id>/v2.0` becomes `https://<id>.ciamlogin.com/<id>/v2.0`. The id has to be the configured one everywhere,
+ * because each directory there is somebody else's.
+ */
+function isOfExternalTenant(configured: URL, published: URL): boolean {
+  const [tenant, publishedTenant] = [configured, published].map(({ pathname }) =>
+    TENANT.exec(pathname)?.[1]?.toLowerCase(),
+  )
+  const isAtName = /^https:\/\/[a-z0-9-]+\.ciamlogin\.com$/.test(configured.origin)
+  return (
+    isAtName &&
+    tenant !== undefined &&
+    publishedTenant === tenant &&
+    published.origin === `https://${tenant}.ciamlogin.com`
   )
 }

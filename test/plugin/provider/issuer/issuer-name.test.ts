@@ -34,8 +34,53 @@ describe('the name of an issuer', () => {
     expect(isSameIssuer(at(TENANT), at(TENANT.replace('7', '8')))).to.equal(false)
     expect(isSameIssuer(at('contoso.example', 'idp.test'), at(TENANT, 'idp.test'))).to.equal(false)
     expect(isSameIssuer(at('contoso.example'), at(TENANT, 'evil.test'))).to.equal(false)
+    for (const host of ['login.microsoftonline.us', 'login.partner.microsoftonline.cn']) {
+      expect(isSameIssuer(at('contoso.example', host), at(TENANT, host)), host).to.equal(true)
+      expect(isSameIssuer(at('contoso.example', host), at(TENANT)), host).to.equal(false)
+      expect(isSameIssuer(at('contoso.example'), at(TENANT, host)), host).to.equal(false)
+    }
     const policy = 'https://shop.b2clogin.com/shop.onmicrosoft.com/B2C_1_in/v2.0'
     expect(isSameIssuer(policy, `https://shop.b2clogin.com/${TENANT}/v2.0/`)).to.equal(true)
     expect(isSameIssuer(policy, `https://other.b2clogin.com/${TENANT}/v2.0/`)).to.equal(false)
+  })
+
+  it('may be at the name of an External ID directory, which publishes one at the id of the same directory', () => {
+    const at = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
+    for (const configured of [
+      at('contoso'),
+      `${at('contoso')}/`,
+      at('contoso') + SUFFIX,
+      at('contoso', TENANT.toUpperCase()),
+    ]) {
+      expect(isSameIssuer(configured, at(TENANT)), configured).to.equal(true)
+    }
+    const other = TENANT.replace('7', '8')
+    for (const published of [
+      at(other),
+      at(other, other),
+      at(TENANT, other),
+      at('contoso', other),
+      at('evil'),
+      at(`${TENANT}.evil`),
+      at(TENANT).replace('/v2.0', ''),
+      at(TENANT).replace('/v2.0', '/x/v2.0'),
+      at(TENANT).replace('https:', 'http:'),
+      at(TENANT).replace('.com', '.com:444'),
+      at(TENANT).replace('.com', '.com.evil.test'),
+      at(TENANT).replace('.ciamlogin.com', '.ciamlogin.com@evil.test'),
+      `https://login.microsoftonline.com/${TENANT}/v2.0`,
+    ]) {
+      expect(isSameIssuer(at('contoso'), published), published).to.equal(false)
+    }
+    for (const configured of [
+      at('contoso', 'contoso.onmicrosoft.com'),
+      at('a.contoso'),
+      at('contoso').replace('https:', 'http:'),
+      at('contoso').replace('.com', '.com:444'),
+      `https://idp.test/${TENANT}/v2.0`,
+      `https://xciamlogin.com/${TENANT}/v2.0`,
+    ]) {
+      expect(isSameIssuer(configured, at(TENANT)), configured).to.equal(false)
+    }
   })
 })

@@ -1,6 +1,6 @@
 import { request } from 'node:https'
 
-/** `fetch` as far as an IdP needs it to tell its clients of a logout, which takes any certificate; of headers it tells where to go. */
+/** `fetch` between a provider and its clients that accepts any certificate. Of the answer's headers it keeps type and redirect. */
 export const anyCertificateFetch: typeof globalThis.fetch = (input, init = {}) =>
   new Promise((resolve, reject) => {
     const { method, headers, body } = new Request(input, init)
@@ -13,8 +13,11 @@ export const anyCertificateFetch: typeof globalThis.fetch = (input, init = {}) =
         response.on('error', reject)
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString()
-          const { location } = response.headers
-          const headers = location === undefined ? {} : { location }
+          const kept = ['content-type', 'location'] as const
+          const headers = kept.flatMap((name): [string, string][] => {
+            const value = response.headers[name]
+            return value === undefined ? [] : [[name, value]]
+          })
           resolve(new Response(text === '' ? null : text, { status: response.statusCode ?? 0, headers }))
         })
       },

@@ -1,0 +1,44 @@
+import { expect } from 'chai'
+import { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { anyCertificateFetch } from '../../support/any-certificate-fetch.ts'
+import { setups } from '../../support/sign-in-setup.ts'
+
+const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
+const NAME = 'https://contoso.ciamlogin.com'
+
+describe('Entra External ID', () => {
+  const start = setups()
+
+  async function startExternalId(publishedIssuer: string) {
+    const { server } = await makeCertificates()
+    let origin = ''
+    const setup = await start({
+      idp: { tls: server, path: `/${TENANT}/v2.0`, publishedIssuer, claimsIn: 'id_token' },
+      oidc: ({ idp }) => {
+        origin = new URL(idp.issuer).origin
+        return { issuer: `${NAME}/${TENANT}/v2.0` }
+      },
+      // The name leads to this machine, as a name server would do it.
+      host: { fetch: (url, init) => anyCertificateFetch(String(url).replace(NAME, origin), init) },
+    })
+    const browser = new ScriptedBrowser({ anyCertificate: true })
+    try {
+      return { ...setup, login: await setup.signIn('alice', browser) }
+    } finally {
+      browser.close()
+    }
+  }
+
+  it('signs in though it publishes another host name than discovery is at', async () => {
+    const { login } = await startExternalId(`https://${TENANT}.ciamlogin.com/${TENANT}/v2.0`)
+    expect(login.who).to.include({ status: 200, id: '~oidc:u-1001' })
+  })
+
+  it('signs nobody in if it publishes the issuer of another directory', async () => {
+    const other = TENANT.replace('7', '8')
+    const { login } = await startExternalId(`https://${other}.ciamlogin.com/${other}/v2.0`)
+    expect(login.who.status).to.equal(401)
+    expect(login.failure).to.include({ code: 'discovery_failed', configuredIssuer: `${NAME}/${TENANT}/v2.0` })
+  })
+})
