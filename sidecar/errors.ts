@@ -33,6 +33,10 @@ export const API_ERRORS = {
   },
   internal: { status: 500, message: 'Something went wrong in the server; try again later.' },
   full: { status: 503, message: 'The server has no room for another station; try again later.' },
+  overloaded: {
+    status: 503,
+    message: 'Too many calls wait for the database; try again after the seconds that the header Retry-After says.',
+  },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly message: string }>>
 export type ApiErrorCode = keyof typeof API_ERRORS
 
@@ -137,7 +141,7 @@ export const STORE_FAULTS = {
   },
   store_overloaded: {
     what: 'More is waiting for the database than it can take.',
-    remedy: 'Look for a slow disk, or for a flood of messages or requests.',
+    remedy: 'Look for a slow disk, or for a flood of messages or requests. Phones are told to call again later.',
   },
   store_closed: { what: 'The store is closed.', remedy: 'Nothing to do while the sidecar stops.' },
   store_fault: {

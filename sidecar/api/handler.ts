@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../clock.ts'
-import { API_ERRORS, ApiError } from '../errors.ts'
+import { API_ERRORS, ApiError, StoreError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { RateLimit } from '../messages/rate-limit.ts'
 import type { Metrics } from '../metrics.ts'
@@ -16,6 +16,7 @@ import {
 import { createAnswerSender } from './answers/sender.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
 import { createAtEndOfTurn } from './end-of-turn.ts'
+import { createFailureLog } from './failure-log.ts'
 import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
 import type { ProxyWarnings } from './requests/proxy-warnings.ts'
@@ -71,6 +72,7 @@ export function createHandler({
   log,
 }: HandlerParts): RequestHandler {
   const unanswered = trackUnanswered()
+  const failures = createFailureLog(clock, log)
   const send = createAnswerSender()
   // Answers that leave one right after the other, rather than one between each two requests, take a quarter less time: the way through
   // the kernel stays in the processor's cache, and whoever reads them has not gone to sleep yet.
@@ -144,14 +146,11 @@ export function createHandler({
   }
 
   async function refuse(request: IncomingMessage, response: ServerResponse, cause: unknown): Promise<void> {
-    const error = cause instanceof ApiError ? cause : new ApiError('internal')
+    const error = cause instanceof ApiError ? cause : new ApiError(isOverload(cause) ? 'overloaded' : 'internal')
     metrics.countCase('api_errors', { reason: error.code })
-    if (error.code === 'internal')
-      log.error('api-failed', 'A request could not be answered; the client was told to try again later.', {
-        path: request.url?.slice(0, LOGGED_PATH_CHARACTERS),
-        error: cause,
-      })
+    if (error !== cause) failures.note(cause, request.url ?? '')
     if (response.headersSent) return void request.socket.destroy()
+    if (error.code === 'overloaded') response.setHeader('Retry-After', RETRY_AFTER_SECONDS)
     if (error.code === 'method_not_allowed')
       response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET, HEAD' : 'POST')
     const encoded = await encodeAnswer(request, errorBody(error))
@@ -193,8 +192,13 @@ export function createHandler({
   }
 }
 
-const LOGGED_PATH_CHARACTERS = 100
+/** What may wait for the database is done by then. */
+const RETRY_AFTER_SECONDS = 5
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
+
+function isOverload(cause: unknown): boolean {
+  return cause instanceof StoreError && cause.code === 'store_overloaded'
+}
 
 /** Without a query, and without the `https://host` that some proxies write before it (RFC 9112, section 3.2.2). */
 function pathOf(url: string): string {

@@ -13,6 +13,7 @@ const API_CODES: Readonly<Record<ApiErrorCode, 'passing' | 'lasting'>> = {
   unsupported_media_type: 'lasting',
   internal: 'passing',
   full: 'passing',
+  overloaded: 'passing',
 }
 
 /**

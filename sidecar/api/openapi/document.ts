@@ -11,6 +11,7 @@ const ALWAYS: readonly ApiErrorCode[] = [
   'too_large',
   'unsupported_media_type',
   'internal',
+  'overloaded',
 ]
 
 /** The API as an OpenAPI 3.1 document, of the very schemas that requests are checked by. Source: OpenAPI Specification 3.1. */

@@ -33,6 +33,7 @@ import type { Stamps } from './server-time.ts'
 // A heartbeat that brings nothing new costs a write once an hour; expiry counts in days.
 const LAST_SEEN_WRITE_MS = 3_600_000
 const HOUR_MS = 3_600_000
+const AVATAR_CHARACTERS_A_ROW = 1024
 
 const LOAD = `
   SELECT key, station.registered_at AS stationSince, icon, hash, updated_at AS updatedAt,
@@ -177,6 +178,8 @@ export async function openStations(
 
   const register: Write<Registration, RegisterOutcome> = {
     run: (tx, inputs) => eachInTurn(inputs, (registration) => registerOne(tx, registration)),
+    // So that no more than 50 MB of avatars wait, and no transaction carries more than 1 MB of them.
+    weight: ({ avatar }) => 1 + Math.floor((avatar?.image.length ?? 0) / AVATAR_CHARACTERS_A_ROW),
   }
 
   async function registerOne(tx: Transaction, registration: Registration): Promise<RegisterOutcome> {

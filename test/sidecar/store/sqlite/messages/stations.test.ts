@@ -55,4 +55,15 @@ describe('The registry in SQLite', () => {
       expect((await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start)
     })
   })
+
+  it('refuses with store_overloaded once more than 50 MB of avatars wait', async () => {
+    // One string, so that the test itself holds no 60 MB.
+    const avatar: AvatarUpload = { icon: '', image: 'a'.repeat(60_000), hash: 'sha' }
+    const key = (n: number) => `N${n}`
+    const calls = Array.from({ length: 1000 }, (_, n) => store.stations.register(registration(key(n), { avatar })))
+    const results = await Promise.allSettled(calls)
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
+    expect(new Set(refused)).to.deep.equal(new Set(['store_overloaded']))
+    expect(results.length - refused.length).to.be.within(800, 900)
+  })
 })

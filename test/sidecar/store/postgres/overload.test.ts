@@ -1,0 +1,50 @@
+import { expect } from 'chai'
+import { type RunningApi, registration as registerBody, startApi } from '../../../support/running-api.ts'
+import { registration } from '../sqlite/temporary-stores.ts'
+import { postgresStores } from './postgres-stores.ts'
+
+describe('The API while PostgreSQL does not keep up', () => {
+  const stores = postgresStores()
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi({ over: { store: await stores.open(), clock: stores.clock } })
+  })
+  afterEach(() => api.close())
+
+  const register = (callsign: string) => api.post('/v1/register', registerBody(callsign))
+  const overloads = () => api.logged.filter(({ event }) => event === 'api-overloaded')
+
+  /** Has as many registrations wait as may; resolves with what lets the database go on. */
+  async function fill(): Promise<() => Promise<void>> {
+    const release = await stores.hold('BEGIN; UPDATE mesh_companion.clock SET last = last')
+    const first = api.store.stations.register(registration('A1A'))
+    await stores.waiting(1)
+    const rest = Array.from({ length: 10_000 }, () => api.store.stations.register(registration('B1B')))
+    const settled = Promise.allSettled([first, ...rest])
+    return async () => {
+      await release()
+      await settled
+    }
+  }
+
+  it('answers 503 overloaded with Retry-After, and serves again once it does', async () => {
+    const goOn = await fill()
+    const { status, body, headers } = await register('N0CALL')
+    expect([status, body.error, headers['retry-after']]).to.deep.equal([503, 'overloaded', '5'])
+    // What waited for too long is refused at its turn.
+    await api.clock.advance(10_001)
+    await goOn()
+    expect((await register('N0CALL')).status).to.equal(200)
+  })
+
+  it('logs api-overloaded once until a minute passes without a refused call', async () => {
+    const goOn = await fill()
+    for (const callsign of ['N0CALL', 'N1CALL', 'N2CALL']) await register(callsign)
+    expect(overloads().map(({ level }) => level)).to.deep.equal(['warn'])
+    expect(api.logged.filter(({ event }) => event === 'api-failed')).to.deep.equal([])
+    await api.clock.advance(60_000)
+    await register('N0CALL')
+    expect(overloads()).to.have.length(2)
+    await goOn()
+  })
+})
