@@ -12,6 +12,7 @@ import type { DomainSettings } from '../config/settings.ts'
 import { explainGroups } from '../login/groups/explain-groups.ts'
 import { readDomains } from '../mount/read-domains.ts'
 import { idpAddresses } from '../mount/status/idp-addresses.ts'
+import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
 import { type InstallationFiles, readInstallation } from './check-installation.ts'
 import type { LiveOptions } from './check-live.ts'
 import { mistakeIn } from './command-line.ts'
@@ -132,7 +133,7 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
     if (warnings.length > 0) say(`${lines('warning', warnings)}\n`)
     if (call.groups) say(explanation(call.groups, settings))
   }
-  const general = repeatedMembers(node)
+  const general = [...repeatedMembers(node), ...environmentWarnings()]
   if (general.length > 0) say(`${lines('warning', general)}\n`)
   for (const { key, settings } of domains) if (settings) say(addressesOf(key, settings, basePathOf(key)))
   if (call.migrate) terminal.out(migrate(text))
@@ -275,6 +276,11 @@ function repeatedMembers(node: JsonNode, steps: readonly string[] = []): readonl
   }))
   const deeper = [...node.members].flatMap(([name, inner]) => repeatedMembers(inner, [...steps, name]))
   return [...here, ...deeper]
+}
+
+/** Settings beside the file that do not do what their writer expects. */
+function environmentWarnings(): readonly Problem[] {
+  return isVerificationSwitchedOff() ? [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', ...SWITCHED_OFF }] : []
 }
 
 function lines(level: 'error' | 'warning', problems: readonly Problem[]): string {

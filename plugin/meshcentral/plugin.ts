@@ -7,6 +7,7 @@ import { TESTED_VERSIONS } from '../doctor/meshcentral-members.ts'
 import { deepestMessage, type Log, printableFields, printableText } from '../log.ts'
 import { type MountOptions, mountOidc, type Oidc, readOptions } from '../mount/mount-oidc.ts'
 import { PRESETS } from '../presets/all.ts'
+import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
 import { routePaths } from '../routes/strategy.ts'
 import { type CookieKey, earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
@@ -189,6 +190,9 @@ function install(
     : [`This is MeshCentral ${version}; the plugin was tested with ${TESTED_VERSIONS.join(' and ')}.`]
   const log = logOf(server)
   for (const text of untested) log.warn('untested-version', text)
+  const { reason, remedy } = SWITCHED_OFF
+  const unverified = isVerificationSwitchedOff() ? [`NODE_TLS_REJECT_UNAUTHORIZED ${reason}. ${remedy}`] : []
+  for (const text of unverified) server.addServerWarning?.(text)
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')
@@ -285,7 +289,14 @@ function install(
   })
   return {
     page: caughtPage(
-      meshAdminPage({ server, secret, status: oidc.status, notes: untested, checks, now: clock.now }),
+      meshAdminPage({
+        server,
+        secret,
+        status: oidc.status,
+        notes: [...untested, ...unverified],
+        checks,
+        now: clock.now,
+      }),
       report,
     ),
     check: (onOther) =>

@@ -14,6 +14,7 @@ import { createTransactions } from '../login/transaction/transaction.ts'
 import { PRESETS, type PresetUrls } from '../presets/all.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
 import { type Fetch, limitFetch } from '../provider/http/limited-fetch.ts'
+import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
 import { createDocuments, type Documents } from '../provider/issuer/documents.ts'
 import { createEndSession, type EndSession } from '../provider/logout/end-session.ts'
 import { createLogoutTokens, type LogoutTokens } from '../provider/logout/logout-tokens.ts'
@@ -121,6 +122,10 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   )
   const host = withHistory(withCleanAuthLog(options.host), history)
   for (const domain of domains) reportReading(host, domain)
+  if (isVerificationSwitchedOff()) {
+    const { reason, remedy } = SWITCHED_OFF
+    log.warn('tls-verification-kept', `NODE_TLS_REJECT_UNAUTHORIZED ${reason}. ${remedy}`)
+  }
 
   const own = options.fetch
   const parts = {

@@ -1,5 +1,10 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https'
+import { type AgentOptions, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import {
+  Agent as HttpsAgent,
+  type AgentOptions as HttpsAgentOptions,
+  request as httpsRequest,
+  type RequestOptions,
+} from 'node:https'
 import { type Clock, deadlineSignal } from '../../clock.ts'
 import type { ClientCertificate } from '../../config/settings.ts'
 import {
@@ -10,24 +15,29 @@ import {
   MAY_HAVE_NO_BODY,
 } from './limited-fetch.ts'
 import { proxyFor, throughProxy } from './proxy.ts'
+import { VERIFIED } from './verification.ts'
 
 /** A connection that has been idle for longer is not used again: the other side may be about to close it. */
 const IDLE_MS = 4_000
+/** The same for requests that are not repeated. Servers are known that close connections after 2 s. */
+const IDLE_ONCE_MS = 1_000
 
 /**
  * `fetch` to an identity provider by Node's own client, within the limits, and with the client certificate where there is one. A login
  * asks the IdP two or three times; Node's `fetch` takes twice the time for it and cannot show a certificate. Follows no redirect and
- * takes no compressed answer, so that none can unpack to more than the limit. Goes through the proxy that the environment names.
+ * takes no compressed answer, so that none can unpack to more than the limit. Goes through the proxy that the environment names. Always
+ * verifies certificates. Only a GET is ever repeated.
  */
 export function directFetch(
   limits: FetchLimits,
   clock: Clock,
   certificate?: Pick<ClientCertificate, 'cert' | 'key'>,
 ): Fetch {
-  const pooled = { keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }
-  const tls = certificate ? { cert: certificate.cert, key: certificate.key } : {}
-  const agents = { http: new HttpAgent(pooled), https: new HttpsAgent({ ...pooled, ...tls }) }
-  const fresh = { http: new HttpAgent(), https: new HttpsAgent(tls) }
+  const tls = { ...VERIFIED, ...(certificate ? { cert: certificate.cert, key: certificate.key } : {}) }
+  const pooled = (timeout: number) => agents({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout }, tls)
+  const repeatable = pooled(IDLE_MS)
+  const once = pooled(IDLE_ONCE_MS)
+  const fresh = agents({}, tls)
   return async (address, init) => {
     const url = new URL(address)
     assertAllowedAddress(url)
@@ -37,7 +47,9 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      return await send(exchange, { agent: agents[kind] }).catch((error: unknown) => {
+      // A form may use up a code or a refresh token. Sent twice, it would have the IdP end the whole session.
+      if (init.method !== 'GET') return await send(exchange, { agent: once[kind] })
+      return await send(exchange, { agent: repeatable[kind] }).catch((error: unknown) => {
         // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once more.
         if (error instanceof StaleConnection) return send(exchange, { agent: fresh[kind] })
         throw error
@@ -51,6 +63,10 @@ export function directFetch(
       clear()
     }
   }
+}
+
+function agents(options: AgentOptions, tls: HttpsAgentOptions) {
+  return { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...tls }) }
 }
 
 class StaleConnection extends Error {}

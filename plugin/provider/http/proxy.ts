@@ -2,6 +2,7 @@ import type { RequestOptions } from 'node:https'
 import { checkServerIdentity } from 'node:tls'
 import { getProxyForUrl } from 'proxy-from-env'
 import { ForbiddenExchange, isLoopback } from './limited-fetch.ts'
+import { VERIFIED } from './verification.ts'
 
 /** A proxy that the environment names. */
 export interface Proxy {
@@ -61,7 +62,8 @@ export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal):
   const { HttpsProxyAgent } = await import('https-proxy-agent')
   const name = url.hostname.replace(/^\[|\]$/g, '')
   return {
-    agent: new HttpsProxyAgent(address, { headers, signal }),
+    agent: new HttpsProxyAgent(address, { headers, signal, ...VERIFIED }),
+    ...VERIFIED,
     // For an IP address the library would compare the certificate with the name of the proxy.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(name, certificate),
   }

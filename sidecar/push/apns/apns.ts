@@ -201,6 +201,7 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
         host,
         port: port ?? 443,
         ALPNProtocols: ['h2'],
+        rejectUnauthorized: true,
         // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
         ...(isIP(host) === 0 && { servername: host }),
         ...(ca !== undefined && { ca }),

@@ -95,7 +95,7 @@ export class FcmAgent extends Agent {
   readonly #now: () => number
 
   constructor(endpoint: FcmEndpoint | undefined, now: () => number) {
-    super({ keepAlive: true, ...(endpoint?.ca !== undefined && { ca: endpoint.ca }) })
+    super({ keepAlive: true, rejectUnauthorized: true, ...(endpoint?.ca !== undefined && { ca: endpoint.ca }) })
     this.#endpoint = endpoint
     this.#now = now
   }

@@ -66,6 +66,7 @@ class Tunnel extends Duplex {
       path: this.#target,
       headers: { host: this.#target, ...(username === '' && password === '' ? {} : shown) },
       agent: false,
+      ...(protocol === 'https:' ? { rejectUnauthorized: true } : {}),
       signal: AbortSignal.any([this.#opening.signal, AbortSignal.timeout(OPENING_MS)]),
     })
     connecting.once('error', done)

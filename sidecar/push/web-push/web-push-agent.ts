@@ -38,7 +38,7 @@ export class WebPushAgent extends Agent {
   constructor({ allowPrivate, ca, dnsServers }: WebPushAgentOptions) {
     // Made once: every connection that is handed certificates reads all of them anew.
     const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) }
-    super({ keepAlive: true, timeout: IDLE_MS, ...trust })
+    super({ keepAlive: true, timeout: IDLE_MS, rejectUnauthorized: true, ...trust })
     this.#allowPrivate = allowPrivate
     this.#dnsServers = dnsServers
   }

@@ -83,6 +83,20 @@ describe('mesh-companion-check', () => {
     expect(out).to.contain('Did you mean "required"?')
   })
 
+  it('warns that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect, and says what to do', () => {
+    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+    try {
+      const { code, out } = checkOidc(FINE)
+      expect(code).to.equal(0)
+      expect(out).to.include('warning: NODE_TLS_REJECT_UNAUTHORIZED: is 0').and.include('NODE_EXTRA_CA_CERTS')
+    } finally {
+      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
+    }
+    expect(checkOidc(FINE).out).to.not.include('NODE_TLS')
+  })
+
   it('ends with what to enter at the IdP, for each domain that has no errors', () => {
     const keyed = { ...FINE, client: { ...FINE.client, post_logout_redirect_uri: false } }
     const config = {

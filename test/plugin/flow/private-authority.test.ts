@@ -25,4 +25,12 @@ describe('an IdP whose certificate authority is private', () => {
     expect(await whoAmI(browser, host.url)).to.include({ status: 200, id: '~oidc:u-1001' })
     expect(host.lines.some(({ event }) => event === 'discovery-failed')).to.equal(false)
   })
+
+  it('is refused even if NODE_TLS_REJECT_UNAUTHORIZED is 0, and a warning says so', async () => {
+    const { host, idp } = await start({ isTrusted: false, env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } })
+    const { msg } = await host.told('tls-verification-kept')
+    expect(msg).to.include('NODE_TLS_REJECT_UNAUTHORIZED').and.include('NODE_EXTRA_CA_CERTS')
+    expect((await host.told('discovery-failed')).causeCode).to.match(/UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED/)
+    expect(idp.requests('discovery')).to.equal(0)
+  })
 })

@@ -116,6 +116,19 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
+  it('verifies the server even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
+    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+    try {
+      const outcome = await at.open(null).send(at.subject.token, NOTIFICATION)
+      expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+      expect(at.service.attempts).to.equal(0)
+    } finally {
+      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
+    }
+  })
+
   it('ends a call after 10 s with its connection, sends it no more after that, and goes on with the next', async () => {
     await at.send()
     at.service.fail('hang')

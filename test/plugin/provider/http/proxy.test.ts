@@ -163,6 +163,14 @@ describe('the proxy of the environment', () => {
       return stdout.trim()
     }
 
+    it('refuses an unknown authority, even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
+      const outcome = await askThrough('https://idp.example/jwks', {
+        NODE_EXTRA_CA_CERTS: '',
+        NODE_TLS_REJECT_UNAUTHORIZED: '0',
+      })
+      expect(outcome).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+    })
+
     it('refuses a certificate of another name or address, that of the proxy among them', async () => {
       for (const url of ['https://other.example/jwks', 'https://192.0.2.1/jwks']) {
         expect(await askThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
