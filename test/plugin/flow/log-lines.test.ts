@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import type { Page } from '../../../fixtures/browser.ts'
 import type { Fault } from '../../../fixtures/idp/faults.ts'
 import { MESSAGES, type MessageCode } from '../../../plugin/errors.ts'
+import { until } from '../../meshcentral/support/until.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import { answerFromIdp, CLIENT, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
@@ -42,6 +43,23 @@ describe('the log line of a login that fails', () => {
   })
   const HTML = { 'content-type': 'text/html; charset=utf-8' }
   const BASIC = { 'www-authenticate': 'Basic realm="idp"' }
+
+  for (const fault of [{ kind: 'reset' }, { kind: 'hang' }] as const) {
+    it(`says that the answer to a code was lost, which is sent once (${fault.kind})`, async () => {
+      const setup = await start()
+      setup.idp.faults.set('token', fault)
+      const failed = failedLogin(setup)
+      if (fault.kind === 'hang') {
+        await until('the code was sent', () => setup.idp.requests('token') > 0)
+        await setup.clock.advance(10_000)
+      }
+      await failed
+      const causeCode = fault.kind === 'reset' ? 'ECONNRESET' : 'TIMEOUT'
+      const details = { endpoint: 'token_endpoint', causeCode }
+      expectLine(setup, ['provider_unreachable', details, /was lost.*not repeated.*sign in again/])
+      expect(setup.idp.requests('token')).to.equal(1)
+    })
+  }
 
   describe('at the token endpoint', () => {
     const oauth = (status: number, error: string, description?: string) =>

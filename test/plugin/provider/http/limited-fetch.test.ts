@@ -225,4 +225,21 @@ describe('a request of our own', () => {
     expect(await (await ask(url, init)).text()).to.equal('fine')
     expect(requests).to.equal(3)
   })
+
+  it('with a form is sent once, even if a kept connection is reset under it', async () => {
+    let requests = 0
+    const { url, close } = await onLoopback(
+      createServer((req, res) => {
+        requests += 1
+        if (requests === 2) req.socket.resetAndDestroy()
+        else res.end('fine')
+      }),
+    )
+    open.push(close)
+    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
+    const form = { ...init, method: 'POST', body: new URLSearchParams({ refresh_token: 'once' }) }
+    await (await ask(url, form)).text()
+    expect(causeCode(await errorOf(ask(url, form)))).to.equal('ECONNRESET')
+    expect(requests).to.equal(2)
+  })
 })
