@@ -7,6 +7,7 @@ import { domainsByHostName } from '../config/domains/host-names.ts'
 import type { Problem } from '../config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from '../config/read.ts'
 import { withCleanAuthLog } from '../host/auth-log.ts'
+import { LogBudget } from '../host/log-budget.ts'
 import type { Host } from '../host/port.ts'
 import type { Log } from '../log.ts'
 import { createLandings } from '../login/transaction/landings.ts'
@@ -120,7 +121,9 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     domains.map(({ key }) => key),
     now,
   )
-  const host = withHistory(withCleanAuthLog(options.host), history)
+  const clean = withCleanAuthLog(options.host)
+  const budget = new LogBudget(clean.authLog, clock)
+  const host = withHistory({ ...clean, authLog: (entry) => budget.write(entry) }, history)
   for (const domain of domains) reportReading(host, domain)
   if (isVerificationSwitchedOff()) {
     const { reason, remedy } = SWITCHED_OFF
@@ -161,6 +164,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
     close: async () => {
       for (const { close } of opened) close()
+      budget.close()
     },
   }
 }
@@ -316,8 +320,12 @@ function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginO
 function domainMatcher(config: unknown, host: Host): (req: Request) => string | undefined {
   if (host.domainOf) return host.domainOf.bind(host)
   const byHostName = domainsByHostName(config)
-  // A dot at its end names the same host. Source: RFC 1034, section 3.1.
-  return (req) => byHostName.get(req.hostname.toLowerCase().replace(/\.$/, '')) ?? ''
+  return (req) => {
+    // HTTP/1.0 needs no `Host`, whatever Express's types say: load balancers check like that.
+    const name: string | undefined = req.hostname
+    // A dot at its end names the same host. Source: RFC 1034, section 3.1.
+    return byHostName.get(name?.toLowerCase().replace(/\.$/, '') ?? '') ?? ''
+  }
 }
 
 /** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */

@@ -3,6 +3,9 @@ import { causeCode, deepestMessage, type Log } from '../../log.ts'
 import type { DiscoveryDeps } from '../../provider/issuer/discovery.ts'
 import { unpublished } from '../../provider/issuer/published-lists.ts'
 
+/** Lines about failed attempts that a domain writes within a second. */
+const MOST_LINES = 10
+
 /** Times are milliseconds since 1970. */
 export interface DiscoveryStatus {
   /** Since when the IdP is discovered; null: it never was since the start of this process. */
@@ -31,6 +34,8 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
   const about = { domain: settings.key, issuer: settings.issuer.issuer }
   let discoveredSince: number | null = null
   let failure: DiscoveryFailure | null = null
+  let second = { beganAt: Number.NEGATIVE_INFINITY, written: 0 }
+  let leftOut = 0
   return {
     onFailure(error, { begins, byHand }) {
       const code = causeCode(error.cause)
@@ -41,7 +46,16 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
         ...(code === undefined ? {} : { causeCode: code }),
         reason: deepestMessage(error),
         remedy: error.message,
+        ...(leftOut > 0 ? { leftOut } : {}),
       }
+      // Each login of a stranger is an attempt. The next line says how many lines were left out.
+      if (now() < second.beganAt || now() - second.beganAt >= 1_000) second = { beganAt: now(), written: 0 }
+      if (!byHand && second.written >= MOST_LINES) {
+        leftOut += 1
+        return
+      }
+      second.written += 1
+      leftOut = 0
       const message = `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`
       if (!byHand) log.error('discovery-failed', message, fields)
       // Logins go on with the endpoints that were given: what is lost is told once.

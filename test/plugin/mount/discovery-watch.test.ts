@@ -6,7 +6,7 @@ import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 
 const ISSUER = settingsOf(MINIMAL).issuer.issuer
 
-function opened() {
+function opened(now = () => 0) {
   const lines: [level: string, event: string, msg: string, fields: LogFields][] = []
   const at =
     (level: string) =>
@@ -14,7 +14,7 @@ function opened() {
       lines.push([level, event, msg, fields])
     }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
-  return { lines, ...watchDiscovery(settingsOf(MINIMAL), log, () => 0) }
+  return { lines, ...watchDiscovery(settingsOf(MINIMAL), log, now) }
 }
 const away = new LoginError('discovery_failed', {
   cause: Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' }),
@@ -29,6 +29,16 @@ describe('the log lines of discovery', () => {
     expect(lines.map(([level, event]) => [level, event])).to.deep.equal(Array(2).fill(['error', 'discovery-failed']))
     expect(lines[0]?.[2]).to.equal('OIDC: Discovery failed. EHOSTUNREACH')
     expect(lines[0]?.[3]).to.include({ issuer: ISSUER, address: `${ISSUER}/x`, status: 503, remedy: 'Mend it.' })
+  })
+
+  it('are at most 10 a second, and the next one says how many were left out', () => {
+    let now = 0
+    const { lines, onFailure } = opened(() => now)
+    for (let attempt = 0; attempt < 500; attempt += 1) onFailure(away, { begins: attempt === 0, byHand: false })
+    expect(lines).to.have.length(10)
+    now = 1_000
+    onFailure(away, { begins: false, byHand: false })
+    expect(lines.at(-1)?.[3].leftOut).to.equal(490)
   })
 
   it('are one warning an outage where all endpoints are given by hand, and an info when it is over', () => {

@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import { LogBudget } from '../../../plugin/host/log-budget.ts'
+import type { AuthLogEntry } from '../../../plugin/host/port.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const entry = (event: string, code: string, domain = ''): AuthLogEntry => ({
+  level: 'warn',
+  event,
+  message: 'Refused.',
+  domain,
+  fields: { code },
+})
+
+describe('the budget of log lines', () => {
+  let clock: FakeClock
+  let lines: AuthLogEntry[]
+  let budget: LogBudget
+  beforeEach(() => {
+    clock = new FakeClock()
+    lines = []
+    budget = new LogBudget((line) => lines.push(line), clock)
+  })
+  const write = (times: number, one: AuthLogEntry) => {
+    for (let time = 0; time < times; time += 1) budget.write(one)
+  }
+
+  it('writes 10 refusals of a code in a second, then how many were left out', async () => {
+    write(1_000, entry('login-failed', 'transaction_missing'))
+    expect(lines).to.have.length(10)
+    await clock.advance(1_000)
+    expect(lines).to.have.length(11)
+    expect(lines[10]).to.deep.include({
+      event: 'lines-left-out',
+      fields: { refused: 'login-failed', code: 'transaction_missing', leftOut: 990 },
+    })
+    write(10, entry('login-failed', 'transaction_missing'))
+    expect(lines).to.have.length(21)
+    expect(clock.pending).to.equal(0)
+  })
+
+  it('counts each domain, event and code for itself', () => {
+    write(20, entry('login-failed', 'transaction_missing'))
+    write(10, entry('login-failed', 'not_in_required_group'))
+    write(10, entry('login-failed', 'transaction_missing', 'other'))
+    write(10, entry('backchannel-logout-refused', 'logout_token_invalid'))
+    expect(lines).to.have.length(40)
+  })
+
+  it('leaves out no line that a stranger cannot cause', () => {
+    for (const event of ['login', 'configuration-warning', 'session-ended', 'backchannel-logout']) {
+      write(100, entry(event, 'deprecated_key'))
+    }
+    expect(lines).to.have.length(400)
+  })
+
+  it('writes what it has counted when it is closed', () => {
+    write(15, entry('login-failed', 'internal', 'one'))
+    budget.close()
+    expect(lines.at(-1)).to.deep.include({ event: 'lines-left-out', domain: 'one' })
+    expect(lines.at(-1)?.fields.leftOut).to.equal(5)
+    expect(clock.pending).to.equal(0)
+  })
+})
