@@ -10,7 +10,8 @@ export function answerOf(req: Request): URLSearchParams {
   const answer = new URLSearchParams()
   for (const [name, value] of Object.entries(membersOf(req.body))) {
     // A repeated field stays repeated, so that it is refused later instead of being read in one of two ways.
-    for (const one of [value].flat()) answer.append(name, String(one))
+    // A parser of the host may have made an object of it, which has no text: it is refused like an empty field.
+    for (const one of [value].flat()) answer.append(name, typeof one === 'string' ? one : '')
   }
   return answer
 }

@@ -28,10 +28,13 @@ export async function readInitiation(
   paths: RoutePaths,
 ): Promise<Initiation> {
   const fields = membersOf(req.method === 'POST' ? req.body : undefined)
-  const given = (name: string): unknown => fields[name] ?? req.query[name]
+  const query = membersOf(req.query)
+  const given = (name: string): unknown => fields[name] ?? query[name]
   const issuer = given('iss')
   if (issuer !== undefined && issuer !== settings.issuer.issuer && issuer !== (await client.issuerName())) {
-    throw new LoginError('initiation_refused', { details: { iss: String(issuer) } })
+    // Parsers of hosts make objects of `iss[toString]=x`.
+    const iss = typeof issuer === 'string' ? issuer : 'not one text'
+    throw new LoginError('initiation_refused', { details: { iss } })
   }
   const hint = readHint(given('login_hint'))
   return {
