@@ -8,6 +8,7 @@ import { type Connection, type ConnectionStatus, openConnection } from './connec
 import { isSameSet, planConnections } from './filters/plan.ts'
 import { watchHeard } from './filters/readiness.ts'
 import { nextSteps, type Step } from './filters/rollout.ts'
+import { SilentServers } from './filters/silent-servers.ts'
 import type { CallSource } from './listeners/call-source.ts'
 import { loginCallCount } from './listeners/login-calls.ts'
 import { filterText } from './protocol/filter.ts'
@@ -20,6 +21,9 @@ const OVERLAP_MS = 5000
  * chatter, so this costs about 2 KB; making it tight costs a login line of up to 8 KB.
  */
 const TIDY_AFTER_MS = 600_000
+
+/** Least time between two logins that make filters certain at servers that answer no `#filter`. Each costs a login line of up to 8 KB. */
+const RENEW_INTERVAL_MS = 60_000
 
 export interface FleetOptions {
   readonly connect?: Connect | undefined
@@ -75,6 +79,8 @@ interface FleetMember {
   stations: ReadonlySet<StationKey>
   next: ReadonlySet<StationKey> | undefined
   retiring: boolean
+  /** Its filter was never confirmed: a new login has to replace it. */
+  mustRenew: boolean
   settled: boolean
   settling: Timer | undefined
 }
@@ -101,6 +107,9 @@ export function createFleet(options: FleetOptions): Fleet {
   let outOfCalls = false
   let stepPlanned = false
   let tidying: Timer | undefined
+  let renewing: Timer | undefined
+  let renewedAt = Number.NEGATIVE_INFINITY
+  const silentServers = new SilentServers()
 
   const everyMember = () => [...members.values(), ...leaving]
   const stateOf = (member: FleetMember) => member.connection.status().state
@@ -111,7 +120,7 @@ export function createFleet(options: FleetOptions): Fleet {
     const carriers = [...members.values()].reverse().map((member) => ({
       id: member.id,
       stations: member.stations,
-      mustGo: stateOf(member) === 'unconfirmed' || belongsToStation(member.connection.call, stations),
+      mustGo: member.mustRenew || belongsToStation(member.connection.call, stations),
     }))
     const planned = planConnections(stations, carriers, limits, compact)
     for (const member of members.values()) {
@@ -144,6 +153,31 @@ export function createFleet(options: FleetOptions): Fleet {
   function cancelTidying(): void {
     tidying?.cancel()
     tidying = undefined
+  }
+
+  function onFilterAnswer(server: string, outcome: 'confirmed' | 'unanswered'): void {
+    if (outcome === 'confirmed') {
+      silentServers.delete(server)
+      return
+    }
+    if (silentServers.add(server)) {
+      log.warn(
+        'upstream-filter-unconfirmed',
+        'The APRS-IS server answered neither of two filter changes. They count as set, and the connection logs in again after each.',
+        { server },
+      )
+    }
+    const waitMs = Math.max(0, renewedAt + RENEW_INTERVAL_MS - clock.elapsed())
+    renewing ??= clock.after(waitMs, renewUnconfirmed)
+  }
+
+  /** A server that reads filters only at login has the old one: the login line of a new connection brings it the new one. */
+  function renewUnconfirmed(): void {
+    renewing = undefined
+    if (closing || !wanted) return
+    renewedAt = clock.elapsed()
+    for (const member of members.values()) if (stateOf(member) === 'unconfirmed') member.mustRenew = true
+    plan(wanted, false)
   }
 
   function tellLeftOut(stations: readonly StationKey[]): void {
@@ -245,6 +279,8 @@ export function createFleet(options: FleetOptions): Fleet {
       call,
       filter: filterText(stations, call, settings),
       mayLogIn: () => calls.mayLogIn(call),
+      isSilent: (server) => silentServers.has(server),
+      onFilterAnswer,
       hasSuccessor: () =>
         [...members.values()].some(({ id, connection }) => id > member.id && connection.call === call),
       onChange: () => onConnectionChange(member),
@@ -255,6 +291,7 @@ export function createFleet(options: FleetOptions): Fleet {
       stations,
       next: undefined,
       retiring: false,
+      mustRenew: false,
       settled: false,
       settling: undefined,
     }
@@ -276,6 +313,8 @@ export function createFleet(options: FleetOptions): Fleet {
   function onConnectionChange(member: FleetMember): void {
     const state = stateOf(member)
     if (state === 'closed') leaving.delete(member)
+    // A login that it made by itself brought the newest filter.
+    if (state === 'up') member.mustRenew = false
     if (state !== 'up' || !members.has(member.id)) unsettle(member)
     else if (!member.settling) {
       member.settling = clock.after(OVERLAP_MS, () => {
@@ -283,7 +322,6 @@ export function createFleet(options: FleetOptions): Fleet {
         planStep()
       })
     }
-    if (state === 'unconfirmed' && wanted && members.has(member.id) && !closing) plan(wanted, false)
     planStep()
   }
 
@@ -330,7 +368,7 @@ export function createFleet(options: FleetOptions): Fleet {
       for (const { connection } of everyMember()) connection.resume()
     },
     ready() {
-      const up = [...members.values()].filter((member) => stateOf(member) === 'up')
+      const up = [...members.values()].filter((member) => ['up', 'unconfirmed'].includes(stateOf(member)))
       return (
         wanted !== undefined &&
         isHeard(
@@ -351,6 +389,7 @@ export function createFleet(options: FleetOptions): Fleet {
     async close() {
       closing = true
       cancelTidying()
+      renewing?.cancel()
       await Promise.all(everyMember().map(({ connection }) => connection.close()))
     },
   }

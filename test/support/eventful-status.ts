@@ -6,7 +6,7 @@ const HOSTILE = '<script>alert("it\'s")</script>&amp;'
 /** A run in which a good deal went right and some things went wrong; the same each time. */
 export function eventfulStatus(changes: Partial<Status> = {}): Status {
   const filter = `g/${Array.from({ length: 880 }, (_, index) => `N${index}CALL`).join('/')}`
-  const login = { verified: true, server: 'T2TEST', sinceMs: NOW - 5_400_000, filter, stations: 880 }
+  const login = { verified: true, server: 'T2TEST', sinceMs: NOW - 5_400_000, filter, recentDrops: 0, stations: 880 }
   const waiting = { ...login, state: 'waiting', server: null, verified: false } as const
   const gateway = {
     state: 'working',
@@ -79,8 +79,8 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
         at: NOW - 14_000,
         level: 'warn',
         event: 'upstream-filter-unconfirmed',
-        msg: 'The APRS-IS server did not confirm a filter, sent twice.',
-        detail: '{"call":"N0CALL-A1"}',
+        msg: 'The APRS-IS server answered neither of two filter changes. They count as set, and the connection logs in again after each.',
+        detail: '{"server":"T2TEST"}',
         times: 1,
       },
       {

@@ -4,6 +4,8 @@ import type { Metrics } from '../../metrics.ts'
 import type { LoginAnswer } from '../protocol/login.ts'
 import { afterDropMs, backoffMs } from './backoff.ts'
 import type { Connect } from './connect-tcp.ts'
+import type { FilterOutcome } from './filter-exchange.ts'
+import { FLAPPING_DROPS, LIKELY_CAUSE_OF_FLAPPING, RecentDrops } from './recent-drops.ts'
 import { openSession, type Session } from './session.ts'
 
 /** A login that lasted this long was no accident: the next fault is the first one again. */
@@ -19,7 +21,7 @@ const CERTAIN_AGAIN_MS = 1000
  * - `connecting`: no answer to the login yet;
  * - `up`: logged in, and the server has the newest filter;
  * - `confirming`: logged in, a filter change is not confirmed yet;
- * - `unconfirmed`: the server did not confirm it: only another login brings certainty;
+ * - `unconfirmed`: logged in, and the server answers no `#filter`: the newest filter counts as set, and only another login makes it certain;
  * - `waiting`: until the next try;
  * - `leaving`: reading what is still on its way, then `closed`.
  */
@@ -34,6 +36,8 @@ export interface ConnectionStatus {
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
+  /** Logins that a server took and ended within the last 15 minutes, up to 20. */
+  readonly recentDrops: number
   /** Over all logins of this connection. */
   readonly bytesIn: number
   readonly bytesOut: number
@@ -56,6 +60,10 @@ export interface ConnectionOptions {
   mayLogIn(): boolean
   /** Whether a login to another server would be better than one to this. */
   avoids(server: string): boolean
+  /** Whether this server is known to answer no `#filter`. */
+  isSilent(server: string): boolean
+  /** The server took a filter, or did not answer; not called for the filter of the login. */
+  onFilterAnswer(server: string, outcome: 'confirmed' | 'unanswered'): void
   /** Whether another connection takes over its call: then the server ends this one. */
   hasSuccessor(): boolean
   onLines(lines: readonly string[]): void
@@ -101,6 +109,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   // Of the sessions that ended.
   let bytesIn = 0
   let bytesOut = 0
+  const recentDrops = new RecentDrops()
+  let flapping = false
   let closed: () => void = () => {}
   const whenClosed = new Promise<void>((resolve) => {
     closed = resolve
@@ -161,12 +171,10 @@ export function openConnection(options: ConnectionOptions): Connection {
     session?.end()
   }
 
-  function onFilter(outcome: 'confirmed' | 'unconfirmed'): void {
-    if (moving) return
-    enter(outcome === 'confirmed' ? 'up' : 'unconfirmed')
-    if (outcome === 'unconfirmed') {
-      log.warn('upstream-filter-unconfirmed', 'The APRS-IS server did not confirm a filter, sent twice.', { call })
-    }
+  function onFilter(outcome: FilterOutcome): void {
+    if (moving || !login) return
+    enter(outcome === 'unanswered' ? 'unconfirmed' : 'up')
+    if (outcome !== 'set_by_login') options.onFilterAnswer(login.server, outcome)
     options.onChange()
   }
 
@@ -198,10 +206,24 @@ export function openConnection(options: ConnectionOptions): Connection {
   function reconnect(reason: string): void {
     failures = 0
     drops += 1
+    if (!options.hasSuccessor()) noteDrop(reason)
     const retryInMs = drops === 1 ? backoffMs(1, options.random()) : afterDropMs(options.random())
     connectIn(retryInMs)
     const tell = isTold(drops) && !options.hasSuccessor() ? log.warn : log.debug
     tell('upstream-down', 'The connection to APRS-IS ended.', { call, reason, retryInMs, drops })
+  }
+
+  function noteDrop(reason: string): void {
+    recentDrops.add(clock.elapsed())
+    const count = recentDrops.count(clock.elapsed())
+    if (count >= FLAPPING_DROPS && !flapping) {
+      log.warn(
+        'upstream-flaps',
+        `APRS-IS ended the connection ${count} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}`,
+        { call, reason, drops: count },
+      )
+    }
+    flapping = count >= FLAPPING_DROPS
   }
 
   function retry(reason: string, wasLoggedIn: boolean): void {
@@ -247,6 +269,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       server: login?.server ?? null,
       sinceMs,
       filter,
+      recentDrops: recentDrops.count(clock.elapsed()),
       bytesIn: bytesIn + (session?.bytesIn ?? 0),
       bytesOut: bytesOut + (session?.bytesOut ?? 0),
     }),

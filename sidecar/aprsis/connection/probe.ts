@@ -10,8 +10,8 @@ export interface ProbeOutcome {
   readonly call: string
   /** The server's call and whether it took the passcode; undefined when there was no login. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined
-  /** The server confirmed a change of the filter. */
-  readonly filtered: boolean
+  /** The server's answer to a change of the filter; undefined if it came to none. */
+  readonly filter: 'confirmed' | 'unanswered' | undefined
   /** Why it ended without having shown that. */
   readonly reason: string
 }
@@ -28,9 +28,7 @@ export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<P
   const [first, second] = [`g/${call}`, `g/${call}/${call}-0`]
   return new Promise((resolve) => {
     let login: ProbeOutcome['login']
-    let changing = false
-    let filtered = false
-    let failure = ''
+    let filter: ProbeOutcome['filter']
     const session = openSession({
       host,
       port,
@@ -43,19 +41,17 @@ export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<P
       onLogin(answer) {
         login = answer
       },
-      onFilter(state) {
-        // The first one came with the login, and is taken or closes the connection.
-        if (changing) {
-          filtered = state === 'confirmed'
-          failure = 'the server did not confirm a filter, asked twice'
-          session.end()
+      isSilent: () => false,
+      onFilter(outcome) {
+        if (outcome === 'set_by_login') {
+          session.setFilter(second)
           return
         }
-        changing = true
-        session.setFilter(second)
+        filter = outcome
+        session.end()
       },
       onLines() {},
-      onEnd: (reason) => resolve({ call, login, filtered, reason: failure || reason }),
+      onEnd: (reason) => resolve({ call, login, filter, reason }),
     })
   })
 }

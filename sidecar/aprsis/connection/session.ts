@@ -1,18 +1,14 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { Metrics } from '../../metrics.ts'
-import { confirmationLine, filterLine } from '../protocol/filter.ts'
 import { lineSplitter, MAX_LINE_BYTES } from '../protocol/lines.ts'
-import { type LoginAnswer, loginLine, parseLoginAnswer } from '../protocol/login.ts'
+import { KEEP_ALIVE_LINE, type LoginAnswer, loginLine, parseLoginAnswer } from '../protocol/login.ts'
 import { type Connect, connectTcp } from './connect-tcp.ts'
+import { FilterExchange, type FilterOutcome } from './filter-exchange.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const LOGIN_TIMEOUT_MS = 10_000
-const FILTER_TIMEOUT_MS = 10_000
 const LEAVE_TIMEOUT_MS = 5000
 const FLUSH_TIMEOUT_MS = 1000
-
-/** A `#filter` that is not confirmed is sent this often in all. */
-const FILTER_TRIES = 2
 
 /**
  * Servers chat every 20 s. Counted in ticks, not by the wall clock, which may step: dead after 60 to 75 s without a line. A byte now and
@@ -21,11 +17,20 @@ const FILTER_TRIES = 2
 const SILENCE_TICK_MS = 15_000
 const SILENT_TICKS = 5
 
+/** Servers drop a client that writes nothing: aprsc after 48 h by default, others sooner. Half an hour, in ticks. */
+const KEEP_ALIVE_TICKS = 120
+
 /** Longest packet line that leaves a server; a longer one would vanish there. */
 const MAX_PACKET_LINE_BYTES = 509
 
 /** Unsent output beyond which lines are refused: more than a thousand acks. */
 const MAX_UNSENT_BYTES = 65_536
+
+/**
+ * Lines of one read after which everything else gets a turn first. Node reads up to 2 MB in one turn: a million short lines, with which a
+ * server would hold up syncs for seconds. The whole network sends some hundred lines a second.
+ */
+const MANY_LINES = 1000
 
 const HASH = 35
 
@@ -60,8 +65,9 @@ export interface SessionOptions {
   /** Asked right before the login line is sent; false ends the session. */
   mayLogIn(): boolean
   onLogin(answer: LoginAnswer): void
-  /** The server has the newest filter; or it did not say so, though asked twice. */
-  onFilter(state: 'confirmed' | 'unconfirmed'): void
+  /** Whether this server is known to answer no `#filter` line. */
+  isSilent(server: string): boolean
+  onFilter(outcome: FilterOutcome): void
   /** Packet lines as Latin-1, those of one read together. */
   onLines(lines: readonly string[]): void
   /** Exactly once, and last; `reason` is for the log. */
@@ -74,25 +80,31 @@ export function openSession(options: SessionOptions): Session {
   const split = lineSplitter(MAX_LINE_BYTES, () => metrics.count('lines_too_long'))
 
   let login: LoginAnswer | undefined
-  let wanted = options.filter
-  let sentInLogin = ''
-  let asked: string | undefined
-  let tries = 0
   let paused = false
   let leaving = false
   let ended = false
   let silentTicks = 0
+  let quietTicks = 0
   let lastWords = ''
   let bytesIn = 0
   let bytesOut = 0
   let deadline = clock.after(CONNECT_TIMEOUT_MS, () => finish('no connection within 10 s'))
   let watch: Timer = clock.after(SILENCE_TICK_MS, listen)
+  const filters = new FilterExchange({
+    clock,
+    metrics,
+    filter: options.filter,
+    isSilent: () => login !== undefined && options.isSilent(login.server),
+    write,
+    onOutcome: options.onFilter,
+  })
 
   function finish(reason: string): void {
     if (ended) return
     ended = true
     deadline.cancel()
     watch.cancel()
+    filters.close()
     socket.destroy()
     options.onEnd(reason)
   }
@@ -105,14 +117,27 @@ export function openSession(options: SessionOptions): Session {
   function write(line: string): void {
     const bytes = Buffer.from(`${line}\r\n`)
     bytesOut += bytes.length
+    quietTicks = 0
     socket.write(bytes)
   }
 
   function listen(): void {
     // Who does not read cannot tell silence from talk.
     silentTicks = paused ? 0 : silentTicks + 1
-    if (silentTicks >= SILENT_TICKS) finish('the server fell silent')
-    else watch = clock.after(SILENCE_TICK_MS, listen)
+    quietTicks += 1
+    if (silentTicks >= SILENT_TICKS) {
+      finish('the server fell silent')
+      return
+    }
+    if (login && quietTicks >= KEEP_ALIVE_TICKS) write(KEEP_ALIVE_LINE)
+    watch = clock.after(SILENCE_TICK_MS, listen)
+  }
+
+  function giveWay(): void {
+    socket.pause()
+    setImmediate(() => {
+      if (!paused && !ended) socket.resume()
+    })
   }
 
   function logIn(): void {
@@ -120,9 +145,7 @@ export function openSession(options: SessionOptions): Session {
       finish('its call may be in use elsewhere')
       return
     }
-    sentInLogin = wanted
-    metrics.count('filters_sent')
-    write(loginLine(call, passcode, sentInLogin))
+    write(loginLine(call, passcode, filters.filterForLogin()))
     within(LOGIN_TIMEOUT_MS, () => finish('no answer to the login within 10 s'))
   }
 
@@ -131,45 +154,26 @@ export function openSession(options: SessionOptions): Session {
     deadline.cancel()
     if (paused) socket.pause()
     options.onLogin(answer)
-    // A login line is taken or closes the connection: what it set needs no other confirmation.
-    if (wanted === sentInLogin) options.onFilter('confirmed')
-    else askForFilter()
-  }
-
-  function askForFilter(): void {
-    asked = wanted
-    tries += 1
-    metrics.count('filters_sent')
-    write(filterLine(asked))
-    within(FILTER_TIMEOUT_MS, filterUnconfirmed)
-  }
-
-  function filterUnconfirmed(): void {
-    metrics.count('filters_repaired')
-    if (tries < FILTER_TRIES) askForFilter()
-    else options.onFilter('unconfirmed')
-  }
-
-  function filterConfirmed(filter: string): void {
-    deadline.cancel()
-    asked = undefined
-    tries = 0
-    if (filter === wanted) options.onFilter('confirmed')
-    else askForFilter()
+    filters.loggedIn()
   }
 
   function onServerLine(line: string): void {
     lastWords = line
-    const answer = login ? undefined : parseLoginAnswer(line)
+    if (login) {
+      filters.onComment(line)
+      return
+    }
+    const answer = parseLoginAnswer(line)
     if (answer) loggedIn(answer)
-    else if (asked !== undefined && line === confirmationLine(asked)) filterConfirmed(asked)
   }
 
   socket.on('connect', logIn)
   socket.on('data', (chunk) => {
     bytesIn += chunk.length
+    const lines = split(chunk)
+    if (lines.length > MANY_LINES) giveWay()
     const packets: string[] = []
-    for (const line of split(chunk)) {
+    for (const line of lines) {
       silentTicks = 0
       if (line.charCodeAt(0) !== HASH) packets.push(line)
       else if (!leaving) onServerLine(line)
@@ -195,12 +199,7 @@ export function openSession(options: SessionOptions): Session {
     get bytesOut() {
       return bytesOut
     },
-    setFilter(filter) {
-      if (wanted === filter) return
-      wanted = filter
-      // One question at a time: the answer to the last one brings this filter's turn.
-      if (login && asked === undefined) askForFilter()
-    },
+    setFilter: (filter) => filters.setFilter(filter),
     send(line) {
       if (!login?.verified || leaving || !socket.writable || socket.writableLength > MAX_UNSENT_BYTES) return false
       // The first character also keeps a packet from being taken for a command.
@@ -220,6 +219,7 @@ export function openSession(options: SessionOptions): Session {
       if (leaving || ended) return
       leaving = true
       watch.cancel()
+      filters.close()
       socket.end()
       awaitFarewell()
     },
@@ -228,6 +228,7 @@ export function openSession(options: SessionOptions): Session {
         finish('ended')
         return
       }
+      filters.close()
       socket.end(() => finish('ended'))
       within(FLUSH_TIMEOUT_MS, () => finish('ended'))
     },

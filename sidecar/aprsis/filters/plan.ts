@@ -7,7 +7,7 @@ export interface Carrier {
   readonly id: number
   /** What its filter asks for, stations that are no longer registered included. */
   readonly stations: ReadonlySet<StationKey>
-  /** It cannot stay, whatever it carries: its filter is unconfirmed, or its call belongs to a station. */
+  /** It cannot stay, whatever it carries: its filter was never confirmed, or its call belongs to a station. */
   readonly mustGo: boolean
 }
 

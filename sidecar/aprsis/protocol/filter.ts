@@ -69,7 +69,18 @@ export function filterLine(filter: string): string {
   return `${COMMAND}${filter}`
 }
 
-/** The line by which a server confirms `filter`. */
+/** Words by which a server would refuse a filter. A call in a filter stands between slashes and is no such word. */
+const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
+
+/**
+ * Whether a comment line of a server answers a `#filter` line. Servers use different words, and may name the terms in another order:
+ * `# filter g/A active`, `# OK - Filter definition updated`.
+ */
+export function isAboutFilter(line: string): boolean {
+  return /filter/i.test(line) && !REFUSAL.test(line)
+}
+
+/** The line by which aprsc confirms `filter`. */
 export function confirmationLine(filter: string): string {
   return `# filter ${filter.slice(0, CONFIRMED_BYTES)} active`
 }

@@ -9,6 +9,9 @@ const SOFTWARE = `mesh-companion ${VERSION}`
 const LONGEST_CALL = 'AAAAAA-99'
 const LONGEST_PASSCODE = 32767
 
+/** A line that servers ignore. It shows them that the client still writes. */
+export const KEEP_ALIVE_LINE = `# ${SOFTWARE}`
+
 /** Room for a filter in the login line, whatever the call and the passcode. */
 export const LOGIN_FILTER_BYTES = MAX_LOGIN_LINE_BYTES - loginLine(LONGEST_CALL, LONGEST_PASSCODE, '').length
 
@@ -23,8 +26,13 @@ export interface LoginAnswer {
   readonly server: string
 }
 
-/** Undefined when `line` is no answer to a login. */
+/**
+ * Reads an answer to a login; undefined if `line` is none. A login without the word `verified` is unverified: udpgate4 answers
+ * `# logresp CALL server NAME`.
+ */
 export function parseLoginAnswer(line: string): LoginAnswer | undefined {
-  const answer = /^# logresp \S+ (verified|unverified)\b(?:.*?\bserver ([A-Za-z0-9-]+))?/.exec(line)
-  return answer ? { verified: answer[1] === 'verified', server: answer[2] ?? 'unknown' } : undefined
+  const answer = /^# logresp \S+(.*)/.exec(line)?.[1]
+  if (answer === undefined) return undefined
+  const [, server = 'unknown'] = /\bserver ([A-Za-z0-9-]+)/.exec(answer) ?? []
+  return { verified: /\bverified\b/.test(answer), server }
 }

@@ -1,4 +1,4 @@
-import { probeUpstream } from '../../aprsis/connection/probe.ts'
+import { type ProbeOutcome, probeUpstream } from '../../aprsis/connection/probe.ts'
 import { systemClock } from '../../clock.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
@@ -24,7 +24,7 @@ export async function checkLive(settings: Settings, address?: string): Promise<r
 }
 
 async function askUpstream({ aprsis }: Settings): Promise<readonly Verdict[]> {
-  const { call, login, filtered, reason } = await probeUpstream(aprsis, systemClock)
+  const { call, login, filter, reason } = await probeUpstream(aprsis, systemClock)
   const at = `${aprsis.host}:${aprsis.port}`
   if (!login)
     return [
@@ -32,12 +32,18 @@ async function askUpstream({ aprsis }: Settings): Promise<readonly Verdict[]> {
     ]
   return [
     loginVerdict(`APRS-IS login as ${call} at ${login.server}`, login.verified, aprsis.passcode),
-    filtered
-      ? ok(`APRS-IS filter at ${login.server}: confirmed`)
-      : fail(
-          `APRS-IS filter at ${login.server}: ${reason}. Set aprsis.port to one with client-defined filters, usually 14580.`,
-        ),
+    filterVerdict(`APRS-IS filter at ${login.server}`, filter, reason),
   ]
+}
+
+function filterVerdict(what: string, filter: ProbeOutcome['filter'], reason: string): Verdict {
+  if (filter === 'confirmed') return ok(`${what}: confirmed`)
+  const port = 'Check that aprsis.port is one with client-defined filters, usually 14580.'
+  if (filter === undefined) return fail(`${what}: ${reason}. ${port}`)
+  return {
+    verdict: 'warn',
+    text: `${what}: the server answers no change of a filter. The sidecar logs in again after each change, so that messages to new stations arrive. ${port}`,
+  }
 }
 
 function loginVerdict(what: string, verified: boolean, passcode: number): Verdict {

@@ -1,3 +1,4 @@
+import { FLAPPING_DROPS, LIKELY_CAUSE_OF_FLAPPING } from '../../aprsis/connection/recent-drops.ts'
 import type { Platform } from '../../messages/store.ts'
 import type { RecentEvent } from '../watch/recent-events.ts'
 import { bytes, count, counted, dateTime, duration } from './format.ts'
@@ -63,11 +64,19 @@ function time(ms: number): Html {
 /** What the page says first of all, and its title's first word. */
 function stateOf({ obstacles, gateways, upstream }: Status): { readonly word: string; readonly banner: Html } {
   const refusals = gateways.flatMap(({ state, lastRefused }) => (state === 'refusing' && lastRefused) || [])
+  const flapping = upstream.connections.filter(({ recentDrops }) => recentDrops >= FLAPPING_DROPS)
+  const drops = flapping.map(
+    ({ call, recentDrops }) =>
+      html`<li>APRS-IS ended the login of ${call} ${count(recentDrops)} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}</li>`,
+  )
   const lines = [
     ...obstacles.map((code) => html`<li>${OBSTACLES[code]} <code>${code}</code></li>`),
     ...refusals.map(({ reason }) => html`<li>A push gateway refused the last notification: ${reason}.</li>`),
+    ...drops,
   ]
   if (obstacles.length > 0) return { word: 'Not ready', banner: red('Not ready', lines) }
+  if (lines.length === drops.length && drops.length > 0)
+    return { word: 'APRS-IS drops the login', banner: red('APRS-IS drops the login', lines) }
   if (lines.length > 0) return { word: 'Pushes refused', banner: red('Pushes are refused', lines) }
   const heard =
     upstream.listener === null
@@ -161,7 +170,7 @@ const STATES: Readonly<Record<string, string>> = {
   connecting: 'logging in',
   up: 'up',
   confirming: 'up, filter not confirmed yet',
-  unconfirmed: 'up, filter not confirmed',
+  unconfirmed: 'up, server confirms no filter',
   waiting: 'down, tried again soon',
   leaving: 'leaving',
   closed: 'closed',

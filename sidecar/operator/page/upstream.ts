@@ -11,6 +11,8 @@ export interface UpstreamConnection {
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
+  /** Logins that a server took and ended within the last 15 minutes. */
+  readonly recentDrops: number
   /** How many stations the filter names. */
   readonly stations: number
   readonly bytesIn: number

@@ -56,31 +56,101 @@ describe('A filter change', () => {
 
   it('is not ready until a change is confirmed, sends it again after 10 s and counts that', async () => {
     await its.start(['AA1AA-1'])
-    its.server.silentFilters = true
+    its.server.filterHabit = 'fixed_at_login'
     const asked = once(its.server.events, 'filter')
     await its.change(['BB1BB-1'])
     await asked
     expect(its.link.ready()).to.equal(false)
-    its.server.silentFilters = false
+    its.server.filterHabit = 'aprsc'
     await its.clock.advance(10_000)
     await its.ready()
     expect(its.metrics.value('filters_repaired')).to.equal(1)
     expect(its.server.traffic.logins).to.equal(1)
   })
 
-  it('logs in anew when a filter stays unconfirmed, and keeps the old connection until then', async () => {
+  for (const habit of ['other_words', 'reordered'] as const) {
+    it(`takes an answer in other words (${habit}) for a confirmation`, async () => {
+      await its.start(['AA1AA-1'], { trackOutgoing: true })
+      its.server.filterHabit = habit
+      await its.change(['BB1BB-1'])
+      await its.ready()
+      await its.reaches(['BB1BB-1'])
+      expect(its.metrics.value('filters_repaired')).to.equal(0)
+      expect(its.server.traffic.logins).to.equal(1)
+    })
+  }
+
+  it('is not ready while a server says that it refused the filter', async () => {
     await its.start(['AA1AA-1'])
-    its.server.silentFilters = true
-    await its.change(['AA1AA-1', 'BB1BB-1'])
+    its.server.filterHabit = 'fixed_at_login'
+    const asked = once(its.server.events, 'filter')
+    await its.change(['NO-1'])
+    await asked
+    its.server.say('# filter not accepted')
+    await its.reaches(['AA1AA-1'])
+    expect(its.link.ready()).to.equal(false)
+  })
+
+  for (const habit of ['silent', 'fixed_at_login'] as const) {
+    describe(`at a server that answers no #filter (${habit})`, () => {
+      it('is ready after two unanswered lines, and logs in again without a gap', async () => {
+        await its.start(['AA1AA-1'])
+        its.server.filterHabit = habit
+        await its.change(['AA1AA-1', 'BB1BB-1'])
+        await its.clock.advance(20_000)
+        await its.ready()
+        expect(its.metrics.value('filters_repaired')).to.equal(2)
+        await its.until(() => calls().length === 2)
+        expect(calls()).to.deep.equal([CALL, 'N0CALL-99'])
+        await its.clock.advance(5000)
+        await its.until(() => calls().length === 1)
+        expect(its.filters()).to.deep.equal(['g/AA1AA-1/BB1BB-1'])
+        await its.reaches(['AA1AA-1', 'BB1BB-1'])
+      })
+
+      it('counts further filters as set once written, warns once, and logs in once a minute at most', async () => {
+        await its.start(['AA1AA-1'])
+        its.server.filterHabit = habit
+        await its.change(['BB1BB-1'])
+        await its.clock.advance(20_000)
+        await its.until(() => its.server.traffic.logins === 2)
+        await its.clock.advance(5000)
+        await its.until(() => calls().length === 1)
+        const sent = its.metrics.value('filters_sent')
+        for (const station of ['CC1CC-1', 'DD1DD-1', 'EE1EE-1']) {
+          await its.change([station])
+          await its.until(() => its.link.ready())
+        }
+        expect(its.metrics.value('filters_sent')).to.equal(sent + 3)
+        expect(its.server.traffic.logins).to.equal(2)
+        await its.clock.advance(60_000)
+        await its.until(() => its.server.traffic.logins === 3)
+        await its.clock.advance(5000)
+        await its.until(() => calls().length === 1)
+        await its.reaches(['EE1EE-1'])
+        await its.clock.advance(300_000)
+        expect(its.server.traffic.logins).to.equal(3)
+        expect(its.events('upstream-filter-unconfirmed')).to.have.length(1)
+      })
+    })
+  }
+
+  it('trusts the answers of a server again that answered late', async () => {
+    await its.start(['AA1AA-1'])
+    its.server.filterHabit = 'fixed_at_login'
+    await its.change(['BB1BB-1'])
     await its.clock.advance(20_000)
-    await its.ready()
-    expect(its.metrics.value('filters_repaired')).to.equal(2)
-    expect(calls()).to.deep.equal([CALL, 'N0CALL-99'])
-    await its.reaches(['AA1AA-1', 'BB1BB-1'])
-    await its.clock.advance(5000)
+    await its.until(() => its.server.traffic.logins === 2)
+    its.server.filterHabit = 'aprsc'
+    await its.change(['CC1CC-1'])
+    await its.clock.advance(70_000)
     await its.until(() => calls().length === 1)
-    expect(calls()).to.deep.equal(['N0CALL-99'])
-    expect(its.filters()).to.deep.equal(['g/AA1AA-1/BB1BB-1'])
+    const { logins } = its.server.traffic
+    await its.change(['DD1DD-1'])
+    await its.ready()
+    await its.clock.advance(120_000)
+    expect(its.server.traffic.logins).to.equal(logins)
+    await its.reaches(['DD1DD-1'])
   })
 
   it('asks for the newest filter when it changed during the login', async () => {

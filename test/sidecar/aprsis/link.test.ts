@@ -64,6 +64,15 @@ describe('The link to APRS-IS', () => {
       expect(JSON.stringify(its.logged)).not.to.include(String(passcodeOf(CALL)))
     })
 
+    it('takes an answer without the word verified for an unverified login', async () => {
+      its.server.terseLogins = true
+      its.server.answerUnverified = true
+      await its.start(['AA1AA'])
+      await its.reaches(['AA1AA'])
+      expect(status()).to.include({ connected: true, verified: false })
+      expect(its.events('upstream-unverified')[0]).to.include({ server: 'T2FIX' })
+    })
+
     it('tries again while logins are refused, and says why in the log', async () => {
       its.server.refuseLogins = true
       its.connect()
@@ -185,6 +194,27 @@ describe('The link to APRS-IS', () => {
       expect(told().at(-1)?.drops).to.equal(1)
     })
 
+    it('warns once, with the likely cause, when another program takes over its login for the third time', async () => {
+      await its.start(['AA1AA'])
+      const flaps = () => its.events('upstream-flaps')
+      const drops = () => its.link.status().connections[0]?.recentDrops
+      for (let drop = 1; drop <= 4; drop++) {
+        const other = new LinkHarness(its.clock, its.network)
+        other.server = its.server
+        other.connect()
+        await its.until(() => drops() === drop)
+        await other.link.close()
+        expect(flaps()).to.have.length(drop < 3 ? 0 : 1)
+        await waitOut()
+        await its.ready()
+        await its.clock.advance(3 * 60_000)
+      }
+      expect(flaps()[0]).to.include({ level: 'warn', call: CALL, drops: 3 })
+      expect(flaps()[0]?.msg).to.include('another program logs in with the same callsign')
+      await its.clock.advance(15 * 60_000)
+      expect(drops()).to.equal(0)
+    })
+
     it('tells of an outage once, however long it lasts', async () => {
       const { port } = its.server
       await its.start([])
@@ -198,6 +228,19 @@ describe('The link to APRS-IS', () => {
       await its.until(() => its.events('upstream-down').length === 6 || its.link.ready())
       await its.clock.advance(1000)
       await its.ready()
+    })
+
+    it('writes a comment line after half an hour without a line of its own, verified or not', async () => {
+      await its.start(['AA1AA'], { passcode: -1 })
+      const written = its.server.clients()[0]?.bytesIn ?? 0
+      await its.clock.advance(30 * 60_000 - 20_000)
+      expect(its.server.clients()[0]?.bytesIn).to.equal(written)
+      await its.clock.advance(20_000)
+      await its.until(() => (its.server.clients()[0]?.bytesIn ?? 0) > written)
+      const once = its.server.clients()[0]?.bytesIn ?? 0
+      expect(its.server.received).to.deep.equal([])
+      await its.clock.advance(30 * 60_000)
+      await its.until(() => its.server.clients()[0]?.bytesIn === once + (once - written))
     })
 
     it('takes a server that says nothing for more than 60 s for dead', async () => {

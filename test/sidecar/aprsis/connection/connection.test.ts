@@ -1,6 +1,7 @@
 import dns, { type LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import { passcodeOf } from '../../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
@@ -14,6 +15,26 @@ import { createMetrics } from '../../../../sidecar/metrics.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { MemoryNetwork } from '../../../support/memory-network.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
+
+const FLOOD_LINES = 5_000_000
+
+/** A server in a thread of its own, which writes while we read: short lines, as fast as they are taken. */
+const FLOODER = `
+const { createServer } = require('node:net')
+const { parentPort } = require('node:worker_threads')
+const lines = 'x\\n'.repeat(500_000)
+const server = createServer((socket) => {
+  socket.on('error', () => {})
+  socket.once('data', () => {
+    socket.write('# logresp N0CALL verified, server T2FLOOD\\r\\n')
+    const flood = () => {
+      while (socket.writable && socket.write(lines));
+    }
+    socket.on('drain', flood)
+    flood()
+  })
+}).listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
+`
 
 describe('A connection to APRS-IS', () => {
   let clock: FakeClock
@@ -51,6 +72,8 @@ describe('A connection to APRS-IS', () => {
       random: () => 0,
       mayLogIn: () => true,
       avoids: () => false,
+      isSilent: () => false,
+      onFilterAnswer: () => {},
       hasSuccessor: () => false,
       onLines: (received) => {
         lines.push(...received)
@@ -196,9 +219,9 @@ describe('A connection to APRS-IS', () => {
     expect(connection.status().bytesIn).to.be.above(first.bytesIn)
   })
 
-  it('takes a confirmation of another filter for none', async () => {
+  it('does not take a late answer to an earlier filter for its own', async () => {
     await openUp()
-    server.silentFilters = true
+    server.filterHabit = 'silent'
     connection.setFilter('g/BB1BB')
     server.say('# filter g/AA1AA active')
     server.inject('BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :after it')
@@ -248,6 +271,25 @@ describe('A connection to APRS-IS', () => {
       server.resume()
       await closed
       await server.until(() => server.received.at(-1)?.line.startsWith(`N0CALL>APRS,TCPIP*:>${sent - 1}x`) === true)
+    })
+
+    it('lets other work have a turn after each read of a flood of short lines', async () => {
+      const flooder = new Worker(FLOODER, { eval: true })
+      const [port] = await once(flooder, 'message')
+      let received = 0
+      let inThisTurn = 0
+      let mostInATurn = 0
+      open({ ...TCP, port, onLines: (flood) => (inThisTurn += flood.length) })
+      while (received < FLOOD_LINES) {
+        await new Promise((resolve) => setImmediate(resolve))
+        mostInATurn = Math.max(mostInATurn, inThisTurn)
+        received += inThisTurn
+        inThisTurn = 0
+      }
+      await connection.close()
+      await flooder.terminate()
+      // A read has 64 KB at most.
+      expect(mostInATurn).to.be.at.most(32_768)
     })
 
     it('goes on after a name that cannot be resolved, looking it up again at each try', async () => {

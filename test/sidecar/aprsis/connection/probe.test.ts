@@ -17,7 +17,7 @@ describe('A probe of APRS-IS', () => {
     const { aprsis } = settingsOf({ aprsis: { host, port, callsign, passcode: passcodeOf(callsign) } })
     const outcome = await probeUpstream(aprsis, new FakeClock())
     expect(outcome.login).to.deep.equal({ server: 'T2FIX', verified: true })
-    expect(outcome.filtered).to.equal(true)
+    expect(outcome.filter).to.equal('confirmed')
     return outcome.call
   }
 

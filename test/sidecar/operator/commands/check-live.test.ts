@@ -62,11 +62,11 @@ describe('the live check', () => {
 
   it('fails where the server does not accept the passcode', async () => {
     upstream.answerUnverified = true
-    upstream.silentFilters = true
+    upstream.filterHabit = 'fixed_at_login'
     upstream.events.once('filter', () => upstream.dropAll())
     const lines = await linesOf(settings({}, {}))
     expect(lines[0]).to.match(/^fail APRS-IS login as K1ABC-16 at T2FIX: unverified\. Check that aprsis\.passcode/)
-    expect(lines[1]).to.match(/^fail APRS-IS filter at T2FIX: ECONNRESET\. Set aprsis\.port/)
+    expect(lines[1]).to.match(/^fail APRS-IS filter at T2FIX: ECONNRESET\. Check that aprsis\.port/)
   })
 
   it('fails where a gateway refuses us or cannot be asked, with its reason and no secret', async () => {

@@ -18,6 +18,21 @@ describe('the status page', () => {
     expect(text(markup)).to.include('No login to APRS-IS is up: no messages arrive.')
   })
 
+  it('names the likely cause when APRS-IS dropped a login three times in 15 minutes', () => {
+    const { upstream } = eventfulStatus()
+    const dropped = (recentDrops: number) => ({
+      obstacles: [],
+      gateways: [],
+      upstream: { ...upstream, connections: upstream.connections.map((one) => ({ ...one, recentDrops })) },
+    })
+    expect(page(dropped(2))).to.include('✓ Ready.')
+    const markup = page(dropped(3))
+    expect(markup).to.include('<title>APRS-IS drops the login – N0CALL-10').and.not.include('✓ Ready.')
+    expect(text(markup))
+      .to.include('APRS-IS ended the login of N0CALL-10 3 times within 15 minutes.')
+      .and.include('set aprsis.callsign to an SSID that nothing else uses')
+  })
+
   it('is red while a gateway refuses notifications, and shows of each its state, last answers with the reason, and who waits', () => {
     const { gateways, now } = eventfulStatus()
     const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))

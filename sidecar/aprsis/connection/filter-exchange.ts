@@ -1,0 +1,135 @@
+import type { Clock, Timer } from '../../clock.ts'
+import type { Metrics } from '../../metrics.ts'
+import { confirmationLine, filterLine, isAboutFilter } from '../protocol/filter.ts'
+
+const ANSWER_TIMEOUT_MS = 10_000
+
+/** How often a `#filter` line is sent in all if the server does not answer it. */
+const TRIES = 2
+
+/**
+ * What is known of the newest filter:
+ *
+ * - `set_by_login`: it was in the login line, which the server took;
+ * - `confirmed`: the server answered the `#filter` line;
+ * - `unanswered`: it was written to a server that answers no `#filter` line. Such a server may have applied it (udpgate4, aprsgo) or may go
+ *   on with the filter of the login (Polaric aprsd).
+ */
+export type FilterOutcome = 'set_by_login' | 'confirmed' | 'unanswered'
+
+interface FilterExchangeParts {
+  readonly clock: Clock
+  readonly metrics: Metrics
+  /** The filter of the login line. */
+  readonly filter: string
+  /** Whether the server is known to answer no `#filter` line. */
+  isSilent(): boolean
+  write(line: string): void
+  onOutcome(outcome: FilterOutcome): void
+}
+
+/**
+ * Changes the filter of a running login, with at most one question open.
+ *
+ * - `login`: before the login; the newest filter goes into the login line.
+ * - `settled`: the newest filter is confirmed, or was written to a silent server.
+ * - `asked`: a `#filter` line awaits its answer, 10 s each of two times. An answer leads to `settled`, or to the next question if a newer
+ *   filter came meanwhile. Without one the server counts as silent.
+ *
+ * A silent server's filters count as `unanswered` once written. If it does answer later, the exchange asks again and trusts it from then on.
+ */
+export class FilterExchange {
+  readonly #parts: FilterExchangeParts
+  #state: 'login' | 'settled' | 'asked' = 'login'
+  #wanted: string
+  /** The newest filter that was sent. */
+  #sent = ''
+  /** The filter before it: a late confirmation of that one answers no question. */
+  #previous: string | undefined
+  #tries = 0
+  #silent = false
+  #deadline: Timer | undefined
+
+  constructor(parts: FilterExchangeParts) {
+    this.#parts = parts
+    this.#wanted = parts.filter
+  }
+
+  /** Returns the filter for the login line, which is about to be sent. */
+  filterForLogin(): string {
+    this.#parts.metrics.count('filters_sent')
+    this.#sent = this.#wanted
+    return this.#sent
+  }
+
+  /** The server took the login line, and with it the filter: otherwise it would have closed the connection. */
+  loggedIn(): void {
+    this.#silent = this.#parts.isSilent()
+    if (this.#wanted === this.#sent) this.#settle('set_by_login')
+    else this.#ask()
+  }
+
+  setFilter(filter: string): void {
+    if (this.#wanted === filter) return
+    this.#wanted = filter
+    if (this.#state === 'settled') this.#ask()
+  }
+
+  /** Reads a comment line of the server after the login. */
+  onComment(line: string): void {
+    if (!isAboutFilter(line) || this.#state === 'login') return
+    if (this.#isLate(line)) return
+    if (this.#state === 'asked') this.#answered()
+    else if (this.#silent) {
+      this.#silent = false
+      this.#ask()
+    }
+  }
+
+  close(): void {
+    this.#deadline?.cancel()
+  }
+
+  /** Filters that are alike in the part that servers repeat are confirmed alike. */
+  #isLate(line: string): boolean {
+    if (this.#previous === undefined || line === confirmationLine(this.#sent)) return false
+    return line === confirmationLine(this.#previous)
+  }
+
+  #ask(): void {
+    const { clock, metrics, write } = this.#parts
+    if (this.#sent !== this.#wanted) {
+      this.#previous = this.#sent
+      this.#sent = this.#wanted
+    }
+    metrics.count('filters_sent')
+    write(filterLine(this.#sent))
+    if (this.#silent) {
+      this.#settle('unanswered')
+      return
+    }
+    this.#state = 'asked'
+    this.#tries += 1
+    this.#deadline = clock.after(ANSWER_TIMEOUT_MS, () => this.#unanswered())
+  }
+
+  #unanswered(): void {
+    this.#parts.metrics.count('filters_repaired')
+    this.#silent = this.#tries >= TRIES
+    if (this.#silent && this.#wanted === this.#sent) this.#settle('unanswered')
+    else this.#ask()
+  }
+
+  #answered(): void {
+    this.#deadline?.cancel()
+    this.#tries = 0
+    if (this.#wanted === this.#sent) this.#settle('confirmed')
+    else this.#ask()
+  }
+
+  #settle(outcome: FilterOutcome): void {
+    this.#state = 'settled'
+    this.#tries = 0
+    this.#parts.onOutcome(outcome)
+  }
+}
