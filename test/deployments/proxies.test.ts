@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
-import { freshDatabase } from '../sidecar/store/postgres/shared-server.ts'
+import { freshDatabase, runAt } from '../sidecar/store/postgres/shared-server.ts'
 import { readDocument } from '../support/documents.ts'
 import { freePort } from '../support/host-process.ts'
 import { siteOnPage } from '../support/proxies/page-site.ts'
@@ -174,7 +174,7 @@ describe('A proxy in front of sidecars', function () {
   })
 
   /** Two sidecars on one database, of which the second comes to it by a way that can be cut. */
-  async function pair(api: readonly [number, number], admin: number) {
+  async function pair(api: readonly [number, number], admin: number, more: object = {}) {
     const database = await freshDatabase()
     const relay = await startTcpRelay(Number(new URL(database).port))
     closing.push(relay.close)
@@ -190,17 +190,38 @@ describe('A proxy in front of sidecars', function () {
         listen: { ...LISTEN, host, port },
         admin: { host, port: admin },
         rateLimit: { max: 100_000 },
+        ...more,
       })
-    return relay
+    return { relay, database }
+  }
+
+  /** The configuration that is shipped, for two instances of three; of the third there is no address. */
+  function shippedSite(api: number, admin: number): string {
+    const places = [
+      ['bind :443', `bind 127.0.0.1:${port}`],
+      ['/etc/haproxy/certs/', join(folder, 'all.pem')],
+      ['check port 9090', `check port ${admin}`],
+      ['one:8080', `127.0.3.1:${api}`],
+      ['two:8080', `127.0.3.2:${api}`],
+    ] as const
+    return places.reduce((text, [from, to]) => {
+      expect(text).to.include(from)
+      return text.replace(from, to)
+    }, readDocument('sidecar/deploy/several/haproxy.cfg'))
+  }
+
+  /** Phones on addresses of their own. Each resolves with the status of a heartbeat. */
+  function phones() {
+    return Array.from({ length: 20 }, (_, index) => {
+      const by = caller(`127.0.4.${index + 1}`)
+      return () => by('/v1/register', registration(`N${index}BAL`))
+    })
   }
 
   /** Of 2,000 calls under 1 % fail when the way is cut. */
   async function expectFewFailures(relay: { cut(): Promise<void> }): Promise<void> {
-    const phones = Array.from({ length: 20 }, (_, index) => ({
-      is: `N${index}BAL`,
-      by: caller(`127.0.4.${index + 1}`),
-    }))
-    const round = () => Promise.all(phones.map(({ is, by }) => by('/v1/register', registration(is))))
+    const all = phones()
+    const round = () => Promise.all(all.map((heartbeat) => heartbeat()))
     expect(new Set(await round())).to.deep.equal(new Set([200]))
     await relay.cut()
     const statuses: (number | string)[] = []
@@ -212,27 +233,60 @@ describe('A proxy in front of sidecars', function () {
   it('takes an instance out that cannot reach its database: HAProxy as it is shipped, while another one is missing', async function () {
     // The check asks all of them at one port, so that each has an address.
     const [api, admin] = [await freePort(), await freePort()]
-    const relay = await pair([api, api], admin)
-    const shipped = [
-      ['bind :443', `bind 127.0.0.1:${port}`],
-      ['/etc/haproxy/certs/', join(folder, 'all.pem')],
-      ['check port 9090', `check port ${admin}`],
-      ['one:8080', `127.0.3.1:${api}`],
-      ['two:8080', `127.0.3.2:${api}`],
-    ] as const
-    const site = shipped.reduce((text, [from, to]) => {
-      expect(text).to.include(from)
-      return text.replace(from, to)
-    }, readDocument('sidecar/deploy/several/haproxy.cfg'))
-    await start(this, 'HAProxy', site)
+    const { relay } = await pair([api, api], admin)
+    await start(this, 'HAProxy', shippedSite(api, admin))
 
     await expectFewFailures(relay)
     expect(await proxy?.output()).to.include('Server sidecars/two is DOWN')
   })
 
+  /** Calls of strangers that get this status, in turn with heartbeats of phones, all of which get 200. */
+  async function expectRefusedAlone(refused: () => Promise<number | string>, status: number): Promise<void> {
+    const all = phones()
+    for (let round = 0; round < 10; round += 1) {
+      const strangers = await Promise.all(Array.from({ length: 5 }, refused))
+      expect(new Set(strangers)).to.deep.equal(new Set([status]))
+      expect(new Set(await Promise.all(all.map((heartbeat) => heartbeat())))).to.deep.equal(new Set([200]))
+    }
+  }
+
+  for (const [name, siteFor] of [
+    ['HAProxy as it is shipped', (api: number, admin: number) => shippedSite(api, admin)],
+    ['nginx as the page has it', (api: number) => siteOf('nginx', [api, api])],
+  ] as const)
+    it(`keeps all instances while strangers are refused: ${name}`, async function () {
+      const [api, admin] = [await freePort(), await freePort()]
+      const { database } = await pair([api, api], admin, { stations: { max: 21 }, rateLimit: { max: 200 } })
+      const site = siteFor(api, admin)
+      const proxied = name.startsWith('nginx')
+        ? site.replace(`127.0.0.1:${api}`, `127.0.3.1:${api}`).replace(`127.0.0.1:${api}`, `127.0.3.2:${api}`)
+        : site
+      await start(this, name.startsWith('nginx') ? 'nginx' : 'HAProxy', proxied)
+      const stranger = caller('127.0.5.1')
+      expect(await stranger('/v1/register', registration('X1X'))).to.equal(200)
+      expect(new Set(await Promise.all(phones().map((heartbeat) => heartbeat())))).to.deep.equal(new Set([200]))
+
+      // Full.
+      await expectRefusedAlone(() => stranger('/v1/register', registration('K1NEW')), 503)
+      // Overloaded, as PostgreSQL says it of itself.
+      await runAt(
+        database,
+        `CREATE FUNCTION overloaded() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '53000'; END $$;
+         CREATE TRIGGER overloaded BEFORE UPDATE ON mesh_companion.device
+           FOR EACH ROW WHEN (new.push_token = 'overload') EXECUTE FUNCTION overloaded()`,
+      )
+      const overload = () => stranger('/v1/register', registration('X1X', { pushToken: 'overload' }))
+      await expectRefusedAlone(overload, 503)
+      // Over its limit.
+      const flooder = caller('127.0.5.2')
+      const flood = () => flooder('/v1/register', registration('X1X'))
+      await Promise.all(Array.from({ length: 210 }, flood))
+      await expectRefusedAlone(flood, 429)
+    })
+
   it('has another instance answer where one cannot reach its database: nginx as the page has it', async function () {
     const api = [await freePort(), await freePort()] as const
-    const relay = await pair(api, await freePort())
+    const { relay } = await pair(api, await freePort())
     const site = siteOf('nginx', api).replace(`127.0.0.1:${api[0]}`, `127.0.3.1:${api[0]}`)
     await start(this, 'nginx', site.replace(`127.0.0.1:${api[1]}`, `127.0.3.2:${api[1]}`))
     await expectFewFailures(relay)
