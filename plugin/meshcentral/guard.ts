@@ -131,10 +131,17 @@ function dropForeign(req: MeshRequest, domains: ReadonlySet<string>): void {
 }
 
 function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
-  const { path, ws } = req
+  const { path, query, ws } = req
   const foreign = session ? undefined : foreignSession(req)
   // What is sealed for a session that a login cookie began ends with that cookie's session.
-  return { path, session, socket: ws, brought: new Map(foreign ? [[foreign.user, foreign.owner]] : []) }
+  return {
+    path,
+    query,
+    request: req,
+    session,
+    socket: ws,
+    brought: new Map(foreign ? [[foreign.user, foreign.owner]] : []),
+  }
 }
 
 function signOut(req: MeshRequest): void {

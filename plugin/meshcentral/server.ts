@@ -129,6 +129,10 @@ export interface MeshCookie {
   /** Device and public name of what a user shares with a guest. */
   readonly nid?: unknown
   readonly pid?: unknown
+  /** Of a guest: rights, what is shared (bits: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS), and until when, in milliseconds since 1970. */
+  readonly r?: unknown
+  readonly p?: unknown
+  readonly expire?: unknown
   /** Device and port that a tunnel leads to. */
   readonly nodeid?: unknown
   readonly tcpport?: unknown

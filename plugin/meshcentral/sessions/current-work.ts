@@ -3,10 +3,18 @@ import type { MeshDatabase, MeshSocket } from '../server.ts'
 import type { SeenSession } from './open-sessions.ts'
 import type { Owner } from './owner.ts'
 
+/** What brings more later: a web socket its messages, a request its body. */
+interface Emitter {
+  emit(event: string | symbol, ...values: readonly unknown[]): boolean
+}
+
 /** A request or a web socket that the server works for. */
 export interface Work {
   /** That of a web socket ends in `/.websocket`. */
   readonly path: string
+  /** Parameters of the address, as Express reads them. */
+  readonly query: Readonly<Record<string, unknown>>
+  readonly request: Emitter | undefined
   /** The session of ours that it came with. */
   readonly session: SeenSession | undefined
   readonly socket: MeshSocket | undefined
@@ -17,7 +25,7 @@ export interface Work {
 /** What the server works for at the moment: MeshCentral seals in many places, and few of them say for which session. */
 export interface CurrentWork {
   get(): Work | undefined
-  /** Runs the task, whatever it leads to, and all that its socket will bring. */
+  /** Runs the task, whatever it leads to, and all that its request and its socket will bring. */
   run(work: Work, task: () => void): void
 }
 
@@ -39,11 +47,12 @@ export function followWork(db: MeshDatabase): CurrentWork {
   return {
     get: () => storage.getStore(),
     run(work, task) {
-      const { socket } = work
-      if (socket) {
-        // What comes in over a socket begins there, not at the request that opened it.
-        const emit = socket.emit.bind(socket)
-        socket.emit = (...event) => storage.run(work, () => emit(...event))
+      // What comes in over a connection begins there, not at the request that it belongs to. MeshCentral's upload forms read the cookie once
+      // the body is there, in packets that may come after the head.
+      for (const source of [work.request, work.socket]) {
+        if (!source) continue
+        const emit = source.emit.bind(source)
+        source.emit = (...event) => storage.run(work, () => emit(...event))
       }
       storage.run(work, task)
     },

@@ -1,7 +1,8 @@
 import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshCookie, MeshServer } from '../server.ts'
-import type { CurrentWork, Work } from './current-work.ts'
+import type { CurrentWork } from './current-work.ts'
 import type { Ended } from './ended.ts'
+import { admitsGuest, isGuestCookie } from './guest-cookies.ts'
 import { keysOfOpen, type OpenSessions, type SeenSession } from './open-sessions.ts'
 import { keyOfSealed, type Owner, readOwner, writeOwner } from './owner.ts'
 
@@ -16,8 +17,6 @@ export interface SealedOptions {
 }
 
 const NONE: Owner = { kind: 'none' }
-/** Where guests come in, and MeshCentral asks its database whether what they were given is still shared. */
-const FOR_GUESTS = /\/(?:meshrelay|devicefile)\.ashx(?:\/\.websocket)?\/?$/i
 
 /**
  * MeshCentral's own `encodeCookie` and `decodeCookie`. What is sealed in the name of one of our users opens a web socket for an hour,
@@ -49,17 +48,18 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
   return {
     encodeCookie(content, key) {
       const user = userOf(content)
-      if (user === undefined || !isOurs(user, domains) || isOfGuest(content)) return seal(content, key)
+      if (user === undefined || !isOurs(user, domains) || isGuestCookie(content)) return seal(content, key)
       return seal({ ...content, oidcSession: writeOwner(ownerNow(user, content)) }, key)
     },
     decodeCookie(sealed, key, minutes) {
       const cookie = unseal(sealed, key, minutes)
-      const user = cookie === null ? undefined : userOf(cookie)
-      if (cookie === null || user === undefined || !isOurs(user, domains)) return cookie
+      if (cookie === null) return null
       const here = work.get()
-      const isGuests = isOfGuest(cookie)
-      // MeshCentral itself would take a guest who comes to another place for the user, with all the rights of that one.
-      if (isGuests && !isForGuests(here)) return null
+      const isGuests = isGuestCookie(cookie)
+      // MeshCentral itself takes a guest at any other place for the user, password accounts included, with all of that user's rights.
+      if (isGuests && !admitsGuest(cookie, here, minutes, now())) return null
+      const user = userOf(cookie)
+      if (user === undefined || !isOurs(user, domains)) return cookie
       const owner = isGuests ? NONE : readOwner(cookie)
       if (hasEnded(owner, user)) {
         // Of tabs that sign in at the same time one may have ended the session that the page of another was made for, and MeshCentral would
@@ -91,17 +91,7 @@ export function userOf(cookie: MeshCookie): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** What a guest's page got in the name of the user who shares a device with it. It is good as long as that is shared. */
-function isOfGuest({ nid, pid }: MeshCookie): boolean {
-  return typeof nid === 'string' && typeof pid === 'string'
-}
-
 /** What a page has a web relay opened by, where it comes in behind our back. */
 function opensRelay(cookie: MeshCookie): boolean {
-  return isOfGuest(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
-}
-
-/** MeshCentral's web relay, where guests come too, has a server of its own. */
-function isForGuests(here: Work | undefined): boolean {
-  return !here || FOR_GUESTS.test(here.path)
+  return isGuestCookie(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
 }

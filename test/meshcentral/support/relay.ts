@@ -61,10 +61,11 @@ export async function addDevice(page: ControlSocket): Promise<string> {
   page.send({
     ...{ action: 'addlocaldevice', meshid, type: 4, devicename: 'A device', hostname: '127.0.0.1' },
   })
-  const { event } = await page.message(({ action, event: told }) => action === 'event' && isNewNode(told))
+  const { event } = await page.message(({ action, event: told }) => action === 'event' && isNewNodeOf(told, meshid))
   return (event as { readonly node: { readonly _id: string } }).node._id
 }
 
-function isNewNode(event: unknown): boolean {
-  return typeof event === 'object' && event !== null && Reflect.get(event, 'action') === 'addnode'
+function isNewNodeOf(event: unknown, group: unknown): boolean {
+  if (typeof event !== 'object' || event === null || Reflect.get(event, 'action') !== 'addnode') return false
+  return (event as { readonly node: { readonly meshid: unknown } }).node.meshid === group
 }

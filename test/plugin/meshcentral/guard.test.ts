@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { expect } from 'chai'
 import type { Response } from 'express'
 import { type GuardedSessions, sessionGuard } from '../../../plugin/meshcentral/guard.ts'
@@ -28,7 +29,10 @@ describe('the guard of sessions', () => {
     own: object = {},
   ) {
     const work = followWork(databaseOf())
-    const req = { path: '/', session: structuredClone(session) } as MeshRequest
+    const req = Object.assign(new EventEmitter(), {
+      path: '/',
+      session: structuredClone(session),
+    }) as object as MeshRequest
     const failures: unknown[] = []
     uncertain = []
     const guard = sessionGuard({

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { expect } from 'chai'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 import type { MeshCookie, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
@@ -11,6 +12,8 @@ import { databaseOf } from '../stand-in.ts'
 import { Socket, session, USER } from './one-server.ts'
 
 const OTHER = 'user//~oidc:2'
+/** To whom somebody shares the desktop and the files of a device. */
+const GUEST = { userid: USER, domainid: '', nid: 'node//1', pid: 'public', gn: 'Guest', cf: 0, r: 8, p: 6 }
 
 describe('what MeshCentral seals', () => {
   const opened: { close(): void }[] = []
@@ -41,8 +44,8 @@ describe('what MeshCentral seals', () => {
   type SetUp = Awaited<ReturnType<typeof setUp>>
 
   const work = (members: Partial<Work> = {}): Work => ({
-    ...{ path: '/control.ashx/.websocket', session: undefined, socket: undefined, brought: new Map() },
-    ...members,
+    ...{ path: '/control.ashx/.websocket', query: {}, request: undefined, session: undefined, socket: undefined },
+    ...{ brought: new Map(), ...members },
   })
   /** What is sealed while the server works for that. */
   const sealedFor = ({ work: current, seal }: SetUp, whose: Work, content: object): string => {
@@ -53,6 +56,14 @@ describe('what MeshCentral seals', () => {
     return sealed ?? ''
   }
   const opens = ({ unseal }: SetUp, sealed: string) => unseal(sealed) !== null
+  const opensAt = (all: SetUp, sealed: string, at: Work | undefined) => {
+    if (!at) return opens(all, sealed)
+    let isOpen = false
+    all.work.run(at, () => {
+      isOpen = all.unseal(sealed, 'the key', 60) !== null
+    })
+    return isOpen
+  }
 
   it('bears the session that it was sealed for, and ends with that one alone', async () => {
     for (const content of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {
@@ -143,31 +154,43 @@ describe('what MeshCentral seals', () => {
     expect([opens(all, renewed), socket.isOpen]).to.deep.equal([false, false])
   })
 
-  it('for a guest outlives the sessions of the user where guests come in, and opens nowhere else', async () => {
-    const guest = { userid: USER, nid: 'node//1', pid: 'public', gn: 'Guest', expire: 99_999 }
+  it('for a guest outlives the sessions of the user where guests come in, and opens nothing else, whoever shares', async () => {
     const all = await setUp()
-    const sealed = sealedFor(all, work({ path: '/sharing' }), guest)
-    expect(sealed).to.equal(all.server.encodeCookie(guest))
-    const opensAt = (path: string) => {
-      let cookie: MeshCookie | null = null
-      all.work.run(work({ path }), () => {
-        cookie = all.unseal(sealed)
+    const sealed = sealedFor(all, work({ path: '/sharing' }), GUEST)
+    expect(sealed).to.equal(all.server.encodeCookie(GUEST))
+    const relay = work({ path: '/meshrelay.ashx/.websocket', query: { p: '2' }, socket: new Socket() })
+    for (const isEnded of [false, true]) {
+      if (isEnded) await all.revoke(keyOfSealed(USER), keyOfHandle('a'))
+      expect([relay, work({ path: '/devicefile.ashx' })].map((at) => opensAt(all, sealed, at))).to.deep.equal([
+        true,
+        true,
+      ])
+    }
+    for (const userid of [USER, 'user//admin', 'user/other/~oidc:1']) {
+      const guest = JSON.stringify({ ...GUEST, userid })
+      expect([work(), undefined].map((at) => opensAt(all, guest, at))).to.deep.equal([false, false])
+    }
+  })
+
+  it('for a guest opens no upload form when the body of the request arrives after its head', async () => {
+    const all = await setUp()
+    const request = new EventEmitter()
+    let opened: MeshCookie | null | undefined
+    all.work.run(work({ path: '/uploadfilebatch.ashx', request }), () => {
+      request.on('data', () => {
+        opened = all.unseal(JSON.stringify({ ...GUEST, p: 8 }), 'the key', 32)
       })
-      return cookie !== null
-    }
-    const judgesGuests = () => {
-      for (const path of ['/meshrelay.ashx/.websocket', '/sub/MeshRelay.ashx/.websocket', '/devicefile.ashx']) {
-        expect(opensAt(path), path).to.equal(true)
-      }
-      for (const path of ['/control.ashx/.websocket', '/uploadfile.ashx', '/meshrelay.ashx/other']) {
-        expect(opensAt(path), path).to.equal(false)
-      }
-    }
-    judgesGuests()
-    await all.revoke(keyOfSealed(USER), keyOfHandle('a'))
-    judgesGuests()
-    // MeshCentral's web relay has a server of its own.
+    })
+    request.emit('data')
+    expect(opened).to.equal(null)
+  })
+
+  it('ends with its session where the request that brings it is unknown', async () => {
+    const all = await setUp()
+    const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
     expect(opens(all, sealed)).to.equal(true)
+    await all.revoke(keyOfHandle('a'))
+    expect(opens(all, sealed)).to.equal(false)
   })
 
   it('for whoever came in without a session of ours is left alone', async () => {
@@ -195,8 +218,9 @@ describe('what MeshCentral seals', () => {
       const cookie = sealedFor(all, work({ session: one }), { ruserid: USER, x: one.x })
       expect(opens(all, cookie)).to.equal(true)
     }
-    const guest = (all: SetUp) =>
-      opens(all, sealedFor(all, work(), { userid: USER, nid: 'node//1', pid: 'public', r: 8, port: 80 }))
+    const guest = ({ unseal }: SetUp) =>
+      unseal(JSON.stringify({ userid: USER, nid: 'node//1', pid: 'public', r: 8, p: 8, port: 80 }), 'the key', 32) !==
+      null
 
     it('is of the session by whose cookie that was opened, and ends with that one alone', async () => {
       const all = await setUp()

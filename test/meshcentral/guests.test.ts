@@ -1,0 +1,203 @@
+import { get } from 'node:https'
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { freePort } from '../../fixtures/free-port.ts'
+import { openSocket } from './support/control-socket.ts'
+import { COOKIE_CALLS, cookieCalls } from './support/cookie-calls.ts'
+import { alteredProgram } from './support/data-folder.ts'
+import { multipart, postInPieces, urlencoded } from './support/in-pieces.ts'
+import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
+import { addDevice, openRelay } from './support/relay.ts'
+import { authCookieOn, createLocalAccount, signedIn } from './support/session.ts'
+import { until } from './support/until.ts'
+import { useMesh } from './support/use-mesh.ts'
+
+const RELAY_HOST = 'other.mesh.test'
+const LOCAL = { host: '127.0.0.1', headers: { host: 'localhost' }, rejectUnauthorized: false, agent: false }
+/**
+ * Says on the console what is opened, where, and whether it is good, and what agents are told: each new device has one that says nothing.
+ * In the domain `more`, MeshCentral has what it would fetch packages for if the configuration said so. In the domain `local`, new accounts
+ * have a second factor.
+ */
+const SPY = `
+  const open = server.decodeCookie
+  server.decodeCookie = (sealed, ...more) => {
+    const cookie = open(sealed, ...more)
+    const [, place] = /([\\w]+\\.js:\\d+):\\d+\\)?$/.exec(new Error().stack.split('\\n')[2]) ?? []
+    console.log('opened ' + JSON.stringify({ sealed, place, isGood: cookie !== null }))
+    return cookie
+  }
+  const { more } = server.config.domains
+  if (more) Object.assign(more, { newaccountscaptcha: {}, ssh: true })
+  server.AddEventDispatch(['*'], { HandleEvent(source, { action, node, userid }) {
+    if (action === 'accountcreate' && userid.startsWith('user/local/')) web.users[userid].otpsecret = 'secret'
+    if (action !== 'addnode') return
+    const send = (text) => console.log('told ' + JSON.stringify({ node: node._id, text }))
+    web.wsagents[node._id] = { dbMeshKey: node.meshid, dbNodeKey: node._id, send }
+  } })
+`
+interface Opened {
+  readonly sealed: string
+  readonly place: string
+  readonly isGood: boolean
+}
+interface Told {
+  readonly node: string
+  readonly text: string
+}
+
+for (const version of ['1.1.55', OLDER_VERSION]) {
+  describe(`guests of a share link in MeshCentral ${version}`, () => {
+    let installation: string
+    const ownAccounts = { oidc: null, members: { newAccounts: true, desktopMultiplex: true } }
+    const domains = { '': {}, more: ownAccounts, local: ownAccounts }
+    const setup = useMesh(async () => {
+      installation = await installMeshCentral(version)
+      const settings = { relayDNS: [RELAY_HOST], allowLoginToken: true }
+      return { installation, program: await alteredProgram(SPY), domains, settings }
+    })
+    const said = <One>(what: string): readonly One[] =>
+      setup
+        .server()
+        .output()
+        .split('\n')
+        .flatMap((line) => (line.startsWith(`${what} {`) ? [JSON.parse(line.slice(what.length)) as One] : []))
+    const openings = (sealed: string) => said<Opened>('opened').filter((one) => one.sealed === sealed)
+    const post = (path: string, body: Parameters<typeof postInPieces>[2], cookie?: string) =>
+      postInPieces(setup, path, body, cookie)
+    const socketAt = (path: string, query: Readonly<Record<string, string>>) => {
+      const url = new URL(path, setup.url)
+      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+      const socket = openSocket(url)
+      return setup.keep(Object.assign(socket, { close: () => socket.terminate() }))
+    }
+    const answered = (path: string, at = setup.url, browser: ScriptedBrowser = setup.browser()) =>
+      browser.step(new URL(path, at).href)
+
+    /** Somebody who has two devices, and shares one of them. */
+    async function share(p: number, more: object = {}) {
+      const owner = await signedIn(setup, setup.person())
+      const page = await setup.open(owner)
+      const [shared, other] = [await addDevice(page), await addDevice(page)]
+      const { url } = await page.ask('createDeviceShareLink', {
+        ...{ nodeid: shared, guestname: 'Guest', p, consent: 0, expire: 60, responseid: 'share', ...more },
+      })
+      const cookie = authCookieOn(await setup.browser().step(String(url))) ?? ''
+      expect(cookie).not.to.equal('')
+      return { owner, page, shared, other, cookie }
+    }
+
+    /** Each upload form of MeshCentral, with what it asks for. */
+    const uploads = (auth: string, node: string) =>
+      [
+        ['uploadfilebatch.ashx', { auth, nodeIds: node, linuxpath: '/root', winpath: 'c:\\' }],
+        ['uploadmeshcorefile.ashx', { auth, attrib: node }],
+        ['oneclickrecovery.ashx', { auth, attrib: node }],
+        ['uploadfile.ashx', { auth, link: 'f' }],
+        ['restoreserver.ashx', { auth }],
+      ] as const
+
+    it('are nobody at each place that opens a cookie, also when a body arrives after its head', async () => {
+      const calls = cookieCalls(installation)
+      expect(calls.map(({ name }) => name)).to.deep.equal([...COOKIE_CALLS.keys()])
+      const { cookie, other } = await share(2, { viewOnly: true })
+      const inside = await signedIn(setup, setup.person())
+      expect(await createLocalAccount(setup, setup.browser(), 'local', 'local')).to.equal(true)
+
+      for (const [path, fields] of uploads(cookie, other)) {
+        expect(await post(path, multipart(fields)), path).to.equal(401)
+      }
+      const password = { action: 'login', username: 'local', password: 'a-Password-1' }
+      const others = Promise.all([
+        // MeshCentral takes its time for these.
+        post('local/login', urlencoded(password), `twofactor=${encodeURIComponent(cookie)}`),
+        post('local/login', urlencoded({ ...password, token: `cookie=${encodeURIComponent(cookie)}` })),
+        post('more/createaccount', urlencoded({ ...password, captchaargs: cookie })),
+        post('deleteaccount', urlencoded({ authcookie: cookie })),
+        ...['tokenlogin', 'pushlogin'].map((action) => post('login', urlencoded({ action, hwstate: cookie }))),
+      ])
+      for (const path of [
+        `mstsc.html?login=${cookie}`,
+        `?login=${cookie}`,
+        `more/newAccountCaptcha.ashx?x=${cookie}`,
+        `devicefile.ashx?c=${cookie}&f=/etc/passwd`,
+        `agentdownload.ashx?c=${cookie}`,
+        `meshagents?meshaction=winrouter&auth=${cookie}`,
+      ]) {
+        expect((await answered(path)).status, path).to.be.oneOf([200, 401, 404])
+      }
+      await answered(`mstsc.html?ws=${cookie}`, setup.url, inside)
+      const relay = `control-redirect.ashx?n=${other}&p=80&appid=1&c=${cookie}`
+      expect((await answered(relay, `https://${RELAY_HOST}:${setup.port}/`)).status).to.equal(404)
+      for (const path of ['meshrelay.ashx', 'devicefile.ashx', 'more/meshrelay.ashx']) {
+        socketAt(path, { id: 'of-a-tunnel', p: '2', nodeid: other, rauth: cookie })
+      }
+      socketAt('agenttransfer.ashx', { c: cookie })
+      for (const name of ['control', 'webrelay', 'webider', 'meshrelay', 'more/sshrelay', 'more/sshterminalrelay']) {
+        socketAt(`${name}.ashx`, { auth: cookie, id: 'of-a-tunnel', p: '5' })
+      }
+      const desktop = socketAt('mstscrelay.ashx', {})
+      desktop.on('open', () => desktop.send(JSON.stringify(['infos', { ip: cookie }])))
+
+      expect((await others)[3]).to.equal(404)
+      const expected = (is: (place: string) => boolean) =>
+        calls.flatMap(({ name, place }) => (COOKIE_CALLS.get(name) === null && is(place) ? [place] : []))
+      const reached = () => [...new Set(openings(cookie).map(({ place }) => place))].toSorted()
+      const onItsPort = (place: string) => place.startsWith('webrelayserver.js')
+      await until(
+        'each place to have opened it',
+        () => reached().length >= expected((place) => !onItsPort(place)).length,
+        20_000,
+      )
+      expect(reached()).to.deep.equal(expected((place) => !onItsPort(place)).toSorted())
+      expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
+
+      const relayPort = await freePort()
+      await setup.restart({ settings: { relayPort, relayPortBind: '127.0.0.1' } })
+      expect((await answered(relay, `https://localhost:${relayPort}/`)).status).to.equal(404)
+      expect(reached()).to.deep.equal(expected(onItsPort))
+      expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
+    })
+
+    it('leave the user at the upload forms, whose own cookie ends there with its session', async () => {
+      const { owner, page, shared } = await share(2)
+      const statuses = async () => {
+        const forms = uploads(page.auth, shared).filter(([path]) => !path.startsWith('uploadm'))
+        return Promise.all(forms.slice(0, 2).map(([path, fields]) => post(path, multipart(fields))))
+      }
+      expect(await statuses()).to.deep.equal([200, 200])
+      await owner.step(`${setup.url}logout`)
+      expect(await statuses()).to.deep.equal([401, 401])
+    })
+
+    it('reach the shared device alone, whichever one they ask for', async () => {
+      const { cookie, shared, other } = await share(6)
+      const toldOf = (node: string) => said<Told>('told').filter((one) => one.node === node)
+      const tunnel = setup.keep(openRelay(setup, { id: 'first', auth: cookie, p: '2', nodeid: other }))
+      await until('the agent to be told of the tunnel', () => toldOf(shared).length === 1)
+      const name = new URLSearchParams({ c: cookie, f: '/etc/passwd', n: other.split('/')[2] ?? '' })
+      // The device that says nothing never sends it.
+      const file = get({ ...LOCAL, port: setup.port, path: `/devicefile.ashx?${name}` }).on('error', () =>
+        file.destroy(),
+      )
+      setup.keep({ close: () => void file.destroy() })
+      await until('the agent to be told of the file', () => toldOf(shared).length === 2)
+      expect(toldOf(shared).map(({ text }) => (JSON.parse(text) as { readonly type: string }).type)).to.deep.equal([
+        'tunnel',
+        'tunnel',
+      ])
+      expect(toldOf(other)).to.deep.equal([])
+      expect(tunnel.isOpen()).to.equal(true)
+    })
+
+    it('get nothing that is not shared: no files with a desktop, no port, no other protocol', async () => {
+      const { cookie, shared } = await share(2, { viewOnly: true })
+      for (const query of [{ p: '5' }, { p: '1' }, { p: '2', tcpport: '22' }, { p: '2', udpport: '53' }]) {
+        const tunnel = setup.keep(openRelay(setup, { id: 'of-a-guest', auth: cookie, nodeid: shared, ...query }))
+        expect(await tunnel.verdict(), JSON.stringify(query)).to.equal('closed')
+      }
+      expect((await answered(`devicefile.ashx?c=${cookie}&f=/etc/passwd`)).status).to.equal(404)
+      expect(said<Told>('told').filter(({ node }) => node === shared)).to.deep.equal([])
+    })
+  })
+}

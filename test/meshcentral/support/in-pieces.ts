@@ -1,0 +1,61 @@
+import { request } from 'node:https'
+import type { MeshSetup } from './mesh-setup.ts'
+
+/** A request with a body. */
+export interface Body {
+  readonly type: string
+  readonly pieces: readonly string[]
+}
+
+/** A form as browsers send it with files: its fields, and one file of that text. */
+export function multipart(fields: Readonly<Record<string, string>>, file = 'text'): Body {
+  const boundary = 'boundary-of-the-form'
+  const part = (disposition: string, text: string) =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${text}\r\n`
+  const parts = Object.entries(fields).map(([name, value]) => part(`name="${name}"`, value))
+  const ending = [part('name="files"; filename="file.txt"', file), `--${boundary}--\r\n`]
+  return { type: `multipart/form-data; boundary=${boundary}`, pieces: [...parts, ...ending] }
+}
+
+/** A form without files. */
+export function urlencoded(fields: Readonly<Record<string, string>>): Body {
+  const text = String(new URLSearchParams(fields))
+  return { type: 'application/x-www-form-urlencoded', pieces: [text.slice(0, 5), text.slice(5)] }
+}
+
+/**
+ * Posts a body that comes in later packets than the head: the server has begun with the request by then. Node.js asks for the body at the
+ * very moment at which it hands the request over.
+ *
+ * @returns the status
+ */
+export function postInPieces(
+  { url }: Pick<MeshSetup, 'url'>,
+  path: string,
+  { type, pieces }: Body,
+  cookie?: string,
+): Promise<number> {
+  const to = new URL(path, url)
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      ...{ host: '127.0.0.1', port: to.port, path: to.pathname + to.search, method: 'POST' },
+      ...{ rejectUnauthorized: false, agent: false, timeout: 10_000 },
+      headers: {
+        ...{ host: to.host, expect: '100-continue', 'content-type': type, 'content-length': pieces.join('').length },
+        ...(cookie === undefined ? {} : { cookie }),
+      },
+    })
+    sent.on('response', (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    })
+    sent.on('timeout', () => sent.destroy(new Error(`${path} does not answer`)))
+    sent.on('error', reject)
+    const write = ([piece, ...rest]: readonly string[]) => {
+      if (piece === undefined) sent.end()
+      else sent.write(piece, () => write(rest))
+    }
+    sent.on('continue', () => write(pieces))
+    sent.flushHeaders()
+  })
+}
