@@ -35,7 +35,8 @@ export const API_ERRORS = {
   full: { status: 503, message: 'The server has no room for another station; try again later.' },
   overloaded: {
     status: 503,
-    message: 'Too many calls wait for the database; try again after the seconds that the header Retry-After says.',
+    message:
+      'The server has too much to do at the moment; try again after the seconds that the header Retry-After says.',
   },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly message: string }>>
 export type ApiErrorCode = keyof typeof API_ERRORS

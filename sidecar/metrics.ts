@@ -33,7 +33,7 @@ export const COUNTERS = {
   push_tokens_gone: 'Push tokens that a gateway reported dead',
   api_requests: 'API requests',
   api_errors: 'API requests answered with an error',
-  api_dropped: 'API requests dropped by the rate limit',
+  api_dropped: 'API requests and connections of clients over a limit, dropped',
   api_connections_dropped: 'Connections to the API ended at once, since their address had too many, or all together',
   stations_registered: 'Stations registered for the first time',
   devices_joined: 'Devices that came to a registered station as another one of it',
@@ -59,6 +59,7 @@ export const LABELS = {
   pushes_unsendable: { platform: PLATFORMS, reason: ['gateway_off', 'token_dead'] },
   push_tokens_gone: { platform: PLATFORMS },
   api_errors: { reason: Object.keys(API_ERRORS) },
+  api_dropped: { limit: ['requests', 'new_stations', 'unread_answers'] },
 } as const satisfies Partial<Record<CounterName, Readonly<Record<string, readonly string[]>>>>
 type LabelledCounter = keyof typeof LABELS
 type PlainCounter = Exclude<CounterName, LabelledCounter>

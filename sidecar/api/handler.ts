@@ -13,12 +13,15 @@ import {
   rawErrorAnswer,
   rawOverLimitAnswer,
 } from './answers/answer.ts'
+import type { BytesInFlight, Room } from './answers/bytes-in-flight.ts'
 import { createAnswerSender } from './answers/sender.ts'
+import type { WriteDeadlines } from './answers/write-deadlines.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
 import { createAtEndOfTurn } from './end-of-turn.ts'
 import { createFailureLog } from './failure-log.ts'
 import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
+import type { ClientLimit, OverLimit } from './requests/over-limit.ts'
 import type { ProxyWarnings } from './requests/proxy-warnings.ts'
 import { trackUnanswered, unreadableError } from './requests/unreadable.ts'
 
@@ -40,9 +43,11 @@ interface Exchange {
   readonly client: ClientAddress
 }
 
-interface Leaving extends Omit<Exchange, 'client'> {
+interface Leaving extends Exchange {
   readonly status: number
   readonly encoded: EncodedAnswer
+  /** What it has of the bytes in flight already. */
+  readonly room?: Room | undefined
 }
 
 interface HandlerParts {
@@ -52,6 +57,9 @@ interface HandlerParts {
   readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
+  readonly inFlight: BytesInFlight
+  readonly deadlines: WriteDeadlines
+  readonly overLimits: OverLimit
   /** Whether a connection's peer is a proxy. */
   readonly isProxy: (peer: string | undefined) => boolean
   readonly warnOfProxy: ProxyWarnings
@@ -65,6 +73,9 @@ export function createHandler({
   documents,
   clientOf,
   limit,
+  inFlight,
+  deadlines,
+  overLimits,
   isProxy,
   warnOfProxy,
   clock,
@@ -76,14 +87,31 @@ export function createHandler({
   const send = createAnswerSender()
   // Answers that leave one right after the other, rather than one between each two requests, take a quarter less time: the way through
   // the kernel stays in the processor's cache, and whoever reads them has not gone to sleep yet.
-  const leaving = createAtEndOfTurn<Leaving>(({ request, response, status, encoded }) => {
+  const leaving = createAtEndOfTurn<Leaving>((answer) => {
+    const { request, response, status, encoded } = answer
     try {
       send(response, status, encoded)
       unanswered.answered(request, response)
+      // Mostly the system has taken all of it by now.
+      if (!response.writableFinished) watchUnsent(answer)
     } catch {
       request.socket.destroy()
     }
   })
+
+  /** Bounds what slow readers hold: how long, and how many bytes of theirs. */
+  function watchUnsent({ response, client, encoded: { content }, room }: Leaving): void {
+    const bytes = typeof content === 'string' ? content.length : content.bytes
+    deadlines.watch(response, bytes, () => overLimits.refuse(client, 'unread_answers'))
+    if (room) return
+    const taken = inFlight.take(client, bytes)
+    if (taken) {
+      releaseAfter(response, taken)
+    } else {
+      overLimits.refuse(client, 'unread_answers')
+      response.destroy()
+    }
+  }
   // By then nearly all bodies are whole, and there is nothing to listen for.
   const arrived = createAtEndOfTurn<Exchange>((exchange) => {
     // What can still go wrong here is sending a refusal.
@@ -95,7 +123,7 @@ export function createHandler({
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
     // First of all, so that failed requests count as well, and an attacker's body is not even read.
     if (!limit.take(client, clock.elapsed())) {
-      overLimit(request, response)
+      overLimit({ request, response, client }, 'requests')
       return
     }
     metrics.count('api_requests')
@@ -114,15 +142,18 @@ export function createHandler({
     return respond(exchange, 'too_large')
   }
 
-  async function respond({ request, response, client }: Exchange, bytes: Buffer | 'too_large'): Promise<void> {
+  async function respond(exchange: Exchange, bytes: Buffer | 'too_large'): Promise<void> {
+    const { request, response, client } = exchange
     try {
       const call = callFor(request)
       if (bytes === 'too_large') throw new ApiError('too_large')
       const outcome = await call(bytes, client)
-      if (outcome.kind === 'drop') return overLimit(request, response)
-      leaving.add({ request, response, status: 200, encoded: await encodeAnswer(request, outcome.body) })
+      if (outcome.kind === 'drop') return overLimit(exchange, outcome.limit)
+      const { body, room } = outcome
+      if (room) releaseAfter(response, room)
+      leaving.add({ ...exchange, status: 200, encoded: await encodeAnswer(request, body), room })
     } catch (cause) {
-      await refuse(request, response, cause)
+      await refuse(exchange, cause)
     }
   }
 
@@ -145,7 +176,8 @@ export function createHandler({
     return (bytes, client) => call(parseBody(bytes), client)
   }
 
-  async function refuse(request: IncomingMessage, response: ServerResponse, cause: unknown): Promise<void> {
+  async function refuse(exchange: Exchange, cause: unknown): Promise<void> {
+    const { request, response } = exchange
     const error = cause instanceof ApiError ? cause : new ApiError(isOverload(cause) ? 'overloaded' : 'internal')
     metrics.countCase('api_errors', { reason: error.code })
     if (error !== cause) failures.note(cause, request.url ?? '')
@@ -154,16 +186,16 @@ export function createHandler({
     if (error.code === 'method_not_allowed')
       response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET, HEAD' : 'POST')
     const encoded = await encodeAnswer(request, errorBody(error))
-    leaving.add({ request, response, status: API_ERRORS[error.code].status, encoded })
+    leaving.add({ ...exchange, status: API_ERRORS[error.code].status, encoded })
   }
 
   /**
    * Ends a client's connection without a byte. That of a proxy is not the client's: nginx would take one that ends unanswered for a dead
    * server, and let everybody wait for it. It is answered once the body is there, for a connection that ends before is just as dead.
    */
-  function overLimit(request: IncomingMessage, response: ServerResponse): void {
+  function overLimit({ request, response, client }: Exchange, which: ClientLimit): void {
     const { socket } = request
-    metrics.count('api_dropped')
+    overLimits.refuse(client, which)
     if (!isProxy(socket.remoteAddress)) return void socket.destroy()
     const answer = () => void response.writeHead(429, OVER_LIMIT_HEADERS).end()
     if (request.complete) answer()
@@ -179,8 +211,9 @@ export function createHandler({
         return
       }
       const peer = peerOf(socket)
-      if (!limit.take(clientOf(peer, undefined), clock.elapsed())) {
-        metrics.count('api_dropped')
+      const client = clientOf(peer, undefined)
+      if (!limit.take(client, clock.elapsed())) {
+        overLimits.refuse(client, 'requests')
         if (isProxy(peer)) socket.end(rawOverLimitAnswer(), () => socket.destroy())
         else socket.destroy()
         return
@@ -192,8 +225,8 @@ export function createHandler({
   }
 }
 
-/** What may wait for the database is done by then. */
-const RETRY_AFTER_SECONDS = 5
+/** By then the database has done what waited for it, and earlier answers have been read. */
+const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 
 function isOverload(cause: unknown): boolean {
@@ -205,6 +238,12 @@ function pathOf(url: string): string {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
   const query = target.indexOf('?')
   return query < 0 ? target : target.slice(0, query)
+}
+
+/** Gives room back once the answer was sent, or its connection ended, which may be before it is answered. */
+function releaseAfter(response: ServerResponse, room: Room): void {
+  if (response.closed) room.release()
+  else response.once('close', room.release)
 }
 
 function headerText(value: string | string[] | undefined): string | undefined {

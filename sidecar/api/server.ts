@@ -5,6 +5,9 @@ import { createRateLimit } from '../messages/rate-limit.ts'
 import type { StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { type Body, lastingBody } from './answers/answer.ts'
+import { createAvatarCache } from './answers/avatar-cache.ts'
+import { BytesInFlight } from './answers/bytes-in-flight.ts'
+import { WriteDeadlines } from './answers/write-deadlines.ts'
 import { avatarsCall } from './calls/avatars.ts'
 import type { Call } from './calls/call.ts'
 import { registerCall } from './calls/register.ts'
@@ -16,6 +19,7 @@ import { createApiServer } from './http-server.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { clientAddressBy, clientOfPeerBy, isProxyBy } from './requests/client-address.ts'
 import { limitConnections } from './requests/connection-limit.ts'
+import { OverLimit } from './requests/over-limit.ts'
 import { createProxyWarnings } from './requests/proxy-warnings.ts'
 import { createBodyChecks } from './requests/schemas.ts'
 import { createRingCache } from './rings/ring-cache.ts'
@@ -54,15 +58,30 @@ export function warnWithoutTls(
     )
 }
 
+/** Bytes of answers that are made or not read yet. A call for 50 of the largest avatars brings 1.2 MB. */
+const IN_FLIGHT = { inAll: 32_000_000, perClient: 8_000_000 }
+
 /** Serves the four calls of the API; rejects when it cannot listen, or its certificate is no good. */
 export async function serveApi(parts: ApiParts): Promise<Api> {
   const { listen, rateLimit, webPush, store, isReserved, clock, metrics, log } = parts
   const check = createBodyChecks(webPush)
   const rings = createRingCache(store)
+  const limit = createRateLimit(rateLimit)
+  const inFlight = new BytesInFlight(IN_FLIGHT)
+  const overLimits = new OverLimit(clock, metrics, log)
   const calls: ReadonlyMap<string, Call> = new Map([
     ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics, log })],
     ['/v1/sync', syncCall({ check: check.sync, rings })],
-    ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
+    [
+      '/v1/avatars',
+      avatarsCall({
+        check: check.avatars,
+        store,
+        avatars: createAvatarCache(store.stations),
+        inFlight,
+        countCalls: (client, count) => limit.take(client, clock.elapsed(), count),
+      }),
+    ],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
   ])
   const { publicKey } = webPush
@@ -71,12 +90,14 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const clientOf = clientAddressBy(listen.trustProxy)
   const isProxy = isProxyBy(listen.trustProxy)
   const warnOfProxy = createProxyWarnings(isProxy, log)
-  const limit = createRateLimit(rateLimit)
   const handler = createHandler({
     calls,
     documents,
     clientOf,
     limit,
+    inFlight,
+    deadlines: new WriteDeadlines(clock),
+    overLimits,
     isProxy,
     warnOfProxy,
     clock,
@@ -85,9 +106,10 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   })
 
   const { server, scheme, reloadCertificate, certificateExpiresAt } = await createApiServer(listen)
-  limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), () =>
-    metrics.count('api_connections_dropped'),
-  )
+  limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), (client) => {
+    if (client === undefined) metrics.count('api_connections_dropped')
+    else overLimits.refuse(client, 'connections')
+  })
   server.on('request', handler.request)
   // Otherwise Node sends its "100 Continue" before the rate limit is asked, and refuses other expectations without a body.
   server.on('checkContinue', handler.request)

@@ -1,7 +1,7 @@
 /** Counts what each client did, and says when it was too much. Pure but for its memory: time comes in. */
 export interface RateLimit {
-  /** Counts one more for `client`; false when that is over the limit. `now` in milliseconds of elapsed time. */
-  take(client: string, now: number): boolean
+  /** Counts one more for `client`, or `weight` more; false when that is over the limit. `now` in milliseconds of elapsed time. */
+  take(client: string, now: number, weight?: number): boolean
 }
 
 interface Window {
@@ -23,7 +23,7 @@ export function createRateLimit({ windowMs, max }: { readonly windowMs: number; 
   const isOver = (startedAt: number, now: number) => now - startedAt >= windowMs
 
   return {
-    take(client, now) {
+    take(client, now, weight = 1) {
       if (isOver(turnedAt, now) || young.size >= MAX_CLIENTS) {
         old = young
         young = new Map()
@@ -31,11 +31,11 @@ export function createRateLimit({ windowMs, max }: { readonly windowMs: number; 
       }
       const window = young.get(client) ?? old.get(client)
       if (window && !isOver(window.startedAt, now)) {
-        window.count++
+        window.count += weight
         return window.count <= max
       }
-      young.set(client, { startedAt: now, count: 1 })
-      return max >= 1
+      young.set(client, { startedAt: now, count: weight })
+      return max >= weight
     },
   }
 }

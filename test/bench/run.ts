@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { readCommandLine } from '../../fixtures/command-line.ts'
 import { apiBench } from './api.ts'
+import { avatarsBench } from './avatars.ts'
 import { domainsBench } from './domains.ts'
 import { durableBench } from './durable.ts'
 import { growthBench } from './growth.ts'
@@ -19,6 +20,7 @@ const BENCHES = [
   { rows: ['pipeline'], bench: durableBench },
   { rows: ['push'], bench: pushBench },
   { rows: ['api'], bench: apiBench },
+  { rows: ['avatars'], bench: avatarsBench },
   { rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'], bench: severalBench },
   { rows: ['upstream'], bench: upstreamBytesBench },
   { rows: ['login'], bench: loginBench },

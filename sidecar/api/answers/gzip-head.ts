@@ -41,7 +41,35 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 const STORED_HEADER_BYTES = 5
 const TRAILER_BYTES = 8
 /** What a stored block holds. */
-const MAX_TAIL_BYTES = 0xffff
+const MAX_STORED_BYTES = 0xffff
+
+/** A part of a text: its bytes, and where it was compressed before, its blocks. */
+export interface GzipPart {
+  readonly text: Buffer
+  readonly blocks?: Buffer
+}
+
+/** The beginning that `parts` make in a row; those that were not compressed become stored blocks, of at most 65,535 bytes each. */
+export function joinGzip(parts: readonly GzipPart[]): GzipHead {
+  let crc = 0
+  let bytes = 0
+  const blocks = parts.flatMap(({ text, blocks: made }) => {
+    crc = crc32(text, crc)
+    bytes += text.length
+    return made ? [made] : [storedHeader(text.length, false), text]
+  })
+  return { blocks: Buffer.concat(blocks), crc, bytes }
+}
+
+/** Source: RFC 1951, section 3.2.4. */
+function storedHeader(length: number, isLast: boolean): Buffer {
+  if (length > MAX_STORED_BYTES) throw new RangeError('A stored block is too long.')
+  const header = Buffer.alloc(STORED_HEADER_BYTES)
+  header[0] = isLast ? 1 : 0
+  header.writeUInt16LE(length, 1)
+  header.writeUInt16LE(length ^ MAX_STORED_BYTES, 3)
+  return header
+}
 
 /** How many bytes the whole text has as one gzip member, `tail` in a last block that is not compressed; it has at most 65,535. */
 export function gzipBytes({ blocks }: GzipHead, tail: Buffer): number {
@@ -50,13 +78,10 @@ export function gzipBytes({ blocks }: GzipHead, tail: Buffer): number {
 
 /** Puts it at the beginning of `target`. */
 export function copyGzip({ blocks, crc, bytes }: GzipHead, tail: Buffer, target: Buffer): void {
-  if (tail.length > MAX_TAIL_BYTES) throw new RangeError('The end of a compressed text is too long.')
   const tailAt = HEADER.length + blocks.length + STORED_HEADER_BYTES
   target.set(HEADER)
   target.set(blocks, HEADER.length)
-  target[tailAt - 5] = 1
-  target.writeUInt16LE(tail.length, tailAt - 4)
-  target.writeUInt16LE(tail.length ^ 0xffff, tailAt - 2)
+  target.set(storedHeader(tail.length, true), tailAt - STORED_HEADER_BYTES)
   target.set(tail, tailAt)
   target.writeUInt32LE(crc32(tail, crc), tailAt + tail.length)
   target.writeUInt32LE((bytes + tail.length) % 2 ** 32, tailAt + tail.length + 4)

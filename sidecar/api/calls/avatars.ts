@@ -2,22 +2,51 @@ import { parseStationKey } from '../../aprs/station.ts'
 import type { AvatarsBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { Store } from '../../messages/store.ts'
-import { plainBody } from '../answers/answer.ts'
+import type { AvatarCache } from '../answers/avatar-cache.ts'
+import { avatarsBody } from '../answers/avatars-body.ts'
+import type { BytesInFlight } from '../answers/bytes-in-flight.ts'
+import type { ClientAddress } from '../requests/client-address.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
-import { answer, type Call } from './call.ts'
+import type { Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 
+interface AvatarsParts {
+  readonly check: BodyCheck<AvatarsBody>
+  readonly store: Store
+  readonly avatars: AvatarCache
+  readonly inFlight: BytesInFlight
+  /** Counts so many calls more for the client; false over the rate limit. */
+  readonly countCalls: (client: ClientAddress, calls: number) => boolean
+}
+
+/** A call counts in the rate limit once for each so many stations. */
+const STATIONS_PER_COUNT = 10
+/** Of what may be in flight in all: the rest is left to syncs and registers. */
+const MAX_BYTES_OF_AVATARS = 24_000_000
+
 /** `/v1/avatars`: the full avatars of up to 50 stations, those that have one. */
-export function avatarsCall({ check, store }: { readonly check: BodyCheck<AvatarsBody>; readonly store: Store }): Call {
-  return async (received) => {
+export function avatarsCall({ check, store, avatars, inFlight, countCalls }: AvatarsParts): Call {
+  return async (received, client) => {
     const body = check(received)
     const key = claimedStation(body)
+    // Its request was counted as one call when it arrived.
+    const more = Math.ceil(body.stations.length / STATIONS_PER_COUNT) - 1
+    if (more > 0 && !countCalls(client, more)) return { kind: 'drop', limit: 'requests' }
     if (!(await store.stations.find(key))) throw new ApiError('not_registered')
     // What is no station's name has no avatar either; the rest of the batch is answered all the same.
-    const wanted = new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))
-    const avatars = await store.stations.avatars([...wanted])
-    return answer(
-      plainBody({ serverTime: await store.cursors.timeOf(key, undefined), avatars: Object.fromEntries(avatars) }),
-    )
+    const wanted = [...new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))]
+    const room = inFlight.take(client, avatars.bytesAtMost(wanted), MAX_BYTES_OF_AVATARS)
+    if (!room) throw new ApiError('overloaded')
+    try {
+      const pieces = await avatars.pieces(wanted)
+      return {
+        kind: 'answer',
+        body: avatarsBody(await store.cursors.timeOf(key, undefined), pieces),
+        room,
+      }
+    } catch (error) {
+      room.release()
+      throw error
+    }
   }
 }

@@ -6,6 +6,7 @@ import type { Metrics } from '../../metrics.ts'
 import { plainBody } from '../answers/answer.ts'
 import { jsonText } from '../answers/json-text.ts'
 import { decideAvatar } from '../requests/avatar.ts'
+import { newcomerNetwork } from '../requests/client-address.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'
@@ -43,10 +44,10 @@ export function registerCall(parts: RegisterParts): Call {
       platform: body.platform,
       pushToken: body.pushToken,
       ackMessages: body.ackMessages,
-      client,
+      client: newcomerNetwork(client),
       ...(avatar ? { avatar } : {}),
     })
-    if (outcome.kind === 'limited') return { kind: 'drop' }
+    if (outcome.kind === 'limited') return { kind: 'drop', limit: 'new_stations' }
     if (!('station' in outcome)) throw new ApiError(outcome.kind)
     if (outcome.kind === 'created') metrics.count('stations_registered')
     if (outcome.kind === 'joined') tellOfDevice(outcome.station, body.platform)

@@ -68,6 +68,25 @@ function withoutPort(entry: string): string {
   return /^[\d.]+:\d+$/.test(entry) ? entry.slice(0, entry.indexOf(':')) : entry
 }
 
+/** Who new stations and devices count for: a provider gives a customer a whole /56 of IPv6 addresses, which has 256 networks of /64. */
+export function newcomerNetwork(client: ClientAddress): string {
+  return wideNetwork(client) ?? client
+}
+
+/** What the log shows of a client, so that it tells no single person: the /24 of an IPv4 address, the /56 of an IPv6 one. */
+export function shownNetwork(client: ClientAddress): string {
+  return wideNetwork(client) ?? (isIP(client) === 4 ? `${client.slice(0, client.lastIndexOf('.'))}.0/24` : client)
+}
+
+/** The /56 around a /64; undefined for other addresses. */
+function wideNetwork(client: ClientAddress): string | undefined {
+  const [network = '', bits] = client.split('::/')
+  if (bits !== '64') return undefined
+  const parts = network.split(':').map((part) => Number.parseInt(part, 16))
+  const wide = [...parts.slice(0, 3), (parts[3] ?? 0) & 0xff00].map((part) => part.toString(16))
+  return `${wide.join(':')}::/56`
+}
+
 function addressKey(text: string): ClientAddress {
   if (isIP(text) !== 6) return text
   // Whatever may stand in a zone, the library takes letters and digits only.

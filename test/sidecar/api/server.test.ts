@@ -262,6 +262,48 @@ describe('the rate limit', () => {
     expect(answer).to.match(/ 429 .*Connection: close/s)
   })
 
+  const overLimit = () =>
+    api.logged.flatMap(({ event, level, address, limit }) =>
+      event === 'client-over-limit' ? [[level, address, limit]] : [],
+    )
+
+  it('warns once an hour and network of a client over a limit, and names the setting', async () => {
+    await start({ rateLimit: { max: 1, newStationsPerHour: 0 }, listen: { trustProxy: true } })
+    for (const client of ['192.0.2.1', '192.0.2.2', '2001:db8:0:2f3::1', '2001:db8:0:200::1'])
+      for (let times = 0; times < 3; times += 1) await from(client)
+    const warnings = [
+      ['warn', '192.0.2.0/24', 'rateLimit.max'],
+      ['warn', '2001:db8:0:200::/56', 'rateLimit.max'],
+    ]
+    expect(overLimit()).to.deep.equal(warnings)
+    await api.raw(lastRegister('N0CALL', 'X-Forwarded-For: 198.51.100.1'))
+    const newStations = ['warn', '198.51.100.0/24', 'rateLimit.newStationsPerHour']
+    expect(overLimit()).to.deep.equal([...warnings, newStations])
+    await api.clock.advance(3_600_000)
+    for (let times = 0; times < 2; times += 1) await from('192.0.2.9')
+    expect(overLimit()).to.deep.equal([...warnings, newStations, warnings[0]])
+  })
+
+  it('tells on /metrics which limit it was', async () => {
+    await start({ rateLimit: { max: 2, newStationsPerHour: 0 } })
+    await api.raw(lastRegister('N0CALL'))
+    for (let times = 0; times < 3; times += 1) await from('')
+    const { text } = await api.metrics.expose()
+    expect(text).to.include('mesh_companion_api_dropped_total{limit="new_stations"} 1\n')
+    expect(text).to.include('mesh_companion_api_dropped_total{limit="requests"} 2\n')
+    expect(text).to.include('mesh_companion_api_dropped_total{limit="unread_answers"} 0\n')
+  })
+
+  it('counts new stations of a whole IPv6 /56 together', async () => {
+    await start({ rateLimit: { newStationsPerHour: 2 }, listen: { trustProxy: true } })
+    const registering = (callsign: string, client: string) =>
+      api.raw(lastRegister(callsign, `X-Forwarded-For: ${client}`))
+    expect(await registering('N1CALL', '2001:db8:0:100::1')).to.match(/ 200 /)
+    expect(await registering('N2CALL', '2001:db8:0:1ff::1')).to.match(/ 200 /)
+    expect(await registering('N3CALL', '2001:db8:0:180::1')).to.match(/ 429 /)
+    expect(await registering('N4CALL', '2001:db8:0:200::1')).to.match(/ 200 /)
+  })
+
   const said = 'X-Forwarded-For: 198.51.100.1'
   for (const [what, trustProxy, wrong, right, event] of [
     ['is not trusted', false, [said], [], 'proxy-not-trusted'],

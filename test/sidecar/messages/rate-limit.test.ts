@@ -14,6 +14,12 @@ describe('rate limit', () => {
     expect([limit.take('a', 0), limit.take('b', 0), limit.take('a', 1)]).to.deep.equal([true, true, false])
   })
 
+  it('counts one call as several by its weight', () => {
+    const limit = createRateLimit({ windowMs: 1000, max: 5 })
+    expect([limit.take('a', 0, 3), limit.take('a', 1, 2), limit.take('a', 2)]).to.deep.equal([true, true, false])
+    expect(limit.take('b', 0, 6)).to.equal(false)
+  })
+
   it('of nothing lets nobody through', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 0 })
     expect([limit.take('a', 0), limit.take('a', 5000)]).to.deep.equal([false, false])

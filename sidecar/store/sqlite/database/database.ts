@@ -38,6 +38,11 @@ export interface Database {
   /** Resolves once it is durable. Writes are done in the order of the calls. Rejects with a {@link StoreError}. */
   write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out>
   read<T>(query: (queries: Queries) => Promise<T>): Promise<T>
+  /**
+   * As {@link read}, for bulky reads that may wait: one runs between two rounds of the queue, so that writes and other reads wait for one at
+   * most. To be split into queries of about a millisecond.
+   */
+  readBehind<T>(query: (queries: Queries) => Promise<T>): Promise<T>
   /** Why the last transaction failed; undefined when it did not. While it did, one that changes next to nothing is tried by and by. */
   fault(): StoreErrorCode | undefined
   /** Finds out whether a write works now, which {@link fault} then says. Never rejects. */
@@ -82,6 +87,7 @@ interface WaitingRead {
 export function groupCommits(connection: Connection, clock: Clock, log: Log): Database {
   const writes: WaitingWrite[] = []
   const reads: WaitingRead[] = []
+  const bulkyReads: WaitingRead[] = []
   let waitingRows = 0
   let working: Promise<void> | undefined
   let closing: Promise<void> | undefined
@@ -100,9 +106,10 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 
   async function work(): Promise<void> {
     await Promise.resolve() // lets the caller finish: lines that arrived in one chunk are written in one transaction
-    while (writes.length > 0 || reads.length > 0) {
+    while (writes.length > 0 || reads.length > 0 || bulkyReads.length > 0) {
       if (writes.length > 0) await commit(takeBatch())
       for (const read of reads.splice(0, READS_IN_A_ROW)) await read.run()
+      await bulkyReads.shift()?.run()
     }
     // In the same breath as the last look at the queues: whoever comes now starts the next round.
     working = undefined
@@ -209,6 +216,16 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
     })
   }
 
+  function enqueueRead<T>(queue: WaitingRead[], query: (queries: Queries) => Promise<T>): Promise<T> {
+    assertOpen()
+    if (queue.length >= WAITING_READS) throw new StoreError('store_overloaded')
+    return new Promise<T>((resolve, reject) => {
+      const run = () => query(connection).then(resolve, (error: unknown) => reject(toStoreError(error)))
+      queue.push({ run, reject })
+      wake()
+    })
+  }
+
   function enqueue(write: WaitingWrite): void {
     writes.push(write)
     waitingRows += write.rows
@@ -220,7 +237,7 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
     const tooLate = new Promise<void>((resolve) => {
       timer = clock.after(CLOSE_LIMIT_MS, () => {
         const error = new StoreError('store_closed')
-        for (const waiting of [...writes.splice(0), ...reads.splice(0)]) waiting.reject(error)
+        for (const waiting of [...writes.splice(0), ...reads.splice(0), ...bulkyReads.splice(0)]) waiting.reject(error)
         log.warn('store-close-late', 'The database did not finish in time; what was still waiting is not stored.')
         resolve()
       })
@@ -255,15 +272,8 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
         enqueue({ kind, input, rows, resolve: (output) => resolve(output as Out), reject })
       })
     },
-    async read<T>(query: (queries: Queries) => Promise<T>): Promise<T> {
-      assertOpen()
-      if (reads.length >= WAITING_READS) throw new StoreError('store_overloaded')
-      return new Promise<T>((resolve, reject) => {
-        const run = () => query(connection).then(resolve, (error: unknown) => reject(toStoreError(error)))
-        reads.push({ run, reject })
-        wake()
-      })
-    },
+    read: async (query) => enqueueRead(reads, query),
+    readBehind: async (query) => enqueueRead(bulkyReads, query),
     close(last) {
       probing?.cancel()
       closing ??= shutDown(last)

@@ -1,5 +1,10 @@
 import { expect } from 'chai'
-import { clientAddressBy, clientOfPeerBy } from '../../../../sidecar/api/requests/client-address.ts'
+import {
+  clientAddressBy,
+  clientOfPeerBy,
+  newcomerNetwork,
+  shownNetwork,
+} from '../../../../sidecar/api/requests/client-address.ts'
 
 const NETWORK = '2001:db8:0:7::/64'
 const SOME = ['10.0.0.0/8', '192.0.2.5', '2001:db8:1::/48', 'fe80::/10']
@@ -76,5 +81,23 @@ describe('the client that a connection counts for', () => {
     for (const peer of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:1::9'])
       expect(clientOfPeerBy(SOME)(peer), peer).to.equal(undefined)
     expect(clientOfPeerBy(true)('192.0.2.1')).to.equal(undefined)
+  })
+})
+
+describe('the network of a client', () => {
+  it('is the /56 of an IPv6 address for new stations, and the IPv4 address alone', () => {
+    for (const [client, network] of [
+      ['2001:db8:1:2f3::/64', '2001:db8:1:200::/56'],
+      ['2001:db8:1:ff::/64', '2001:db8:1:0::/56'],
+      ['192.0.2.7', '192.0.2.7'],
+      ['', ''],
+    ] as const)
+      expect(newcomerNetwork(client)).to.equal(network)
+  })
+
+  it('is a /24 or a /56 in the log', () => {
+    expect(shownNetwork('192.0.2.77')).to.equal('192.0.2.0/24')
+    expect(shownNetwork('2001:db8:1:2f3::/64')).to.equal('2001:db8:1:200::/56')
+    expect(shownNetwork('')).to.equal('')
   })
 })

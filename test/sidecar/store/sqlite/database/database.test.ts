@@ -64,6 +64,28 @@ describe('Group commit', () => {
     expect(await numbers()).to.deep.equal([1, 2, 3])
   })
 
+  it('lets writes and other reads pass bulky reads, of which one runs at a time', async () => {
+    const order: string[] = []
+    const noted: Write<string, string> = {
+      async run(_tx, names) {
+        order.push(...names)
+        return names
+      },
+    }
+    const bulky = (name: string) =>
+      database.readBehind(async (queries) => {
+        order.push(name)
+        const writes = name === 'first' ? [database.write(noted, 'second write')] : []
+        await queries.all('SELECT value FROM number')
+        return writes
+      })
+    const reads = [bulky('first'), bulky('second'), bulky('third')]
+    const write = database.write(noted, 'write')
+    const read = database.read(async () => order.push('read'))
+    await Promise.all([...reads, write, read])
+    expect(order).to.deep.equal(['write', 'read', 'first', 'second write', 'second', 'third'])
+  })
+
   it('has a write of one statement be a transaction by itself, and looks into the file without any', async () => {
     const statements: string[] = []
     const watched = through((sql, ...values) => {

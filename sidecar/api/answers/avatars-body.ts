@@ -1,0 +1,42 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import type { StationKey } from '../../messages/store.ts'
+import type { Body } from './answer.ts'
+import type { AvatarPiece } from './avatar-cache.ts'
+import { type GzipHead, type GzipPart, joinGzip } from './gzip-head.ts'
+import { bytesOf, jsonText, textOfBytes } from './json-text.ts'
+
+/** The body of an answer with whole avatars. Each avatar is compressed by itself, so that it is compressed once for all answers. */
+export function avatarsBody(serverTime: number, avatars: ReadonlyMap<StationKey, AvatarPiece>): Body {
+  const pieces = [...avatars].map(([key, piece], index) => {
+    const before = index === 0 ? '' : ','
+    return { name: bytesOf(`${before}${jsonText(key)}:`), piece }
+  })
+  const opening = bytesOf(`{"serverTime":${serverTime},"avatars":{`)
+  const texts = [opening, ...pieces.flatMap(({ name, piece }) => [name, piece.text])]
+  const bytes = texts.reduce((sum, { length }) => sum + length, 0)
+
+  async function compressed(): Promise<GzipHead> {
+    const parts: GzipPart[] = [{ text: opening }]
+    for (const { name, piece } of pieces) {
+      if (!piece.isCompressed) await endOfTurn()
+      parts.push({ text: name }, { text: piece.text, blocks: (await piece.compressed()).blocks })
+    }
+    return joinGzip(parts)
+  }
+
+  return {
+    head: {
+      bytes,
+      text: () => textOfBytes(Buffer.concat(texts)),
+      copyTo(target) {
+        let at = 0
+        for (const text of texts) {
+          target.set(text, at)
+          at += text.length
+        }
+      },
+      compressed,
+    },
+    tail: '}}',
+  }
+}

@@ -1,0 +1,54 @@
+import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import type { Metrics } from '../../metrics.ts'
+import { type ClientAddress, shownNetwork } from './client-address.ts'
+
+/** The limits of one client, with the setting of each; reading answers has a fixed one. */
+const LIMITS = {
+  requests: 'rateLimit.max',
+  new_stations: 'rateLimit.newStationsPerHour',
+  connections: 'rateLimit.connectionsPerAddress',
+  unread_answers: 'bytes of answers that a client may leave unread',
+} as const
+
+export type ClientLimit = keyof typeof LIMITS
+
+const HOUR_MS = 3_600_000
+/** Warnings of one hour, which is also what an attack from many networks may write to the log. */
+const MAX_WARNINGS = 1000
+
+/** Counts what is refused over a limit, and warns of it once an hour, network and limit, so that the operator sees who and why. */
+export class OverLimit {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #metrics: Pick<Metrics, 'count' | 'countCase'>
+  readonly #log: Pick<Log, 'warn'>
+  /** Networks that were warned of in the hour that began at {@link #hourBeganAt}, each with a limit. */
+  #warned = new Set<string>()
+  #hourBeganAt = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Pick<Clock, 'elapsed'>, metrics: Pick<Metrics, 'count' | 'countCase'>, log: Pick<Log, 'warn'>) {
+    this.#clock = clock
+    this.#metrics = metrics
+    this.#log = log
+  }
+
+  /** A request or connection of `client` is refused for `limit`. */
+  refuse(client: ClientAddress, limit: ClientLimit): void {
+    if (limit === 'connections') this.#metrics.count('api_connections_dropped')
+    else this.#metrics.countCase('api_dropped', { limit })
+    const now = this.#clock.elapsed()
+    if (now - this.#hourBeganAt >= HOUR_MS) {
+      this.#warned = new Set()
+      this.#hourBeganAt = now
+    }
+    const address = shownNetwork(client)
+    const warning = `${address} ${limit}`
+    if (this.#warned.has(warning) || this.#warned.size >= MAX_WARNINGS) return
+    this.#warned.add(warning)
+    this.#log.warn(
+      'client-over-limit',
+      'A client is over a limit, so its calls are dropped. If many phones share its address, or it is your own test, raise the setting.',
+      { address, limit: LIMITS[limit] },
+    )
+  }
+}

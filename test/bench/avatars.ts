@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import { Agent } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { deflateSync } from 'node:zlib'
+import { startPostgres } from '../../fixtures/demo/postgres.ts'
+import { pngChunks, pngFile } from '../support/png-file.ts'
+import { requestText } from './api.ts'
+import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
+import { alone, inTurn, type Measurement, median } from './measurement.ts'
+import { messageLine } from './message-flow.ts'
+import { postJson } from './post-json.ts'
+import { startProgram } from './program.ts'
+import { claim } from './stations.ts'
+import { type BareUpstream, bareUpstream } from './upstream.ts'
+
+const STATIONS = 200
+const STATIONS_PER_CALL = 50
+/** What one address may send in a minute by default. */
+const CALLS_PER_ADDRESS = 120
+const CONNECTIONS_PER_ADDRESS = 60
+const ATTACKERS = ['127.0.0.2', '127.0.0.3']
+const ATTACK_MS = 10_000
+const SAMPLE_MS = 20
+const MAX_ACK_MS = 30_000
+const ROUNDS = 5
+const LISTENER = 'LISTENR'
+
+/**
+ * What an attack by `/v1/avatars` from two addresses within all default limits costs others: each sends 120 calls for 50 avatars of 24 KB
+ * at once, over 60 connections, and hardly reads. `avatars.rss` is the most resident memory meanwhile, `avatars.ack` the slowest ack of
+ * messages that arrive one after the other, `avatars.ack.p99` that of the slowest hundredth; `avatars.postgres.…` the same on PostgreSQL.
+ */
+export async function avatarsBench(): Promise<readonly Measurement[]> {
+  const onSqlite = await rowsOn('avatars')
+  const postgres = await startPostgres({ durable: true })
+  try {
+    return [...onSqlite, ...(await rowsOn('avatars.postgres', postgres.address))]
+  } finally {
+    await postgres.stop()
+  }
+}
+
+async function rowsOn(name: string, database?: string): Promise<readonly Measurement[]> {
+  const rounds = await inTurn(ROUNDS, () => attacked(database))
+  const middle = (figure: 'rss' | 'slowest' | 'p99') => median(rounds.map((round) => round[figure]))
+  return [
+    alone(`${name}.rss`, 'MB', middle('rss')),
+    alone(`${name}.ack`, 'ms', middle('slowest')),
+    alone(`${name}.ack.p99`, 'ms', middle('p99')),
+  ]
+}
+
+/** One attack on a process of its own: memory that an attack took is kept for the next one. */
+async function attacked(database: string | undefined) {
+  const upstream = await bareUpstream()
+  const aprsis = { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 0 }
+  const sidecar = await startBuiltSidecar({
+    aprsis,
+    rateLimit: { newStationsPerHour: 1_000_000 },
+    ...(database !== undefined && { database }),
+  })
+  const attacker = await startProgram<typeof import('./avatars-attacker.ts')>('avatars-attacker.ts')
+  try {
+    const stations = await registerWithAvatars(sidecar)
+    await upstream.client
+    await ready(sidecar)
+    const nextAck = acknowledged(upstream)
+    await nextAck()
+    let rss = sidecar.residentMegabytes()
+    const sampling = setInterval(() => {
+      rss = Math.max(rss, sidecar.residentMegabytes())
+    }, SAMPLE_MS)
+    const requests = Array.from({ length: CALLS_PER_ADDRESS }, (_, index) => avatarsRequest(stations, index))
+    const order = { requests, addresses: ATTACKERS, connections: CONNECTIONS_PER_ADDRESS, durationMs: ATTACK_MS }
+    let isOver = false
+    const attack = attacker.call('attack', { ...order, port: Number(new URL(sidecar.url).port) }).finally(() => {
+      isOver = true
+    })
+    const waits: number[] = []
+    while (!isOver) {
+      waits.push(await nextAck())
+      await pause(SAMPLE_MS)
+    }
+    await attack
+    clearInterval(sampling)
+    const sorted = waits.toSorted((a, b) => a - b)
+    return { rss, slowest: sorted.at(-1) ?? Number.NaN, p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN }
+  } finally {
+    await attacker.close()
+    await sidecar.close()
+    upstream.close()
+  }
+}
+
+/** Until then a new filter may have the sidecar change its connection, and what is sent meanwhile is lost. */
+async function ready({ adminUrl }: BuiltSidecar): Promise<void> {
+  while (!(await fetch(`${adminUrl}/readyz`)).ok) await pause(SAMPLE_MS)
+}
+
+/** Half of the calls ask for gzip. */
+function avatarsRequest(stations: readonly string[], index: number): string {
+  const first = (index * STATIONS_PER_CALL) % STATIONS
+  const headers: Record<string, string> = index % 2 === 0 ? { 'Accept-Encoding': 'gzip' } : {}
+  const wanted = stations.slice(first, first + STATIONS_PER_CALL)
+  return requestText('/v1/avatars', headers, { ...claim(LISTENER), stations: wanted })
+}
+
+/** Each call counts by its address, and there is a limit of calls for each. */
+async function registerWithAvatars({ url }: BuiltSidecar): Promise<readonly string[]> {
+  const stations = Array.from({ length: STATIONS }, (_, index) => `A${index + 1000}X`)
+  for (const [index, callsign] of [LISTENER, ...stations].entries()) {
+    const phone = { platform: 'android', pushToken: `token-of-${callsign}`, ackMessages: true }
+    const avatar = { avatarUpdate: true, avatarImage: image() }
+    const agent = new Agent({ localAddress: `127.0.1.${1 + Math.floor(index / 100)}` })
+    const answer = await postJson(`${url}/v1/register`, { ...claim(callsign), ...phone, ...avatar }, { agent })
+    const said = await text(answer)
+    if (answer.statusCode !== 200) throw new Error(`register: ${answer.statusCode} ${said}`)
+  }
+  return stations
+}
+
+/** Nearly 24,000 characters that hardly compress. */
+function image(): string {
+  const rows = Array.from({ length: 64 }, () => Buffer.concat([Buffer.alloc(1), randomBytes(4 * 64)]))
+  const text = { type: 'tEXt', data: Buffer.from(randomBytes(560).toString('base64')) }
+  const chunks = pngChunks({ extra: [text] }).map((chunk) =>
+    chunk.type === 'IDAT' ? { ...chunk, data: deflateSync(Buffer.concat(rows)) } : chunk,
+  )
+  return pngFile(chunks).toString('base64')
+}
+
+/** Sends a message, of another sender each time, and resolves with how many milliseconds its ack took. */
+function acknowledged(upstream: BareUpstream): () => Promise<number> {
+  const waiting = new Map<string, () => void>()
+  let count = 0
+  upstream.onLine((line) => {
+    const [, sender = ''] = /::(\S+) *:ack/.exec(line) ?? []
+    waiting.get(sender)?.()
+    waiting.delete(sender)
+  })
+  return () => {
+    count += 1
+    const sender = `M${count}`
+    const begun = performance.now()
+    return new Promise((resolve, reject) => {
+      const deadline = setTimeout(() => reject(new Error('A message was not acknowledged.')), MAX_ACK_MS)
+      waiting.set(sender, () => {
+        clearTimeout(deadline)
+        resolve(performance.now() - begun)
+      })
+      upstream.send(messageLine(sender, LISTENER, `Mark ${count}`, count))
+    })
+  }
+}
