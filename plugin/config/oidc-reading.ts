@@ -3,12 +3,14 @@ import { NO_CREDENTIALS } from './credentials/credentials.ts'
 import { checkKeysNeeded, checkSecretNeeded } from './credentials/credentials-needed.ts'
 import { type AlikeSettings, alikeSettings } from './defaults.ts'
 import { isJsonObject, type JsonObject } from './json/json-object.ts'
+import { HOST_MEMBERS, withoutHostMembers } from './meshcentral/host-members.ts'
 import { moveDeprecatedKeys } from './migration/deprecated-keys.ts'
 import { settleLetterCase } from './migration/key-case.ts'
 import type { Finding, Steps } from './problem.ts'
 import { checkAddresses, checkButton } from './rules/addresses.ts'
 import { checkAuthorizationParams } from './rules/authorization-params.ts'
 import { checkGroupsSource } from './rules/groups-source.ts'
+import { checkPlaceholders } from './rules/placeholders.ts'
 import { checkPreset, checkUnusedMembers, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
 import type { MemberSchema } from './rules/schema/member-schema.ts'
@@ -37,6 +39,7 @@ export interface OidcReadOptions {
   readonly unknownKeys?: 'error' | 'warn'
   readonly inferPresets?: boolean
   readonly hasRights?: boolean
+  readonly meshCentral?: boolean
 }
 
 export interface OidcRules {
@@ -70,31 +73,32 @@ function bytesOf(raw: unknown): string | undefined {
   }
 }
 
-function readAlone(
-  raw: unknown,
-  { unknownKeys = 'error', inferPresets = false, hasRights = false, presets: urls = {} }: OidcReadOptions,
-  { presets, schema, check }: OidcRules,
-): OidcReading {
+function readAlone(raw: unknown, options: OidcReadOptions, { presets, schema, check }: OidcRules): OidcReading {
+  const { unknownKeys = 'error', inferPresets = false, hasRights = false, presets: urls = {} } = options
+  const { meshCentral = false } = options
   if (!isJsonObject(raw)) {
     const finding: Finding = { at: [], reason: 'must be an object', remedy: schema.description }
     return { oidc: {}, findings: [finding], withoutKeys: [], origins: new Map(), usable: null }
   }
-  const cased = settleLetterCase(withoutSchema(raw), schema)
-  const moved = moveDeprecatedKeys(cased.oidc)
+  const own = meshCentral ? withoutHostMembers(withoutSchema(raw)) : withoutSchema(raw)
+  const cased = settleLetterCase(own, schema, meshCentral)
+  const settled = meshCentral ? settleNewAccounts(cased.oidc) : { oidc: cased.oidc, findings: [] }
+  const moved = moveDeprecatedKeys(settled.oidc)
   const { preset, keepsIssuer } = choosePreset(moved.oidc, presets, inferPresets)
   const oidc = preset && !keepsIssuer ? withoutIssuer(moved.oidc) : moved.oidc
   const known = withoutUnknown(oidc, schema)
   const findings = [
     ...cased.problems,
+    ...settled.findings,
     ...moved.warnings,
-    ...check.findings(oidc, unknownKeys),
+    ...check.findings(oidc, { unknownKeys, hostMembers: meshCentral ? HOST_MEMBERS : [] }),
     ...checkSecretNeeded(known),
     ...(preset === null ? needIssuer(oidc.issuer) : []),
     ...(preset ? checkPreset(moved.oidc, preset, keepsIssuer) : []),
     ...(preset === undefined ? [] : checkUnusedMembers(known, presets, preset)),
     ...(preset === undefined ? [] : checkGroupsSource(known, preset)),
     ...(hasRights ? [] : checkRights(known)),
-    ...checkPlaceholder(known),
+    ...checkPlaceholders(known),
     ...checkButton(known),
     ...checkAddresses(known),
     ...checkResponseTypes(known),
@@ -149,10 +153,15 @@ function checkRights({ groups }: JsonObject): readonly Finding[] {
   ]
 }
 
-/** A secret that was copied from an example with the rest of it. */
-function checkPlaceholder({ client }: JsonObject): readonly Finding[] {
-  const secret = isJsonObject(client) ? client.client_secret : undefined
-  if (typeof secret !== 'string' || !/^\s*(?:…|\.{3})\s*$/.test(secret)) return []
-  const remedy = 'Write the client secret that the IdP issued.'
-  return [{ at: ['client', 'client_secret'], reason: 'is still the placeholder', remedy }]
+/** MeshCentral reads every value but `true` as false. */
+function settleNewAccounts(oidc: JsonObject): { readonly oidc: JsonObject; readonly findings: readonly Finding[] } {
+  const { newAccounts } = oidc
+  if (newAccounts === undefined || typeof newAccounts === 'boolean') return { oidc, findings: [] }
+  return { oidc: { ...oidc, newAccounts: false }, findings: [notBoolean(['newAccounts'])] }
+}
+
+/** @param at of a `newAccounts` that is neither true nor false */
+export function notBoolean(at: Steps): Finding {
+  const reason = 'is neither true nor false, and counts as false'
+  return { warning: 'not_boolean', at, reason, remedy: 'Write true or false, without quotation marks.' }
 }

@@ -20,6 +20,14 @@ export const WARNING_CODES = [
   'no_effect', // beside other members
   'nobody_admitted',
   'other_host', // than the one that browsers begin a login at
+  'placeholder', // left over from an example
+  'not_boolean', // a `newAccounts` that MeshCentral counts as false
+  'text_ignored', // a port that MeshCentral ignores
+  'host_name_missing', // without `settings.cert`, it comes from the redirect address
+  'misplaced', // where nothing reads it
+  'plugin_not_listed', // MeshCentral loads it only if it was installed on its plugin page
+  'not_recorded', // without `settings.authLog`
+  'session_key_missing',
 ] as const
 export type WarningCode = (typeof WARNING_CODES)[number]
 

@@ -2,11 +2,11 @@ import { type CredentialOptions, NO_CREDENTIALS, readCredentials } from './crede
 import { checkKeysNeeded } from './credentials/credentials-needed.ts'
 import { fillIn } from './defaults.ts'
 import { type DomainAddress, domainAddress, type HostAddresses } from './domains/domain-address.ts'
-import { type FoundDomain, findDomains } from './domains/find-domains.ts'
-import type { JsonObject } from './json/json-object.ts'
+import { type FoundDomain, findDomains, soleMember } from './domains/find-domains.ts'
+import { isJsonObject, type JsonObject } from './json/json-object.ts'
 import { jsonPath } from './json/json-path.ts'
 import { spellingsOf } from './json/member-name.ts'
-import { type OidcReader, oidcReader } from './oidc-reading.ts'
+import { notBoolean, type OidcReader, oidcReader } from './oidc-reading.ts'
 import type { Finding, Problem, Steps, Warning } from './problem.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
 import { checkRedirectAddress } from './rules/redirect-address.ts'
@@ -17,10 +17,10 @@ import type { DomainSettings } from './settings.ts'
 export type { CredentialFiles } from './credentials/credentials.ts'
 export type { Problem, Warning, WarningCode } from './problem.ts'
 
-export interface ConfigReadOptions extends HostAddresses, CredentialOptions {
+export interface ConfigReadOptions extends Omit<HostAddresses, 'ignoresTextPorts'>, CredentialOptions {
   /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
   readonly presets?: UrlOverrides
-  /** What an unknown member of the issuer, client, custom and groups objects is; default `error`. */
+  /** What an unknown member of the issuer, client and custom objects is; default `error`. In the groups object it is always an error. */
   readonly unknownKeys?: 'error' | 'warn'
   /**
    * Whether a member of the custom object that only one preset has means that preset, as with MeshCentral's own strategy; default false.
@@ -29,6 +29,11 @@ export interface ConfigReadOptions extends HostAddresses, CredentialOptions {
   readonly inferPresets?: boolean
   /** Whether accounts of the host have rights that groups can give; default false: `groups.rights` is a warning. */
   readonly hasRights?: boolean
+  /**
+   * Whether the configuration is read as MeshCentral reads it; default false. Names that begin with `_` are comments, `domaindefaults`
+   * applies, a port that is a text is ignored, and a `newAccounts` that is no boolean counts as false.
+   */
+  readonly meshCentral?: boolean
 }
 
 /** What the configuration says of one domain's strategy. */
@@ -60,7 +65,7 @@ export function domainReader(presets: readonly PresetRules[]): DomainReader {
   const schema = oidcSchema(presets)
   const rules = { presets, schema, check: schemaCheck(schema) }
   return (config, options = {}) => {
-    const { settings, domains, problems } = findDomains(config)
+    const { settings, domains, problems } = findDomains(config, options)
     const taken = new Map<string, string>()
     const readOidc = oidcReader(rules, options)
     const read = (found: FoundDomain) => readDomain(found, settings, options, taken, readOidc)
@@ -79,11 +84,14 @@ function readDomain(
   const { key, domain } = found
   const titles = spellingsOf(domain, 'title').map((name) => domain[name])
   const title = titles.find((value) => typeof value === 'string') ?? null
-  const { address, problems: addressProblems } = domainAddress(found, settings, options)
-  const elsewhere = [...found.problems, ...addressProblems, ...(address ? claimAddress(found, address, taken) : [])]
+  const { oidc, findings: common, withoutKeys, origins, usable } = readOidc(found.oidc)
+  const { meshCentral = false } = options
+  const redirectUri = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
+  const place = domainAddress(found, settings, { ...options, ignoresTextPorts: meshCentral }, redirectUri)
+  const { address } = place
+  const elsewhere = [...found.problems, ...place.problems, ...(address ? claimAddress(found, address, taken) : [])]
 
   const files = readCredentials(found, options)
-  const { oidc, findings: common, withoutKeys, origins, usable } = readOidc(found.oidc)
   const keysNeeded = files.credentials === NO_CREDENTIALS ? withoutKeys : checkKeysNeeded(oidc, files.credentials)
   const findings = [
     ...common,
@@ -92,10 +100,8 @@ function readDomain(
     ...(address ? checkRedirectAddress(oidc, address) : []),
   ]
   const placed = [
-    ...findings.map((one) => ({
-      ...one,
-      at: ['domains', key, 'authStrategies', 'oidc', ...asWritten(one.at, origins)],
-    })),
+    ...findings.map((one) => ({ ...one, at: [...found.at, ...asWritten(one.at, origins)] })),
+    ...(meshCentral ? checkDomainsNewAccounts(found) : []),
     ...files.findings.map((one) => ({ ...one, at: [...files.at, ...one.at] })),
   ]
   const toProblem = ({ at, reason, remedy }: Finding): Problem => ({ path: jsonPath(at), reason, remedy })
@@ -103,11 +109,19 @@ function readDomain(
     ...elsewhere,
     ...placed.filter(({ warning }) => warning === undefined).map((finding) => toProblem(finding)),
   ])
-  const warnings = onePerPath(
-    placed.flatMap((finding) => (finding.warning ? [{ code: finding.warning, ...toProblem(finding) }] : [])),
-  )
+  const warnings = onePerPath([
+    ...place.warnings,
+    ...placed.flatMap((finding) => (finding.warning ? [{ code: finding.warning, ...toProblem(finding) }] : [])),
+  ])
   const finished = problems.length === 0 && address && usable ? fillIn(key, usable, address, files.credentials) : null
   return { key, title, settings: finished, problems, warnings }
+}
+
+/** The domain's own setting, which decides where the `oidc` object has none. */
+function checkDomainsNewAccounts({ key, domain }: FoundDomain): readonly Finding[] {
+  const { value } = soleMember(domain, 'newAccounts', [])
+  if (value === undefined || value === null || typeof value === 'boolean') return []
+  return [notBoolean(['domains', key, 'newAccounts'])]
 }
 
 /** A request is matched by host name and path: two domains in one place could not be told apart. */

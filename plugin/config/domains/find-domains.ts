@@ -1,14 +1,17 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import { jsonPath, quoted } from '../json/json-path.ts'
 import { spellingsOf } from '../json/member-name.ts'
-import type { Problem } from '../problem.ts'
+import { isComment } from '../meshcentral/host-members.ts'
+import type { Problem, Steps } from '../problem.ts'
 
 /** A domain that has `authStrategies.oidc`, as the file has it. */
 export interface FoundDomain {
   readonly key: string
   readonly domain: JsonObject
   readonly oidc: unknown
-  /** Names from the whole configuration to the `oidc` object, as written. */
+  /** From the whole configuration to the `oidc` object, under canonical names. */
+  readonly at: Steps
+  /** The same, as written. */
   readonly written: readonly string[]
   readonly problems: readonly Problem[]
 }
@@ -20,8 +23,16 @@ export interface FoundDomains {
   readonly problems: readonly Problem[]
 }
 
+export interface FindOptions {
+  /**
+   * True: reads the file as MeshCentral does. Domains whose keys begin with `_` are comments, `domaindefaults` stands in for members that a
+   * domain lacks, the default domain is always there, and a domain that only shares files has no login. Default false.
+   */
+  readonly meshCentral?: boolean
+}
+
 /** Looks a server's configuration over. Names of members are taken in any letter case; keys of domains are data. */
-export function findDomains(config: unknown): FoundDomains {
+export function findDomains(config: unknown, { meshCentral = false }: FindOptions = {}): FoundDomains {
   const nothing = { settings: {}, domains: [] }
   if (!isJsonObject(config)) {
     const remedy = 'Write an object with `settings` and `domains`.'
@@ -36,13 +47,45 @@ export function findDomains(config: unknown): FoundDomains {
     const remedy = 'Write an object with a member for each domain; the key of the default domain is "".'
     return { ...nothing, problems: [{ path: 'domains', reason, remedy }] }
   }
-  const found = Object.entries(domains.value).flatMap(([key, domain]) =>
-    isJsonObject(domain) ? findOidc(key, domain, domains.written) : [],
-  )
+  const found = meshCentral
+    ? findAsMeshCentral(config, domains.value, domains.written)
+    : Object.entries(domains.value).flatMap(([key, domain]) =>
+        isJsonObject(domain) ? findOidc(key, domain, ownPlace(key, domains.written)) : [],
+      )
   return { settings: isJsonObject(settings.value) ? settings.value : {}, domains: found, problems: [] }
 }
 
-function findOidc(key: string, domain: JsonObject, written: string): readonly FoundDomain[] {
+function findAsMeshCentral(config: JsonObject, domains: JsonObject, written: string): readonly FoundDomain[] {
+  const defaults = soleMember(config, 'domaindefaults', [])
+  const inherited = isJsonObject(defaults.value) ? defaults.value : {}
+  const shared = { at: ['domaindefaults'], written: [defaults.written] }
+  const all = Object.hasOwn(domains, '') ? domains : { '': {}, ...domains }
+  return Object.entries(all).flatMap(([key, domain]) => {
+    if (isComment(key) || !isJsonObject(domain)) return []
+    const whole = withDefaults(domain, inherited)
+    const { value: share } = soleMember(whole, 'share', [])
+    if (share !== undefined && share !== null) return []
+    const isOwn = spellingsOf(domain, 'authStrategies').some((name) => domain[name] !== null)
+    return findOidc(key, whole, isOwn ? ownPlace(key, written) : shared)
+  })
+}
+
+/** MeshCentral takes a whole member from `domaindefaults` where the domain has none, and never a part of one. */
+function withDefaults(domain: JsonObject, defaults: JsonObject): JsonObject {
+  const given = Object.entries(domain).filter(([, value]) => value !== null && value !== undefined)
+  const names = new Set(given.map(([name]) => name.toLowerCase()))
+  const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()))
+  return Object.fromEntries([...given, ...missing])
+}
+
+interface Place {
+  readonly at: readonly string[]
+  readonly written: readonly string[]
+}
+
+const ownPlace = (key: string, written: string): Place => ({ at: ['domains', key], written: [written, key] })
+
+function findOidc(key: string, domain: JsonObject, { at, written }: Place): readonly FoundDomain[] {
   const all = spellingsOf(domain, 'authStrategies').flatMap((name) => {
     const strategies = domain[name]
     if (!isJsonObject(strategies)) return []
@@ -50,11 +93,11 @@ function findOidc(key: string, domain: JsonObject, written: string): readonly Fo
   })
   const [first, ...others] = all
   if (!first) return []
+  const place = [...at, 'authStrategies', 'oidc']
   const reason = `is there ${all.length} times, in different letter case`
   const remedy = 'Keep one of them: letter case makes no difference.'
-  const twice = { path: jsonPath(['domains', key, 'authStrategies', 'oidc']), reason, remedy }
-  const problems = others.length > 0 ? [twice] : []
-  return [{ key, domain, oidc: first.value, written: [written, key, ...first.path], problems }]
+  const problems = others.length > 0 ? [{ path: jsonPath(place), reason, remedy }] : []
+  return [{ key, domain, oidc: first.value, at: place, written: [...written, ...first.path], problems }]
 }
 
 /** A member in any letter case; a problem when it is there twice, for nobody knows which one is meant. */

@@ -1,4 +1,4 @@
-import { findDomains } from '../domains/find-domains.ts'
+import { type FindOptions, findDomains } from '../domains/find-domains.ts'
 import { isJsonObject } from '../json/json-object.ts'
 import { type JsonNode, locateJson } from '../json/json-text.ts'
 import { moveDeprecatedKeys } from './deprecated-keys.ts'
@@ -9,9 +9,9 @@ import { moveDeprecatedKeys } from './deprecated-keys.ts'
  *
  * @throws JsonSyntaxError
  */
-export function migrate(text: string): string {
+export function migrate(text: string, options: FindOptions = {}): string {
   const whole = locateJson(text)
-  const edits = findDomains(JSON.parse(text)).domains.flatMap(({ oidc, written }) => {
+  const edits = findDomains(JSON.parse(text), options).domains.flatMap(({ oidc, written }) => {
     if (!isJsonObject(oidc)) return []
     const node = nodeAt(whole, written)
     const moves = moveDeprecatedKeys(oidc)
@@ -22,6 +22,8 @@ export function migrate(text: string): string {
   let result = ''
   // Members with names like numbers come first in a parsed object, wherever they stand in the text.
   for (const { start, end, replacement } of edits.sort((one, other) => one.start - other.start)) {
+    // Several domains have that of `domaindefaults`.
+    if (start < rest) continue
     result += text.slice(rest, start) + replacement
     rest = end
   }

@@ -51,14 +51,14 @@ describe('reading an oidc object', () => {
     ])
   })
 
-  it('makes unknown members further in warnings, where the host asks for that', () => {
+  it('warns of unknown members below issuer, client and custom, where the host asks for that', () => {
     const oidc = {
       issuer: { issuer: ISSUER, foo: 1 },
       client: { ...CLIENT, bar: 1 },
       custom: { claims: { nick: 'n' }, baz: 1 },
-      groups: { sync: { filter: 'a', more: 1 }, foo: 1 },
+      groups: { sync: { filter: 'a' } },
     }
-    const unknown = ['issuer.foo', 'client.bar', 'custom.claims.nick', 'custom.baz', 'groups.sync.more', 'groups.foo']
+    const unknown = ['issuer.foo', 'client.bar', 'custom.claims.nick', 'custom.baz']
     expect(problemPaths(oidc)).to.have.members(unknown)
     expect(readOne(oidc, { unknownKeys: 'error' }).problems).to.deep.equal(readOne(oidc).problems)
     const lenient = readOne(oidc, { unknownKeys: 'warn' })
@@ -67,6 +67,48 @@ describe('reading an oidc object', () => {
     const groups = { sync: { filter: 'a' } }
     const clean = { issuer: { issuer: ISSUER }, client: CLIENT, custom: { claims: {} }, groups }
     expect(lenient.settings).to.deep.equal(settingsOf(clean))
+  })
+
+  it('refuses an unknown member of groups on every host, since a typo would admit everyone', () => {
+    for (const unknownKeys of ['error', 'warn'] as const) {
+      const reading = readOne(
+        { ...MINIMAL, groups: { requred: ['a'], sync: { filter: 'a', more: 1 } } },
+        { unknownKeys },
+      )
+      expect(reading.settings).to.equal(null)
+      expect(
+        reading.problems.map(({ path, remedy }) => [path.replace(/.*\.groups\./, ''), remedy.split('. ')[0]]),
+      ).to.have.deep.members([
+        ['requred', 'Did you mean "required"?'],
+        ['sync.more', 'Remove it'],
+      ])
+    }
+  })
+
+  it("answers other programs' names of group rules with ours", () => {
+    const names = {
+      requiredGroups: 'groups.required',
+      allowed_groups: 'groups.required',
+      'allowed-roles': 'groups.required',
+      adminGroups: 'groups.siteadmin',
+      admin_groups: 'groups.siteadmin',
+      groups_claim: 'groups.claim',
+      role_attribute_path: 'groups.claim',
+      groupScope: 'groups.scope',
+      syncGroups: 'groups.sync',
+    }
+    for (const [name, ours] of Object.entries(names)) {
+      const { problems } = readOne({ ...MINIMAL, groups: { [name]: ['a'] } }, { unknownKeys: 'warn' })
+      expect(
+        problems.map(({ remedy }) => remedy.includes(`\`${ours}\``)),
+        name,
+      ).to.deep.equal([true])
+      const { warnings } = readOne({ ...MINIMAL, [name]: ['a'] })
+      expect(
+        warnings.map(({ remedy }) => remedy.includes(`\`${ours}\``)),
+        name,
+      ).to.deep.equal([true])
+    }
   })
 
   it('reports every mistake in one file at once, one for each place', () => {

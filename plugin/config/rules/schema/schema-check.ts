@@ -8,15 +8,23 @@ import type { OidcConfig } from '../../oidc-config.ts'
 import type { Finding, Steps } from '../../problem.ts'
 import { compileSchema } from './compile-schema.ts'
 import type { MemberSchema } from './member-schema.ts'
+import { ourNameOf } from './other-programs.ts'
 
 export interface SchemaCheck {
   /** Whether an `oidc` object fits the schema, unknown members included. */
   readonly isOidcConfig: (oidc: JsonObject) => oidc is JsonObject & OidcConfig
   /**
    * Everything that is wrong with the names and types in an `oidc` object. Unknown members of the `oidc` object itself are
-   * warnings, since hosts keep settings of their own there; those further in are what `unknownKeys` says.
+   * warnings, since hosts keep settings of their own there. Those of `groups` are errors on every host: a misspelt rule would admit
+   * every user. All others are what `unknownKeys` says.
    */
-  readonly findings: (oidc: JsonObject, unknownKeys: 'error' | 'warn') => readonly Finding[]
+  readonly findings: (oidc: JsonObject, options: UnknownKeys) => readonly Finding[]
+}
+
+export interface UnknownKeys {
+  readonly unknownKeys: 'error' | 'warn'
+  /** Members of the `oidc` object that the host itself reads. */
+  readonly hostMembers: readonly string[]
 }
 
 /** Compiles a schema of the `oidc` object. */
@@ -24,8 +32,7 @@ export function schemaCheck(root: MemberSchema): SchemaCheck {
   const fits = compileSchema(root)
   return {
     isOidcConfig: (oidc): oidc is JsonObject & OidcConfig => fits(oidc),
-    findings: (oidc, unknownKeys) =>
-      fits(oidc) ? [] : (fits.errors ?? []).map((error) => finding(error, unknownKeys, root)),
+    findings: (oidc, options) => (fits(oidc) ? [] : (fits.errors ?? []).map((error) => finding(error, options, root))),
   }
 }
 
@@ -40,13 +47,15 @@ export function withoutUnknown(oidc: JsonObject, schema: MemberSchema): JsonObje
   return Object.fromEntries(kept)
 }
 
-function finding(error: ErrorObject, unknownKeys: 'error' | 'warn', root: MemberSchema): Finding {
+function finding(error: ErrorObject, { unknownKeys, hostMembers }: UnknownKeys, root: MemberSchema): Finding {
   const at = pointerSteps(error.instancePath)
   const schema = error.parentSchema as MemberSchema
   if (error.keyword === 'additionalProperties') {
     const name = String(error.params.additionalProperty)
-    const unknown = { at: [...at, name], reason: 'is not a known setting', remedy: advice(name, schema, at, root) }
-    return at.length === 0 || unknownKeys === 'warn' ? { ...unknown, warning: 'unknown_key' } : unknown
+    const remedy = advice(name, schema, at, { root, hostMembers })
+    const unknown = { at: [...at, name], reason: 'is not a known setting', remedy }
+    const isWarning = at.length === 0 || (unknownKeys === 'warn' && at[0] !== 'groups')
+    return isWarning ? { ...unknown, warning: 'unknown_key' } : unknown
   }
   if (error.keyword === 'required') {
     const name = String(error.params.missingProperty)
@@ -55,10 +64,17 @@ function finding(error: ErrorObject, unknownKeys: 'error' | 'warn', root: Member
   return { at, reason: reason(error, schema), remedy: remedyFor(at, root) }
 }
 
-function advice(name: string, schema: MemberSchema, at: Steps, root: MemberSchema): string {
+interface Elsewhere {
+  readonly root: MemberSchema
+  readonly hostMembers: readonly string[]
+}
+
+function advice(name: string, schema: MemberSchema, at: Steps, { root, hostMembers }: Elsewhere): string {
   const known = Object.keys(schema.properties ?? {})
-  const near = nearestName(name, known)
+  const near = nearestName(name, at.length === 0 ? [...known, ...hostMembers] : known)
   if (near !== undefined) return `Did you mean ${quoted(near)}?`
+  const ours = ourNameOf(name)
+  if (ours !== undefined) return `Here this rule is called \`${ours}\`: write it so. As it stands it is not applied.`
   const [home] = tablesWith(name, root)
   if (home !== undefined) return `It belongs in ${home === '' ? 'the oidc object itself' : quoted(home)}.`
   const nearOld = at.length === 0 ? nearestName(name, DEPRECATED_NAMES) : undefined
@@ -89,7 +105,7 @@ function reason(error: ErrorObject, schema: Partial<MemberSchema>): string {
     case 'type':
       return `must be ${[schema.type ?? []].flat().map(inWords).join(' or ')}`
     case 'enum':
-      return `must be one of ${(schema.enum ?? []).join(', ')}`
+      return `must be one of ${alternatives(schema.enum ?? [])}`
     case 'format':
       return 'must be a complete address'
     case 'minLength':
@@ -102,6 +118,13 @@ function reason(error: ErrorObject, schema: Partial<MemberSchema>): string {
     default:
       return 'does not have the right form'
   }
+}
+
+/** `a, b or null`. */
+function alternatives(values: readonly (string | null)[]): string {
+  const words = values.map(String)
+  const last = words.at(-1) ?? ''
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`
 }
 
 function inWords(type: string): string {

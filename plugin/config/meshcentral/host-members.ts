@@ -1,0 +1,15 @@
+import type { JsonObject } from '../json/json-object.ts'
+import { canonicalName } from '../json/member-name.ts'
+
+/** Members of the `oidc` object that MeshCentral itself reads when it creates an account. All others are the plugin's. */
+export const HOST_MEMBERS = ['newAccountsRights', 'newAccountRealms', 'newAccountsUserGroups'] as const
+
+/** Returns the object without the members that MeshCentral itself reads. */
+export function withoutHostMembers(oidc: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(oidc).filter(([name]) => canonicalName(name, HOST_MEMBERS) === undefined))
+}
+
+/** MeshCentral takes members and domains with such names for comments. */
+export function isComment(name: string): boolean {
+  return name.startsWith('_')
+}

@@ -1,0 +1,47 @@
+import { soleMember } from '../domains/find-domains.ts'
+import { type JsonObject, membersOf } from '../json/json-object.ts'
+import { jsonPath } from '../json/json-path.ts'
+import type { Warning } from '../problem.ts'
+
+/** What MeshCentral makes of a port that is a text. */
+const PORTS: Readonly<Record<string, string>> = {
+  port: 'MeshCentral ignores a text and listens on 443',
+  aliasPort: 'MeshCentral ignores a text and builds its addresses with settings.port',
+  mpsPort: 'MeshCentral ignores a text and listens on 4433',
+  mpsAliasPort: 'MeshCentral ignores a text and announces settings.mpsPort',
+  redirPort: 'MeshCentral ignores a text and redirects no plain HTTP',
+  redirAliasPort: 'MeshCentral ignores a text and announces settings.redirPort',
+}
+
+/** Settings of the whole server that MeshCentral reads otherwise than they look, and those that single sign-on misses. */
+export function checkServerSettings(config: JsonObject): readonly Warning[] {
+  const settings = membersOf(soleMember(config, 'settings', []).value)
+  const isGiven = (name: string) => {
+    const { value } = soleMember(settings, name, [])
+    return value !== undefined && value !== null && value !== false && value !== ''
+  }
+  const ports = Object.entries(PORTS).flatMap(([name, effect]): readonly Warning[] => {
+    if (typeof soleMember(settings, name, []).value !== 'string') return []
+    const path = jsonPath(['settings', name])
+    return [{ code: 'text_ignored', path, reason: effect, remedy: 'Write the number without quotation marks.' }]
+  })
+  return [
+    ...ports,
+    ...(isGiven('authLog') || isGiven('syslogAuth') ? [] : [NOT_RECORDED]),
+    ...(isGiven('sessionKey') ? [] : [NO_SESSION_KEY]),
+  ]
+}
+
+const NOT_RECORDED: Warning = {
+  code: 'not_recorded',
+  path: 'settings.authLog',
+  reason: 'is missing: MeshCentral records no login, no refusal and no reason for either',
+  remedy: 'Write the complete path of a file, such as "/opt/meshcentral/meshcentral-data/auth.log".',
+}
+
+const NO_SESSION_KEY: Warning = {
+  code: 'session_key_missing',
+  path: 'settings.sessionKey',
+  reason: 'is missing: MeshCentral makes a new key at each start, so a restart signs every user out',
+  remedy: 'Write a long random text and keep it secret.',
+}

@@ -1,0 +1,164 @@
+import { expect } from 'chai'
+import { checkMeshCentralServer } from '../../../../plugin/config/meshcentral/check-server.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+const PLUGINS = { enabled: true, list: ['meshcompanion'] }
+const SETTINGS = { cert: 'mesh.example.com', plugins: PLUGINS, authLog: '/var/log/auth.log', sessionKey: 'secret' }
+const OIDC = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', client_secret: 'hunter2' } }
+const DOMAIN = { authStrategies: { oidc: OIDC } }
+
+/** Paths and remedies of everything that is wrong, errors first. */
+function found(settings: Members, domains: Members = { '': DOMAIN }, more: Members = {}): readonly string[] {
+  const { problems, warnings } = checkMeshCentralServer({ settings: { ...SETTINGS, ...settings }, domains, ...more })
+  return [
+    ...problems.map(({ path, remedy }) => `error ${path}: ${remedy}`),
+    ...warnings.map(({ code, path, remedy }) => `${code} ${path}: ${remedy}`),
+  ]
+}
+
+/** The same without the remedies. */
+const paths = (...given: Parameters<typeof found>) => found(...given).map((line) => line.split(': ')[0])
+
+describe('the check of what MeshCentral does with its configuration', () => {
+  it('finds nothing in a configuration that MeshCentral reads as it looks', () => {
+    expect(found({})).to.deep.equal([])
+  })
+
+  describe('with a plugin that MeshCentral does not load', () => {
+    it('is an error where settings.plugins is missing, null or false', () => {
+      for (const plugins of [undefined, null, false])
+        expect(paths({ plugins })).to.deep.equal(['error settings.plugins'])
+    })
+
+    it('says where settings.plugins stands instead', () => {
+      expect(found({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
+        'error settings.plugins: Move it there from `domains[""].plugins`.',
+      ])
+      expect(found({ plugins: undefined }, { '': DOMAIN }, { plugins: PLUGINS })).to.deep.equal([
+        'error settings.plugins: Move it there from `plugins`.',
+      ])
+    })
+
+    it('is an error where enabled is false, and where the list lacks the plugin or is none', () => {
+      expect(paths({ plugins: { ...PLUGINS, enabled: false } })).to.deep.equal(['error settings.plugins.enabled'])
+      expect(paths({ plugins: { enabled: true, list: [] } })).to.deep.equal(['error settings.plugins.list'])
+      expect(paths({ plugins: { enabled: true, list: 'meshcompanion' } })).to.deep.equal([
+        'error settings.plugins.list',
+      ])
+    })
+
+    it('suggests the right name for a misspelt one, since letter case counts', () => {
+      for (const name of ['MeshCompanion', 'mesh-companion', 'meshcompanon']) {
+        expect(found({ plugins: { enabled: true, list: ['other', name] } }), name).to.deep.equal([
+          `error settings.plugins.list: Write "meshcompanion" instead of "${name}".`,
+        ])
+      }
+    })
+
+    it('warns of a missing list, which leaves it to the plugin page', () => {
+      for (const plugins of [true, { enabled: true }, {}]) {
+        expect(paths({ plugins })).to.deep.equal(['plugin_not_listed settings.plugins.list'])
+      }
+    })
+
+    it('says nothing of it once the plugin is loaded', () => {
+      const config = { settings: { ...SETTINGS, plugins: undefined }, domains: { '': DOMAIN } }
+      expect(checkMeshCentralServer(config, { isLoaded: true })).to.deep.equal({ problems: [], warnings: [] })
+    })
+  })
+
+  it('warns of a misspelt member of settings.plugins.meshcompanion', () => {
+    const own = { sessionCheckMinute: 5, nonsense: 1, loginTokenDays: 3, _old: 1 }
+    expect(found({ plugins: { ...PLUGINS, meshcompanion: own } })).to.deep.equal([
+      'unknown_key settings.plugins.meshcompanion.sessionCheckMinute: Did you mean "sessionCheckMinutes"?',
+      'unknown_key settings.plugins.meshcompanion.nonsense: Known here: sessionCheckMinutes, introspectMinutes, loginTokenDays, presets.',
+    ])
+    expect(paths({ plugins: { ...PLUGINS, MeshCompanion: 'on' } })).to.deep.equal([
+      'unknown_key settings.plugins.meshcompanion',
+    ])
+  })
+
+  it('says what MeshCentral makes of a port that is a text', () => {
+    const { warnings } = checkMeshCentralServer({
+      settings: { ...SETTINGS, AliasPort: '9000', port: '444' },
+      domains: {},
+    })
+    expect(warnings.map(({ path, reason }) => `${path} ${reason}`)).to.deep.equal([
+      'settings.port MeshCentral ignores a text and listens on 443',
+      'settings.aliasPort MeshCentral ignores a text and builds its addresses with settings.port',
+    ])
+  })
+
+  it('warns that without authLog nothing is recorded, and without sessionKey a restart signs everyone out', () => {
+    expect(paths({ authLog: undefined, sessionKey: '' })).to.deep.equal([
+      'not_recorded settings.authLog',
+      'session_key_missing settings.sessionKey',
+    ])
+    expect(paths({ authLog: undefined, syslogAuth: true })).to.deep.equal([])
+  })
+
+  it('suggests "" for a domain key like "default", unless the default domain has a strategy', () => {
+    for (const key of ['default', 'Default', 'defualt', ' ']) {
+      expect(found({}, { [key]: DOMAIN })[0], key).to.match(/^error domains.*: For the default domain write "" instead/)
+    }
+    expect(found({}, { '': DOMAIN, default: DOMAIN, sub: DOMAIN })).to.deep.equal([])
+  })
+
+  it('suggests oidc for a misspelt strategy, and for none of the others that there are', () => {
+    for (const name of ['oicd', 'oid', 'OIDCC', 'openid']) {
+      expect(found({}, { '': { authStrategies: { [name]: OIDC } } }), name).to.deep.equal([
+        `error domains[""].authStrategies.${name}: Write "oidc" instead of "${name}".`,
+      ])
+    }
+    expect(found({}, { '': { authStrategies: { oidc: OIDC, google: {}, saml: {}, _oicd: {} } } })).to.deep.equal([])
+    expect(paths({}, { '': {} }, { domaindefaults: { authStrategies: { oicd: OIDC } } })).to.deep.equal([
+      'error domaindefaults.authStrategies.oicd',
+    ])
+  })
+
+  it('says that authStrategies directly below domains lacks the key of a domain', () => {
+    expect(found({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
+      /^error domains\.authStrategies: .*"domains": \{ "":/,
+    )
+  })
+
+  it('says where settings of the domain belong that stand inside authStrategies', () => {
+    expect(found({}, { '': { authStrategies: { oidc: OIDC, title: 'X', certUrl: 'https://x' } } })).to.deep.equal([
+      'misplaced domains[""].authStrategies.title: If it is a setting of the domain, move it to domains[""].title, beside authStrategies.',
+      'misplaced domains[""].authStrategies.certUrl: If it is a setting of the domain, move it to domains[""].certUrl, beside authStrategies.',
+    ])
+  })
+
+  it('names the path where a login begins for an unknownUserRootRedirect on a callback', () => {
+    const at = (redirect: string, key = '', client: Members = {}) =>
+      found(
+        {},
+        {
+          [key]: {
+            unknownUserRootRedirect: redirect,
+            authStrategies: { oidc: { ...OIDC, client: { ...OIDC.client, ...client } } },
+          },
+        },
+      )
+    const right = (path: string, key = '""') =>
+      `misplaced domains${key === '""' ? '[""]' : `.${key}`}.unknownUserRootRedirect: Write "${path}", where a login begins.`
+    expect(at('https://mesh.example.com/auth-oidc-callback')).to.deep.equal([right('/auth-oidc')])
+    expect(at('/auth-oidc-azure-callback')).to.deep.equal([right('/auth-oidc')])
+    expect(at('/sub/auth-oidc-callback', 'sub')).to.deep.equal([right('/sub/auth-oidc', 'sub')])
+    expect(at('/back', '', { redirect_uri: 'https://mesh.example.com/back' })).to.deep.equal([right('/auth-oidc')])
+    for (const good of ['/auth-oidc', '/sub/auth-oidc', 'https://www.example.com/']) expect(at(good)).to.deep.equal([])
+  })
+
+  it('warns of _authStrategies where no domain has authStrategies', () => {
+    expect(paths({}, { '': { _authStrategies: {} } })).to.deep.equal(['misplaced domains[""]._authStrategies'])
+    expect(paths({}, { '': { _authStrategies: {} }, b: DOMAIN })).to.deep.equal([])
+    expect(paths({}, { '': { _authStrategies: {} } }, { domaindefaults: DOMAIN })).to.deep.equal([])
+  })
+
+  it('throws on no value, of whatever type', () => {
+    for (const config of [null, 5, 'x', [], {}, { settings: 5, domains: [] }, { domains: { '': null } }]) {
+      expect(() => checkMeshCentralServer(config)).not.to.throw()
+    }
+  })
+})

@@ -1,0 +1,110 @@
+import { expect } from 'chai'
+import { migrate } from '../../../../plugin/config/migration/migrate.ts'
+import { readDomains } from '../../../../plugin/mount/read-domains.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+const OIDC = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', client_secret: 'hunter2' } }
+const SETTINGS = { cert: 'mesh.example.com' }
+const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
+
+/** What is read as MeshCentral reads it. */
+const read = (config: Members) =>
+  readDomains(
+    { settings: SETTINGS, ...config },
+    { meshCentral: true, hasRights: true, unknownKeys: 'warn', basePathOf },
+  ).domains
+const readOidc = (oidc: unknown, settings: Members = SETTINGS, domain: Members = {}) => {
+  const [reading] = read({ settings, domains: { '': { ...domain, authStrategies: { oidc } } } })
+  if (!reading) throw new Error('no domain was read')
+  return reading
+}
+
+describe('a configuration that is read as MeshCentral reads it', () => {
+  it('ignores domains and members whose names begin with an underscore', () => {
+    const client = { ...OIDC.client, _client_secret: 'old' }
+    const oidc = { ...OIDC, client, _scope: 'x', groups: { _required: ['a'], rights: { _staff: ['recordings'] } } }
+    const domains = { '': { authStrategies: { oidc } }, _old: { dns: 'not a name', authStrategies: { oidc: 5 } } }
+    const [reading, ...others] = read({ domains })
+    expect(others).to.deep.equal([])
+    expect([reading?.problems, reading?.warnings]).to.deep.equal([[], []])
+    expect(reading?.settings?.groups?.required).to.equal(null)
+    // A group may have such a name.
+    expect(reading?.settings?.groups?.rights).to.deep.equal([{ group: '_staff', rights: ['recordings'] }])
+  })
+
+  it('takes domaindefaults for each domain without strategies of its own, and names it in paths', () => {
+    const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
+    const domains = read({
+      domaindefaults: { title: 'All', authStrategies: { oidc } },
+      domains: { b: { title: 'B' }, own: { authStrategies: { oidc: { ...OIDC, logouturl: 'https://own.example/' } } } },
+    })
+    expect(domains.map(({ key, title }) => [key, title])).to.deep.equal([
+      ['', 'All'],
+      ['b', 'B'],
+      ['own', 'All'],
+    ])
+    expect(domains.map(({ settings }) => settings?.client.redirect_uri)).to.deep.equal([
+      'https://mesh.example.com/auth-oidc-callback',
+      'https://mesh.example.com/b/auth-oidc-callback',
+      'https://mesh.example.com/own/auth-oidc-callback',
+    ])
+    expect(domains[1]?.warnings.map(({ path }) => path)).to.include('domaindefaults.authStrategies.oidc.clientid')
+    expect(domains[2]?.settings?.logoutUrl).to.equal('https://own.example/')
+  })
+
+  it('migrates the one oidc object of domaindefaults once, however many domains have it', () => {
+    const config = (oidc: object) => ({ domaindefaults: { authStrategies: { oidc } }, domains: { '': {}, b: {} } })
+    const text = JSON.stringify(config({ issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }))
+    expect(JSON.parse(migrate(text, { meshCentral: true }))).to.deep.equal(config(OIDC))
+  })
+
+  it('leaves out a domain that only shares files', () => {
+    expect(read({ domains: { '': { share: '/srv', authStrategies: { oidc: OIDC } } } })).to.deep.equal([])
+  })
+
+  it('ignores ports that are texts: the next one counts', () => {
+    const of = (settings: Members) => readOidc(OIDC, { ...SETTINGS, ...settings }).settings?.origin
+    expect(of({ port: 9000, AliasPort: '9001' })).to.equal('https://mesh.example.com:9000')
+    expect(of({ port: '9000' })).to.equal('https://mesh.example.com')
+    expect(of({ port: 9000, aliasPort: 9001 })).to.equal('https://mesh.example.com:9001')
+  })
+
+  it('takes the address from the redirect address where settings.cert is missing', () => {
+    const redirect_uri = 'https://mesh.example.com:8443/auth-oidc-callback'
+    const { settings, warnings, problems } = readOidc({ ...OIDC, client: { ...OIDC.client, redirect_uri } }, {})
+    expect(problems).to.deep.equal([])
+    expect(warnings.map(({ code, path }) => `${code} ${path}`)).to.deep.equal(['host_name_missing settings.cert'])
+    expect([settings?.origin, settings?.hostName, settings?.client.post_logout_redirect_uri]).to.deep.equal([
+      'https://mesh.example.com:8443',
+      'mesh.example.com',
+      'https://mesh.example.com:8443/login',
+    ])
+    expect(readOidc(OIDC, {}).problems.map(({ path }) => path)).to.deep.equal(['settings.cert'])
+  })
+
+  it('counts a newAccounts that is no boolean as false, with a warning', () => {
+    for (const newAccounts of ['true', 1, null, {}]) {
+      const { settings, warnings } = readOidc({ ...OIDC, newAccounts })
+      expect([settings?.newAccounts, warnings.map(({ code }) => code)]).to.deep.equal([false, ['not_boolean']])
+    }
+    const { warnings } = readOidc(OIDC, SETTINGS, { newaccounts: 'true' })
+    expect(warnings.map(({ code, path }) => `${code} ${path}`)).to.deep.equal(['not_boolean domains[""].newAccounts'])
+    expect(readOidc({ ...OIDC, newAccounts: true }, SETTINGS, { newAccounts: false }).warnings).to.deep.equal([])
+  })
+
+  it('knows what MeshCentral itself reads of the oidc object, and what is misspelt of it', () => {
+    const own = { newAccountsUserGroups: ['a'], newAccountsRights: ['none'], newaccountrealms: ['b'] }
+    expect(readOidc({ ...OIDC, ...own }).warnings).to.deep.equal([])
+    const { warnings } = readOidc({ ...OIDC, newAccountsRealms: ['b'] })
+    expect(warnings.map(({ remedy }) => remedy)).to.deep.equal(['Did you mean "newAccountRealms"?'])
+  })
+
+  it('is read by none of these rules on another host', () => {
+    const config = { settings: { ...SETTINGS, aliasPort: '9000' }, domains: { '': { authStrategies: { oidc: OIDC } } } }
+    expect(readDomains(config).domains[0]?.problems.map(({ path }) => path)).to.deep.equal(['settings.aliasPort'])
+    expect(
+      readDomains({ settings: SETTINGS, domaindefaults: { authStrategies: { oidc: OIDC } }, domains: {} }).domains,
+    ).to.deep.equal([])
+  })
+})

@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { isPlaceholder } from '../../../../plugin/config/rules/placeholders.ts'
+import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../one-domain.ts'
+
+describe('placeholders of an example', () => {
+  it('are known by what stands in place of the value', () => {
+    for (const text of [
+      '<Client ID from authentik>',
+      'https://idp.example.com/o/<slug>/',
+      'REPLACE',
+      'REPLACE_ME',
+      'replace-with-secret',
+      'CHANGE_ME',
+      'changeme',
+      'your-client-id',
+      'https://your-tenant.example.com',
+      'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx',
+      'XXXX',
+      '…',
+    ]) {
+      expect(isPlaceholder(text), text).to.equal(true)
+    }
+  })
+
+  it('are no values that people have', () => {
+    for (const text of [
+      'mesh',
+      'https://idp.example.com/realms/mesh',
+      '/mesh-users',
+      'a<b',
+      'exchange-me',
+      'yours',
+      'maxxxx-hosting',
+      'irreplaceable',
+      'kQ7~xxx.y_Z',
+    ]) {
+      expect(isPlaceholder(text), text).to.equal(false)
+    }
+  })
+
+  it('are a warning wherever they stand, and quote nothing', () => {
+    const client = { client_id: '<id>', client_secret: 'CHANGE_ME' }
+    const oidc = { ...MINIMAL, client, groups: { required: ['a', 'your-group'] }, custom: { buttonText: '<Corp>' } }
+    expect(problemPaths(oidc)).to.deep.equal([])
+    expect(warningsOf(oidc)).to.deep.equal([
+      'placeholder client.client_id',
+      'placeholder client.client_secret',
+      'placeholder groups.required[1]',
+    ])
+  })
+
+  it('are an error as the secret of three dots, and then no warning too', () => {
+    const oidc = { ...MINIMAL, client: { ...CLIENT, client_secret: '…' } }
+    expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
+    expect(warningsOf(oidc)).to.deep.equal([])
+  })
+})
