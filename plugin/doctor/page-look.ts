@@ -50,7 +50,7 @@ button { cursor: pointer } button:disabled { cursor: default; opacity: .6 }
 :focus-visible { outline: 2px solid var(--link) }
 ul { list-style: none; margin: 0; padding: 0 } li { border-top: 1px solid var(--line); padding: 8px 0 }
 .ok { color: var(--ok) } .warn { color: var(--warn) } .fail { color: var(--fail) }
-.verdict { font-weight: bold; text-transform: uppercase; margin-right: 6px }
+.verdict, .level { font-weight: bold; text-transform: uppercase; margin-right: 6px }
 .quiet { opacity: .8 }
 @media (max-width: 560px) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: 8px } }
 `

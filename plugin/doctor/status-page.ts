@@ -1,3 +1,4 @@
+import type { Problem } from '../config/problem.ts'
 import type { GroupRights } from '../config/settings.ts'
 import type { DiscoveryStatus } from '../mount/status/discovery-watch.ts'
 import type { DomainStatus } from '../mount/status/domain-status.ts'
@@ -40,10 +41,10 @@ export function statusPage({ status, notes, check, token, look, now }: StatusPag
 
 function sections(status: DomainStatus, check: LiveCheck, token: string, now: number): string {
   const { addresses, configured, issuer, discovery, groupRights, keySetAgeMs, lastLogin, refusals } = status
-  const broken =
-    '<p class="fail">The configuration has errors, and every login is refused. Each is in the authentication log (<code>settings.authLog</code>), with what to mend.</p>'
+  const { problems, warnings } = status
   return [
-    configured ? '' : broken,
+    configured ? '' : '<p class="fail">The configuration has errors, and every login is refused.</p>',
+    configurationSection(problems, warnings),
     '<dl>',
     configured ? entry('Issuer', issuer === null ? 'unknown' : `<code>${escapeMarkup(issuer)}</code>`) : '',
     discovery ? entry('Discovery', discoveryText(discovery)) : '',
@@ -55,6 +56,16 @@ function sections(status: DomainStatus, check: LiveCheck, token: string, now: nu
     configured ? checkSection(check, token) : '',
     refusalSection(refusals, now),
   ].join('')
+}
+
+function configurationSection(problems: readonly Problem[], warnings: readonly Problem[]): string {
+  const items = [...problems.map((one) => findingItem('fail', one)), ...warnings.map((one) => findingItem('warn', one))]
+  return items.length === 0 ? '' : `<h2>Configuration</h2><ul>${items.join('')}</ul>`
+}
+
+function findingItem(level: 'warn' | 'fail', { path, reason, remedy }: Problem): string {
+  const text = `<code>${escapeMarkup(path)}</code> ${prose(`${reason}. ${remedy}`)}`
+  return `<li><span class="level ${level}">${level === 'fail' ? 'error' : 'warning'}</span>${text}</li>`
 }
 
 function rightsText({ group, rights }: GroupRights): string {

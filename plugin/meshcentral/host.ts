@@ -72,10 +72,8 @@ export function meshHost(options: MeshHostOptions): MeshHost {
       return isSameRoute(request.path, `${domain.url}logout`) && !ownSession(request) ? undefined : domain.id
     },
     basePath: (domainKey) => taken.get(domainKey)?.domain.url ?? '/',
-    newAccountsAllowed: (domainKey) => {
-      const allowed = taken.get(domainKey)?.domain.newaccounts
-      return allowed === true || allowed === 1
-    },
+    // MeshCentral's own strategies take nothing else for true either.
+    newAccountsAllowed: (domainKey) => taken.get(domainKey)?.domain.newaccounts === true,
     inMaintenance,
     clientAddress: (req) => (req as MeshRequest).clientIp,
     land: (req, res, path) => {

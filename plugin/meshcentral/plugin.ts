@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock as clock } from '../clock.ts'
+import { checkMeshCentralServer } from '../config/meshcentral/check-server.ts'
+import type { ServerReading } from '../config/meshcentral/server-reading.ts'
 import { askProvider } from '../doctor/check-live.ts'
 import { createLiveChecks } from '../doctor/live-checks.ts'
 import { TESTED_VERSIONS } from '../doctor/meshcentral-members.ts'
@@ -9,6 +11,7 @@ import { type MountOptions, mountOidc, type Oidc, readOptions } from '../mount/m
 import { PRESETS } from '../presets/all.ts'
 import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
 import { routePaths } from '../routes/strategy.ts'
+import { logServerReading, sentencesOf, warnOfConfiguration } from './configuration-findings.ts'
 import { type CookieKey, earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
@@ -76,6 +79,8 @@ function begin(server: MeshServer): MeshCompanion {
       ),
     onMissing: (names) => turnOff(`on a request it lacks ${names.join(', ')}`),
   })
+  // Before the strategies are taken out of it.
+  const reading = checkMeshCentralServer(server.config, { isLoaded: true })
   const taken = hasOwnStrategy(server) ? undefined : takeOver(server.config.domains)
   const cookieKey = taken?.size ? earlyCookieKey(server, clock) : undefined
   let isHooked = false
@@ -84,6 +89,8 @@ function begin(server: MeshServer): MeshCompanion {
   /** What holds wherever the plugin is loaded, whatever becomes of it. */
   function begun(web: MeshWeb): void {
     isHooked = true
+    logServerReading(server, reading)
+    if (!taken?.size) warnOfConfiguration(server, reading, [])
     keepCookiesFromCaches(web)
     door.mount(web, basesOf(server))
   }
@@ -117,7 +124,7 @@ function begin(server: MeshServer): MeshCompanion {
       try {
         begun(web)
         if (!taken) return
-        running = cookieKey && install(server, web, taken, cookieKey, door)
+        running = cookieKey && install({ server, web, taken, cookieKey, door, reading })
         if (!running) return
         // By this very object MeshCentral finds the page.
         Object.assign(this, running.page)
@@ -169,13 +176,17 @@ interface Installed {
   close(): void
 }
 
-function install(
-  server: MeshServer,
-  web: MeshWeb,
-  taken: ReadonlyMap<string, TakenDomain>,
-  cookieKey: CookieKey,
-  door: ShutDoor,
-): Installed | undefined {
+interface Installation {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  readonly taken: ReadonlyMap<string, TakenDomain>
+  readonly cookieKey: CookieKey
+  readonly door: ShutDoor
+  /** What is wrong with the server's own settings. */
+  readonly reading: ServerReading
+}
+
+function install({ server, web, taken, cookieKey, door, reading }: Installation): Installed | undefined {
   const { certificates } = server
   const key = cookieKey.get()
   const found = obstacle(server, web, door, cookieKey)
@@ -228,7 +239,8 @@ function install(
     sessionCheckMs,
     urlencoded: web.bodyParser.urlencoded,
   }
-  const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
+  const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'), true)
+  warnOfConfiguration(server, reading, readings.domains)
 
   routeByName(taken, web)
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
@@ -293,7 +305,7 @@ function install(
         server,
         secret,
         status: oidc.status,
-        notes: [...untested, ...unverified],
+        notes: [...untested, ...unverified, ...sentencesOf(reading)],
         checks,
         now: clock.now,
       }),

@@ -1,3 +1,5 @@
+import { isJsonObject } from '../config/json/json-object.ts'
+import { withoutHostMembers } from '../config/meshcentral/host-members.ts'
 import type { CustomSettings } from '../config/settings.ts'
 import type { Members, MeshDomain, MeshWeb } from './server.ts'
 
@@ -6,9 +8,6 @@ export interface TakenDomain {
   readonly domain: MeshDomain
   readonly oidc: unknown
 }
-
-/** What MeshCentral reads of the `oidc` object itself when it makes an account; everything else there is the plugin's. */
-const OF_NEW_ACCOUNTS = ['newaccountsrights', 'newaccountrealms', 'newaccountsusergroups']
 
 /**
  * Takes the `oidc` object out of every domain, before MeshCentral sets its own strategies up: then it has none of that kind, whatever
@@ -73,23 +72,23 @@ export function hideButtons(taken: ReadonlyMap<string, TakenDomain>): void {
   for (const { domain } of taken.values()) delete domain.authstrategies?.oidc
 }
 
+/** The name in the certificate that MeshCentral makes without `settings.cert`. */
+const NO_NAME = 'un-configured'
+
 /** The configuration as the plugin reads it: the addresses that the server has really taken, and the `oidc` objects as they were. */
 export function pluginConfig(
   taken: ReadonlyMap<string, TakenDomain>,
   server: { readonly hostName: string; readonly port: unknown },
 ): object {
   const domains = [...taken].map(([id, { domain, oidc }]) => {
-    const { dns, title, oidccredentials } = domain
-    const own: Members = { authStrategies: { oidc: withoutServerOwn(oidc) } }
+    const { dns, title, newaccounts, oidccredentials } = domain
+    const own: Members = { authStrategies: { oidc: isJsonObject(oidc) ? withoutHostMembers(oidc) : oidc } }
     if (dns !== undefined && dns !== null) own.dns = dns
     if (title !== undefined) own.title = title
+    if (newaccounts !== undefined) own.newAccounts = newaccounts
     if (oidccredentials !== undefined) own.oidcCredentials = oidccredentials
     return [id, own] as const
   })
-  return { settings: { cert: server.hostName, port: server.port }, domains: Object.fromEntries(domains) }
-}
-
-function withoutServerOwn(oidc: unknown): unknown {
-  if (typeof oidc !== 'object' || oidc === null || Array.isArray(oidc)) return oidc
-  return Object.fromEntries(Object.entries(oidc).filter(([name]) => !OF_NEW_ACCOUNTS.includes(name)))
+  const cert = server.hostName === NO_NAME ? {} : { cert: server.hostName }
+  return { settings: { ...cert, port: server.port }, domains: Object.fromEntries(domains) }
 }

@@ -53,7 +53,7 @@ export interface MountOptions {
   readonly fetch?: typeof globalThis.fetch
   /** Where the plugin's own lines go. */
   readonly log: Log
-  /** Whether unknown members of the issuer, client, custom and groups objects are errors (default) or warnings. */
+  /** Whether unknown members of the issuer, client and custom objects are errors (default) or warnings. In `groups` they are always errors. */
   readonly unknownKeys?: 'error' | 'warn'
   /**
    * Whether a member of the custom object that only one preset has means that preset, where none is chosen; default false. A configured
@@ -143,7 +143,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     pathsOf: sharedRoutePaths(PRESET_NAMES),
     everyMs: options.host.sessions.checkMs ?? options.sessionCheckMs ?? 0,
   }
-  const opened = domains.map((domain) => openDomain(domain, parts))
+  const opened = domains.map((domain) => ({ ...openDomain(domain, parts), domain }))
   const strategies = opened.map(({ strategy }) => strategy)
   host.sessions.sealBy?.(host.secret ?? randomBytes(LEAST_SECRET).toString('base64url'))
   const transactions = createTransactions(host.secret, now)
@@ -161,7 +161,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
         .filter((strategy) => strategy.domainKey === domainKey)
         .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
     introspect: createIntrospection(strategies, host, clock),
-    status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
+    status: () => opened.map(({ domain, watched }) => domainStatus(domain, watched, history)),
     close: async () => {
       for (const { close } of opened) close()
       budget.close()
@@ -173,16 +173,19 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
  * What the configuration says, for the place that the host gives each domain.
  *
  * @param readFile as `readFileSync` does it
+ * @param meshCentral whether it is read as MeshCentral reads it
  */
 export function readOptions(
   options: Omit<MountOptions, 'log' | 'urlencoded'>,
   readFile = (file: string) => readFileSync(file, 'utf8'),
+  meshCentral = false,
 ): Readings {
   const { config, host, presets, unknownKeys, inferPresets, credentials, clock = systemClock } = options
   return readDomains(config, {
     ...(presets ? { presets } : {}),
     ...(unknownKeys ? { unknownKeys } : {}),
     ...(inferPresets ? { inferPresets } : {}),
+    meshCentral,
     ...(credentials ? { credentials } : {}),
     hasRights: host.accounts.setRights !== undefined,
     readFile,

@@ -40,6 +40,8 @@ const SETTLED = `new Promise((settle) => {
 const STATUS: DomainStatus = {
   domainKey: 'customer',
   configured: true,
+  problems: [],
+  warnings: [],
   issuer: `https://${LONG}.example`,
   discovery: { discoveredSince: 1_000, failure: { since: 5, causeCode: 'ECONNREFUSED', remedy: 'Look at `issuer`.' } },
   keySetAgeMs: 61_000,

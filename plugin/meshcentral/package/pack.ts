@@ -7,7 +7,7 @@ import { build, type Plugin } from 'esbuild'
 import { zipSync } from 'fflate'
 import { createAjv } from '../../config/rules/schema/compile-schema.ts'
 import { oidcSchema } from '../../config/rules/schema/schema.ts'
-import { mistakeIn } from '../../doctor/command-line.ts'
+import { mistakeIn } from '../../doctor/command/mistaken-option.ts'
 import { PRESETS } from '../../presets/all.ts'
 
 const USAGE = `Usage: npm run pack:meshcentral -- [--url BASE]

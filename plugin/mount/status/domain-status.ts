@@ -1,3 +1,4 @@
+import type { DomainReading, Problem, Warning } from '../../config/read.ts'
 import type { DomainSettings, GroupRights } from '../../config/settings.ts'
 import type { KeySet } from '../../provider/issuer/key-set.ts'
 import type { DiscoveryStatus, DiscoveryWatch } from './discovery-watch.ts'
@@ -11,8 +12,12 @@ import type { LoginHistory, Refusal } from './login-history.ts'
 export interface DomainStatus {
   /** Key under `domains` in the server's configuration; the default domain's is empty. */
   readonly domainKey: string
-  /** False: the configuration has errors, which the start wrote into the authentication log, and every login is refused. */
+  /** False: the configuration has errors, and every login is refused. */
   readonly configured: boolean
+  /** The errors of the configuration: where, what and how to mend it. They quote no value. */
+  readonly problems: readonly Problem[]
+  /** What works, or does nothing, but is probably not what was meant. */
+  readonly warnings: readonly Warning[]
   /** As it is configured; null where that has errors. */
   readonly issuer: string | null
   /** Null where the configuration has errors. */
@@ -38,10 +43,16 @@ export interface WorkingDomain {
 }
 
 /** @param working null: the configuration has errors */
-export function domainStatus(domainKey: string, working: WorkingDomain | null, history: LoginHistory): DomainStatus {
+export function domainStatus(
+  { key: domainKey, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
+  working: WorkingDomain | null,
+  history: LoginHistory,
+): DomainStatus {
   return {
     domainKey,
     configured: working !== null,
+    problems,
+    warnings,
     issuer: working?.settings.issuer.issuer ?? null,
     discovery: working?.discovery.status() ?? null,
     keySetAgeMs: working?.keySet.ageMs() ?? null,

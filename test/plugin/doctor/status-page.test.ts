@@ -9,6 +9,8 @@ import type { DomainStatus } from '../../../plugin/mount/status/domain-status.ts
 const STATUS: DomainStatus = {
   domainKey: '',
   configured: true,
+  problems: [],
+  warnings: [],
   issuer: 'https://idp.example',
   discovery: { discoveredSince: 1_000, failure: null },
   keySetAgeMs: 61_000,
@@ -36,6 +38,15 @@ const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {
   })
 
 describe('the status page', () => {
+  it('lists errors and warnings of the configuration with their places and remedies', () => {
+    const problems = [{ path: 'domains[""].x', reason: 'is missing', remedy: 'Write it.' }]
+    const warnings = [{ code: 'misplaced', path: 'settings.y', reason: 'is ignored', remedy: 'Move it.' }] as const
+    const markup = page({ configured: false, problems, warnings })
+    expect(markup).to.contain('error</span><code>domains[&#34;&#34;].x</code> is missing. Write it.')
+    expect(markup).to.contain('warning</span><code>settings.y</code> is ignored. Move it.')
+    expect(page()).not.to.contain('<h2>Configuration</h2>')
+  })
+
   it('shows no text from outside as markup', () => {
     const plain = page({}, { check: { kind: 'done', at: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
@@ -47,6 +58,8 @@ describe('the status page', () => {
             domainKey: `d${value}`,
             issuer: value,
             refusals: [refusal],
+            problems: [{ path: value, reason: value, remedy: value }],
+            warnings: [{ code: 'misplaced', path: value, reason: value, remedy: value }],
             groupRights: [{ group: value, rights: ['recordings'] }],
             discovery: { discoveredSince: null, failure: { since: 5, causeCode: value, remedy: value } },
           }

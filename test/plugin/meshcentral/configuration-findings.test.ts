@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import type { Warning } from '../../../plugin/config/problem.ts'
+import type { DomainReading } from '../../../plugin/config/read.ts'
+import { logServerReading, warnOfConfiguration } from '../../../plugin/meshcentral/configuration-findings.ts'
+import { meshcompanion } from '../../../plugin/meshcentral.ts'
+import { standIn } from './stand-in.ts'
+
+const warningAt = (path: string): Warning => ({ code: 'misplaced', path, reason: 'is ignored', remedy: 'Move it.' })
+const NOTHING = { problems: [], warnings: [] }
+const domainWith = (warnings: readonly Warning[]): DomainReading => ({
+  key: '',
+  title: null,
+  settings: null,
+  problems: [{ path: 'a', reason: 'is missing', remedy: 'Write it.' }],
+  warnings,
+})
+
+describe("MeshCentral's warnings of a configuration", () => {
+  it('are errors and warnings of the server and of each domain, with place and remedy', () => {
+    const { server, log } = standIn()
+    warnOfConfiguration(server, { ...NOTHING, warnings: [warningAt('settings.x')] }, [domainWith([warningAt('b')])])
+    expect(log).to.deep.equal([
+      'warning: Single sign-on: settings.x is ignored. Move it.',
+      'warning: Single sign-on: a is missing. Write it.',
+      'warning: Single sign-on: b is ignored. Move it.',
+    ])
+  })
+
+  it('are twenty at most, and then say how many are left', () => {
+    const { server, log } = standIn()
+    warnOfConfiguration(server, NOTHING, [domainWith(Array.from({ length: 30 }, (_, at) => warningAt(`m${at}`)))])
+    expect(log).to.have.length(21)
+    expect(log.at(-1)).to.match(/^warning: Single sign-on: 11 more of the configuration/)
+  })
+
+  it('hold no markup, because MeshCentral writes them into its page as they are', () => {
+    const { server, log } = standIn()
+    warnOfConfiguration(server, NOTHING, [domainWith([warningAt('<img src=x>&')])])
+    expect(log[1]).to.equal('warning: Single sign-on: &#60;img src=x&#62;&#38; is ignored. Move it.')
+  })
+
+  it('appear where no domain has single sign-on, since a mistake may be the reason', () => {
+    const { server, web, log } = standIn({ domains: { '': { authstrategies: { oicd: {} } } } })
+    meshcompanion({ parent: server }).hook_setupHttpHandlers(web, server)
+    expect(log.join('\n')).to.match(/^OIDC: ERROR configuration-error: domains\[""\]\.authStrategies\.oicd /m)
+    expect(log.join('\n')).to.match(/^warning: Single sign-on: domains\[""\]\.authStrategies\.oicd .* Write "oidc"/m)
+  })
+
+  it('of the server are in the authentication log too, each with its code', () => {
+    const { server, log } = standIn()
+    logServerReading(server, { ...NOTHING, warnings: [warningAt('settings.x')] })
+    expect(log).to.deep.equal([
+      'OIDC: WARN configuration-warning: settings.x is ignored. Move it. {"path":"settings.x","code":"misplaced"}',
+    ])
+  })
+})
