@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { checkToTheEnd } from './doctor/check.ts'
 
 for (const stream of [process.stdout, process.stderr]) {
@@ -12,6 +12,7 @@ process.exitCode = await checkToTheEnd(process.argv.slice(2), {
   read: (file) => readFileSync(file, 'utf8'),
   list: (folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/')),
+  create: (file, text) => writeFileSync(file, text, { flag: 'wx', mode: 0o600 }),
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
 })

@@ -1,66 +1,41 @@
 import { createRequire } from 'node:module'
-import { parseArgs } from 'node:util'
 import { systemClock } from '../clock.ts'
 import { domainsByHostName } from '../config/domains/host-names.ts'
-import { ROUTE_NAMES } from '../config/domains/route-names.ts'
-import { jsonPath, quoted } from '../config/json/json-path.ts'
-import { type JsonNode, JsonSyntaxError, locateJson } from '../config/json/json-text.ts'
+import { membersOf } from '../config/json/json-object.ts'
+import { quoted } from '../config/json/json-path.ts'
+import { checkMeshCentralServer } from '../config/meshcentral/check-server.ts'
+import type { ServerReading } from '../config/meshcentral/server-reading.ts'
 import { migrate } from '../config/migration/migrate.ts'
 import type { Problem } from '../config/problem.ts'
-import type { DomainReading } from '../config/read.ts'
-import type { DomainSettings } from '../config/settings.ts'
-import { explainGroups } from '../login/groups/explain-groups.ts'
+import type { DomainReading, Readings } from '../config/read.ts'
 import { readDomains } from '../mount/read-domains.ts'
-import { idpAddresses } from '../mount/status/idp-addresses.ts'
 import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
-import { type InstallationFiles, readInstallation } from './check-installation.ts'
+import { readInstallation } from './check-installation.ts'
 import type { LiveOptions } from './check-live.ts'
-import { mistakeIn } from './command-line.ts'
+import { type CheckCall, type ExitCode, parseCall, USAGE } from './command/call.ts'
+import {
+  type ConfigurationFile,
+  createFile,
+  readConfigurationFile,
+  repeatedMembers,
+} from './command/configuration-file.ts'
+import { addressesReport, domainReport, findingsReport, groupsReport, lines } from './command/report.ts'
+import type { Terminal } from './command/terminal.ts'
+import { ALWAYS_DIFFERENT } from './going-back/differences.ts'
+import { goBack } from './going-back/go-back.ts'
+
+export type { ExitCode } from './command/call.ts'
+export type { Terminal } from './command/terminal.ts'
 
 /** The package's. Read through its own name, since sources and build lie at different depths. */
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
 
-const USAGE = `Usage: mesh-companion-check FILE [--meshcentral] [--migrate] [--explain-groups A,B,C] [--live]
-       mesh-companion-check --meshcentral --installation DIR
-
-Says what is wrong with the single sign-on configuration in FILE, a server's JSON
-configuration, without starting anything, and which addresses to enter at the
-identity provider.
-
-  --meshcentral
-              as MeshCentral serves it: a domain without \`dns\` at the path of its key,
-              presets meant by their members, and unknown keys are warnings
-  --migrate   print the configuration with deprecated keys in their new places,
-              everything else unchanged; all the rest goes to stderr then
-  --explain-groups A,B,C
-              what the group rules of each domain decide for a member of exactly these
-              groups, of none, and for somebody whose groups cannot be learned; names
-              that hold commas in a JSON array: '["cn=a,ou=b", "C"]'
-  --live      then asks the identity provider of each domain, with nobody signed in, what
-              logins depend on: a line per question with ok, warn or fail, and what to do
-  --installation DIR
-              reads the MeshCentral that is installed in DIR, without starting it: whether
-              what single sign-on relies on is there, as text for a report
-  --version   the version, and nothing else
-  --help      this text
-
-Exit code: 0 fine (warnings included), 1 errors, a fail or missing parts, 2 nothing that could be checked, 64 a wrong option.
-`
-
-/** 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`; 64 (sysexits.h) an option that there is not. */
-export type ExitCode = 0 | 1 | 2 | 64
-
-export interface Terminal extends InstallationFiles {
-  readonly out: (text: string) => void
-  readonly err: (text: string) => void
-}
-
 /**
  * The command but for `--live`, which {@link checkToTheEnd} does; `args` without the names of Node and the script. Never prints a value
- * from the file but by `--migrate`.
+ * from the file but by `--migrate` and `--back`.
  */
 export function check(args: readonly string[], terminal: Terminal): ExitCode {
-  return checkFile(args, terminal).code
+  return run(args, terminal).code
 }
 
 /** The whole command: asks the IdPs too, one domain after the other, where that is wanted. Never rejects. */
@@ -69,7 +44,7 @@ export async function checkToTheEnd(
   terminal: Terminal,
   options?: LiveOptions,
 ): Promise<ExitCode> {
-  const { code, toAsk, say } = checkFile(args, terminal)
+  const { code, toAsk, say } = run(args, terminal)
   if (toAsk.length === 0) return code
   // A client of IdPs takes longer to load than a file to be checked.
   const { askProvider } = await import('./check-live.ts')
@@ -94,101 +69,107 @@ interface FileCheck {
   readonly say: (text: string) => void
 }
 
-function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
+function run(args: readonly string[], terminal: Terminal): FileCheck {
   const over = (code: ExitCode): FileCheck => ({ code, toAsk: [], say: terminal.out })
   const call = parseCall(args)
-  if (call.kind === 'help') {
-    terminal.out(USAGE)
-    return over(0)
+  switch (call.kind) {
+    case 'help':
+      terminal.out(USAGE)
+      return over(0)
+    case 'version':
+      terminal.out(`${VERSION}\n`)
+      return over(0)
+    case 'wrong':
+      terminal.err(`${call.reason}\n\n${USAGE}`)
+      return over(call.code)
+    case 'installation':
+      return over(checkInstallation(call.folder, terminal))
+    default: {
+      const file = readConfigurationFile(call.file, terminal)
+      return file ? checkFile(call, file, terminal) : over(2)
+    }
   }
-  if (call.kind === 'version') {
-    terminal.out(`${VERSION}\n`)
-    return over(0)
-  }
-  if (call.kind === 'wrong') {
-    terminal.err(`${call.reason}\n\n${USAGE}`)
-    return over(call.code ?? 2)
-  }
-  if (call.kind === 'installation') return over(checkInstallation(call.folder, terminal))
-  const text = readText(call.file, terminal)
-  const node = text === undefined ? undefined : locate(call.file, text, terminal)
-  if (text === undefined || !node) return over(2)
-  const config: unknown = JSON.parse(text)
-  const basePathOf = call.meshCentral ? pathsOfMeshCentral(config) : () => '/'
-  const { domains, problems } = readDomains(config, {
-    readFile: terminal.read,
-    now: systemClock.now(),
-    ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, hasRights: true, basePathOf } : {}),
-  })
-  if (problems.length > 0 || domains.length === 0) {
-    terminal.err(`${problems.length > 0 ? lines('error', problems) : NO_DOMAIN}\n`)
-    return over(2)
-  }
-
-  const say = call.migrate ? terminal.err : terminal.out
-  for (const { key, title, settings, problems, warnings } of domains) {
-    const verdict = `${count(problems.length, 'error')}, ${count(warnings.length, 'warning')}`
-    say(`domain ${quoted(key)}${title === null ? '' : ` (${quoted(title)})`}: ${verdict}\n`)
-    if (problems.length > 0) say(`${lines('error', problems)}\n`)
-    if (warnings.length > 0) say(`${lines('warning', warnings)}\n`)
-    if (call.groups) say(explanation(call.groups, settings))
-  }
-  const general = [...repeatedMembers(node), ...environmentWarnings()]
-  if (general.length > 0) say(`${lines('warning', general)}\n`)
-  for (const { key, settings } of domains) if (settings) say(addressesOf(key, settings, basePathOf(key)))
-  if (call.migrate) terminal.out(migrate(text))
-  const code = domains.some(({ problems }) => problems.length > 0) ? 1 : 0
-  return { code, toAsk: call.live ? domains : [], say }
 }
 
-type Call =
-  | {
-      readonly kind: 'check'
-      readonly file: string
-      readonly meshCentral: boolean
-      readonly migrate: boolean
-      readonly live: boolean
-      /** Null: no explanation is wanted. */
-      readonly groups: readonly string[] | null
-    }
-  | { readonly kind: 'installation'; readonly folder: string }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'version' }
-  | { readonly kind: 'wrong'; readonly reason: string; readonly code?: ExitCode }
-
-const OPTIONS = {
-  meshcentral: { type: 'boolean', default: false },
-  migrate: { type: 'boolean', default: false },
-  'explain-groups': { type: 'string' },
-  live: { type: 'boolean', default: false },
-  installation: { type: 'string' },
-  version: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const
-
-function parseCall(args: readonly string[]): Call {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: OPTIONS,
-      allowPositionals: true,
-    })
-    if (values.help) return { kind: 'help' }
-    if (values.version) return { kind: 'version' }
-    if (values.installation !== undefined) {
-      return values.meshcentral && positionals.length === 0
-        ? { kind: 'installation', folder: values.installation }
-        : { kind: 'wrong', reason: '--installation DIR goes with --meshcentral, and with no file.' }
-    }
-    const [file, ...more] = positionals
-    if (file === undefined || more.length > 0) return { kind: 'wrong', reason: 'Name one file to check.' }
-    const list = values['explain-groups']
-    const groups = list === undefined ? null : groupNames(list)
-    if (groups === undefined) return { kind: 'wrong', reason: '--explain-groups takes A,B,C or a JSON array of texts.' }
-    return { kind: 'check', file, meshCentral: values.meshcentral, migrate: values.migrate, live: values.live, groups }
-  } catch (error) {
-    return { kind: 'wrong', reason: mistakeIn(error, Object.keys(OPTIONS)), code: 64 }
+function checkFile(call: CheckCall, file: ConfigurationFile, terminal: Terminal): FileCheck {
+  const { config } = file
+  const basePathOf = call.meshCentral ? pathsOfMeshCentral(config) : () => '/'
+  const readings = readDomains(config, {
+    readFile: terminal.read,
+    now: systemClock.now(),
+    ...(call.meshCentral
+      ? { meshCentral: true, unknownKeys: 'warn', inferPresets: true, hasRights: true, basePathOf }
+      : {}),
+  })
+  const server = call.meshCentral
+    ? checkMeshCentralServer(config, { isLoaded: call.print === 'back' })
+    : { problems: [], warnings: [] }
+  if (readings.problems.length > 0 || readings.domains.length === 0) {
+    return { code: reportUnusable(readings, server, terminal), toAsk: [], say: terminal.out }
   }
+
+  // Stdout has nothing but the configuration then.
+  const say = call.print !== null && call.out === null ? terminal.err : terminal.out
+  if (server.problems.length + server.warnings.length > 0) {
+    say(findingsReport('server', server.problems, server.warnings))
+  }
+  for (const domain of readings.domains) {
+    say(domainReport(domain))
+    if (call.groups) say(groupsReport(call.groups, domain.settings))
+  }
+  say(lines('warning', [...repeatedMembers(file.node), ...environmentWarnings()]))
+  for (const { key, settings } of readings.domains) {
+    if (settings && call.print !== 'back') say(addressesReport(key, settings, basePathOf(key)))
+  }
+  const hasErrors = server.problems.length > 0 || readings.domains.some(({ problems }) => problems.length > 0)
+  const isPrinted = printConfiguration(call, file, readings.domains, terminal, say)
+  return { code: isPrinted ? (hasErrors ? 1 : 0) : 2, toAsk: call.live ? readings.domains : [], say }
+}
+
+/** Settings beside the file that do not do what their writer expects. */
+function environmentWarnings(): readonly Problem[] {
+  return isVerificationSwitchedOff() ? [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', ...SWITCHED_OFF }] : []
+}
+
+/** Says why no domain can be checked. The code is 1 where a mistake in the file explains it. */
+function reportUnusable({ problems }: Readings, server: ServerReading, terminal: Terminal): ExitCode {
+  terminal.err(lines('error', problems))
+  if (problems.length > 0) return 2
+  if (server.problems.length + server.warnings.length > 0) {
+    terminal.err(findingsReport('server', server.problems, server.warnings))
+  }
+  terminal.err(`${NO_DOMAIN}\n`)
+  return server.problems.some(({ path }) => path.startsWith('domain')) ? 1 : 2
+}
+
+/** Prints or writes the configuration that is wanted. Returns false where that failed. */
+function printConfiguration(
+  { print, out, meshCentral }: CheckCall,
+  { text, config }: ConfigurationFile,
+  domains: readonly DomainReading[],
+  terminal: Terminal,
+  say: (text: string) => void,
+): boolean {
+  const write = (result: string) => {
+    if (out !== null) return createFile(out, result, terminal)
+    terminal.out(result)
+    return true
+  }
+  if (print === null) return true
+  if (print === 'migrated') return write(migrate(text, { meshCentral }))
+  const settings = new Map(domains.flatMap((domain) => (domain.settings ? [[domain.key, domain.settings]] : [])))
+  if (settings.size < domains.length) {
+    say('The configuration for the built-in strategy is made once the errors are mended.\n')
+    return true
+  }
+  const way = goBack(membersOf(config), settings)
+  say('The built-in strategy, in every domain:\n')
+  for (const difference of ALWAYS_DIFFERENT) say(`  different: ${difference}\n`)
+  for (const [key, differences] of way.differences) {
+    say(`The built-in strategy, in domain ${quoted(key)}:${differences.length > 0 ? '' : ' nothing else'}\n`)
+    for (const { path, text } of differences) say(`  different: ${path} ${text}\n`)
+  }
+  return write(way.text)
 }
 
 function checkInstallation(folder: string, terminal: Terminal): ExitCode {
@@ -207,86 +188,5 @@ function pathsOfMeshCentral(config: unknown): (domainKey: string) => string {
   return (key) => (key === '' || withName.has(key) ? '/' : `/${key.toLowerCase()}/`)
 }
 
-/** Names separated by commas, or a JSON array; undefined: neither. */
-function groupNames(list: string): readonly string[] | undefined {
-  if (!list.trimStart().startsWith('[')) {
-    return [...new Set(list.split(',').map((name) => name.trim()))].filter((name) => name !== '')
-  }
-  try {
-    const names: unknown = JSON.parse(list)
-    return Array.isArray(names) && names.every((name) => typeof name === 'string' && name !== '') ? names : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function explanation(groups: readonly string[], settings: DomainSettings | null): string {
-  const said = settings
-    ? explainGroups(groups, settings.groups)
-    : ['The group rules are explained once the errors are mended.']
-  return said.map((line) => `  ${line}\n`).join('')
-}
-
-/** What is left to do at the IdP. */
-function addressesOf(key: string, settings: DomainSettings, basePath: string): string {
-  const { redirect, postLogout, backchannelLogout, frontchannelLogout, keySet } = idpAddresses(settings, {
-    backchannelLogout: basePath + ROUTE_NAMES.backchannelLogout,
-    frontchannelLogout: basePath + ROUTE_NAMES.frontchannelLogout,
-    jwks: basePath + ROUTE_NAMES.jwks,
-  })
-  const rows = [
-    `redirect URI: ${redirect}`,
-    ...(postLogout === null ? [] : [`post-logout redirect URI: ${postLogout}`]),
-    `back-channel logout URI: ${backchannelLogout}`,
-    `front-channel logout URI: ${frontchannelLogout}`,
-    ...(keySet === null ? [] : [`key set (JWKS) URI: ${keySet}`]),
-  ]
-  return `domain ${quoted(key)}, to enter at the IdP:\n${rows.map((row) => `  ${row}\n`).join('')}`
-}
-
-function readText(file: string, terminal: Terminal): string | undefined {
-  try {
-    return terminal.read(file)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
-    terminal.err(`${file}: cannot be read${code}.\n`)
-    return undefined
-  }
-}
-
-function locate(file: string, text: string, terminal: Terminal): JsonNode | undefined {
-  try {
-    return locateJson(text)
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error
-    terminal.err(`${file}:${error.line}:${error.column}: is not JSON: ${error.message}.\n`)
-    return undefined
-  }
-}
-
 const NO_DOMAIN =
   'No domain has authStrategies.oidc: there is nothing to check. Single sign-on is configured in domains.<key>.authStrategies.oidc.'
-
-/** `JSON.parse` keeps the last of two equal names without a word. */
-function repeatedMembers(node: JsonNode, steps: readonly string[] = []): readonly Problem[] {
-  const here = node.repeated.map((name) => ({
-    path: jsonPath([...steps, name]),
-    reason: 'is there more than once',
-    remedy: 'Keep one of them: the last one is used.',
-  }))
-  const deeper = [...node.members].flatMap(([name, inner]) => repeatedMembers(inner, [...steps, name]))
-  return [...here, ...deeper]
-}
-
-/** Settings beside the file that do not do what their writer expects. */
-function environmentWarnings(): readonly Problem[] {
-  return isVerificationSwitchedOff() ? [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', ...SWITCHED_OFF }] : []
-}
-
-function lines(level: 'error' | 'warning', problems: readonly Problem[]): string {
-  return problems.map(({ path, reason, remedy }) => `  ${level}: ${path}: ${reason}. ${remedy}`).join('\n')
-}
-
-function count(number: number, what: string): string {
-  return `${number === 0 ? 'no' : number} ${what}${number === 1 ? '' : 's'}`
-}

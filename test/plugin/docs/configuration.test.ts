@@ -116,7 +116,7 @@ describe('the page on the configuration', () => {
   it('has every option of the checker, and none that there is not', () => {
     const said: string[] = []
     const out = (text: string) => void said.push(text)
-    check(['--help'], { list: () => [], read: () => '', out, err: out })
+    check(['--help'], { list: () => [], read: () => '', out, err: out, create: () => undefined })
     const documented = tableRows(section(PAGE, '## Check a configuration')).flatMap(([names = '']) => inCode(names))
     const options = [...said.join('').matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
     expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)

@@ -59,6 +59,7 @@ describe('mesh-companion-check --live', () => {
       read: (file: string) => (file === 'keys.json' ? JSON.stringify({ keys: [KEY.private] }) : text),
       out: write,
       err: write,
+      create: () => undefined,
     }
     const code = await checkToTheEnd(['config.json', '--live', ...args], terminal, live)
     expect(out).not.to.contain(CLIENT.client_secret)

@@ -15,17 +15,32 @@ const server = (oidc: unknown) => ({
   settings: { cert: 'mesh.example.com' },
   domains: { '': { authStrategies: { oidc } } },
 })
+/** Settings of a MeshCentral that loads the plugin and misses nothing. */
+const LOADED = {
+  cert: 'mesh.example.com',
+  plugins: { enabled: true, list: ['meshcompanion'] },
+  authLog: '/var/log/mesh-auth.log',
+  sessionKey: 'a long random text',
+}
 
 /** Runs the command in this process over files with these texts. */
 function checkFiles(read: (file: string) => string, ...args: readonly string[]) {
   const said = { out: '', err: '' }
+  const written = new Map<string, string>([['there.json', 'as it was']])
   const note = (name: 'out' | 'err') => (part: string) => {
     said[name] += part
   }
-  const terminal = { list: () => [], read, out: note('out'), err: note('err') }
-  return { code: check(['config.json', ...args], terminal), ...said }
+  const create = (file: string, text: string) => {
+    if (written.has(file)) throw Object.assign(new Error(file), { code: 'EEXIST' })
+    written.set(file, text)
+  }
+  const terminal = { list: () => [], read, out: note('out'), err: note('err'), create }
+  return { code: check(['config.json', ...args], terminal), ...said, written }
 }
-const checkText = (text: string, ...args: readonly string[]) => checkFiles(() => text, ...args)
+function checkText(text: string, ...args: readonly string[]) {
+  const { written: _written, ...outcome } = checkFiles(() => text, ...args)
+  return outcome
+}
 const checkOidc = (oidc: unknown, ...args: readonly string[]) =>
   checkText(JSON.stringify(server(oidc), null, 2), ...args)
 
@@ -139,6 +154,45 @@ describe('mesh-companion-check', () => {
     expect(err).to.contain('error: domains[""].authStrategies.oidc.groups: must be an object')
   })
 
+  it('writes with --out what --migrate prints, and says the rest on stdout', () => {
+    const { code, out, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'new.json')
+    expect([code, err]).to.deep.equal([0, ''])
+    expect(JSON.parse(written.get('new.json') ?? '')).to.deep.equal(server(FINE))
+    expect(out).to.contain('oidc.clientid: is deprecated').and.contain('new.json: written')
+  })
+
+  it('overwrites no file with --out, and exits with 2 then', () => {
+    const { code, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'there.json')
+    expect([code, written.get('there.json')]).to.deep.equal([2, 'as it was'])
+    expect(err).to.equal('there.json: is there already, and was left as it is. Name a new file.\n')
+  })
+
+  it('takes --out with --migrate or --back, and --back with --meshcentral', () => {
+    for (const [args, reason] of [
+      [['--out', 'new.json'], '--out FILE goes with --migrate or --back.'],
+      [['--back'], '--back goes with --meshcentral.'],
+      [['--back', '--migrate', '--meshcentral'], '--back and --migrate print different configurations: choose one.'],
+    ] as const) {
+      const { code, err } = checkOidc(FINE, ...args)
+      expect([code, err.split('\n')[0]]).to.deep.equal([2, reason])
+    }
+  })
+
+  it('is an error with --meshcentral where MeshCentral does not load the plugin', () => {
+    const { code, out } = checkOidc(FINE, '--meshcentral')
+    expect(code).to.equal(1)
+    expect(out).to.match(/^server: 1 error, 2 warnings\n {2}error: settings\.plugins: is missing/)
+    expect(checkOidc(FINE).code).to.equal(0)
+  })
+
+  it('names a misspelt strategy where no domain has the right one, with exit code 1', () => {
+    const config = (authStrategies: object) => JSON.stringify({ settings: LOADED, domains: { '': { authStrategies } } })
+    const { code, err } = checkText(config({ oicd: FINE }), '--meshcentral')
+    expect(code).to.equal(1)
+    expect(err).to.contain('domains[""].authStrategies.oicd').and.contain('Write "oidc"')
+    expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
+  })
+
   it('warns of members that are there twice', () => {
     const { code, out } = checkText(
       JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),
@@ -166,7 +220,7 @@ describe('mesh-companion-check', () => {
 
   it('takes domains without a host name for paths, and unknown keys for warnings, where MeshCentral serves them', () => {
     const config = {
-      settings: { cert: 'mesh.example.com' },
+      settings: LOADED,
       domains: {
         '': { authStrategies: { oidc: FINE } },
         sub: { authStrategies: { oidc: { ...FINE, custom: { colour: 'red' } } } },
@@ -188,7 +242,8 @@ describe('mesh-companion-check', () => {
   it('reads as MeshCentral does with --meshcentral: its members mean a preset', () => {
     const oidc = { client: FINE.client, custom: { tenant_id: 'contoso.example' } }
     expect(checkOidc(oidc).out).to.contain('issuer: is missing, and there is no preset')
-    expect(judged(checkOidc(oidc, '--meshcentral'))).to.deep.equal({
+    const loaded = JSON.stringify({ ...server(oidc), settings: LOADED })
+    expect(judged(checkText(loaded, '--meshcentral'))).to.deep.equal({
       code: 0,
       out: 'domain "": no errors, no warnings\n',
       err: '',

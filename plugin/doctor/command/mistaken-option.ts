@@ -1,4 +1,4 @@
-import { nearestName } from '../config/json/nearest-name.ts'
+import { nearestName } from '../../config/json/nearest-name.ts'
 
 /** Of what `parseArgs` throws its first sentence, without advice on arguments that begin with a dash, and the option that was probably meant. */
 export function mistakeIn(error: unknown, options: readonly string[]): string {

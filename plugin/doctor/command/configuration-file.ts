@@ -1,0 +1,62 @@
+import { withoutByteOrderMark } from '../../config/json/byte-order-mark.ts'
+import { jsonPath } from '../../config/json/json-path.ts'
+import { type JsonNode, JsonSyntaxError, locateJson } from '../../config/json/json-text.ts'
+import type { Problem } from '../../config/problem.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A configuration file that is JSON. */
+export interface ConfigurationFile {
+  /** Without a byte order mark. */
+  readonly text: string
+  readonly config: unknown
+  readonly node: JsonNode
+}
+
+/** Reads a file. Undefined where it cannot be read or is no JSON; the terminal then says why, with line and column. */
+export function readConfigurationFile(file: string, terminal: Terminal): ConfigurationFile | undefined {
+  const text = readText(file, terminal)
+  if (text === undefined) return undefined
+  try {
+    return { text, node: locateJson(text), config: JSON.parse(text) }
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    terminal.err(`${file}:${error.line}:${error.column}: is not JSON: ${error.message}.\n`)
+    return undefined
+  }
+}
+
+function readText(file: string, terminal: Terminal): string | undefined {
+  try {
+    return withoutByteOrderMark(terminal.read(file))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+    terminal.err(`${file}: cannot be read${code}.\n`)
+    return undefined
+  }
+}
+
+/** `JSON.parse` keeps the last of two equal names without a word. */
+export function repeatedMembers(node: JsonNode, steps: readonly string[] = []): readonly Problem[] {
+  const here = node.repeated.map((name) => ({
+    path: jsonPath([...steps, name]),
+    reason: 'is there more than once',
+    remedy: 'Keep one of them: the last one is used.',
+  }))
+  const deeper = [...node.members].flatMap(([name, inner]) => repeatedMembers(inner, [...steps, name]))
+  return [...here, ...deeper]
+}
+
+/** Writes a new file, and says so. Returns false where that failed; the terminal then says why. */
+export function createFile(file: string, text: string, terminal: Terminal): boolean {
+  try {
+    terminal.create(file, text)
+    terminal.out(`${file}: written. It holds secrets: give it the owner and the rights of the file that it replaces.\n`)
+    return true
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const reason =
+      code === 'EEXIST' ? 'is there already, and was left as it is. Name a new file' : `cannot be written (${code})`
+    terminal.err(`${file}: ${reason}.\n`)
+    return false
+  }
+}

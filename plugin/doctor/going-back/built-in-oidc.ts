@@ -1,0 +1,100 @@
+import { isJsonObject, type JsonObject, membersOf } from '../../config/json/json-object.ts'
+import { withoutIssuer } from '../../config/rules/preset-name.ts'
+import { scopes } from '../../config/rules/scope.ts'
+import type { DomainSettings, GroupSettings } from '../../config/settings.ts'
+
+/** A group that no IdP reports, because no name of a group has blanks at its ends. It keeps a server closed. */
+const NO_GROUP = ' (no group) '
+
+/** Members of the preset that MeshCentral's built-in strategy infers it from. */
+const INFERRING = ['tenant_id', 'customer_id', 'identitysource']
+
+/** Members of `custom`, `client` and `groups` that the built-in strategy does not read. Left in the file, they would look as if they counted. */
+const UNREAD = {
+  client: [
+    'assertion_audience',
+    'authorization_encrypted_response_alg',
+    'authorization_encrypted_response_enc',
+    'authorization_signed_response_alg',
+    'dpop_bound_access_tokens',
+    'request_object_encryption_alg',
+    'request_object_encryption_enc',
+    'request_object_signing_alg',
+    'require_pushed_authorization_requests',
+    'require_signed_request_object',
+    'response_mode',
+    'response_types',
+  ],
+  custom: ['authorities', 'authorization_params', 'password_login', 'previous_issuers', 'required_acr'],
+  groups: ['revokeAdmin', 'rights'],
+} as const
+
+/**
+ * Returns the `oidc` object with which MeshCentral's built-in strategy does as much as it can of what the plugin did. Members that neither of
+ * both reads stay.
+ *
+ * @param oidc under canonical names, without deprecated keys
+ * @see facts of `webserver.js` in MeshCentral 1.1.55: `setupDomainAuthStrategy` and `handleStrategyLogin`
+ */
+export function builtInOidc(oidc: JsonObject, settings: DomainSettings): JsonObject {
+  const isNamed = isJsonObject(oidc.custom) && typeof oidc.custom.preset === 'string'
+  const { issuer, client, custom, groups, ...others } = isNamed ? withoutIssuer(oidc) : oidc
+  return {
+    ...withMembers('issuer', typeof issuer === 'string' ? issuer : listsAsArrays(membersOf(issuer))),
+    client: clientFor(membersOf(client)),
+    ...withMembers('custom', customFor(membersOf(custom))),
+    ...(isJsonObject(groups) && settings.groups ? { groups: groupsFor(groups, settings.groups) } : {}),
+    ...others,
+  }
+}
+
+function withMembers(name: string, value: string | JsonObject): JsonObject {
+  return typeof value === 'string' || Object.keys(value).length > 0 ? { [name]: value } : {}
+}
+
+/** The library of the built-in strategy takes arrays where the plugin takes lists in a text. */
+function listsAsArrays(issuer: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(issuer).map(([name, value]) => [
+      name,
+      name.endsWith('_supported') && typeof value === 'string' ? value.split(/[\s,]+/).filter(Boolean) : value,
+    ]),
+  )
+}
+
+function clientFor(client: JsonObject): JsonObject {
+  const { post_logout_redirect_uri: afterLogout, ...rest } = without(client, UNREAD.client)
+  // It makes its own address of false, and sends none for true.
+  return typeof afterLogout === 'string' ? { ...rest, post_logout_redirect_uri: afterLogout } : rest
+}
+
+function customFor(custom: JsonObject): JsonObject {
+  const { scope, preset, ...rest } = without(custom, UNREAD.custom)
+  return {
+    ...(scope === undefined ? {} : { scope: scopes(scope as string | readonly string[]) }),
+    ...(typeof preset === 'string' ? { preset } : {}),
+    // It knows no null, and would infer the preset.
+    ...(preset === null ? without(rest, INFERRING) : rest),
+  }
+}
+
+function groupsFor(groups: JsonObject, { required, siteadmin, sync, scope }: GroupSettings): JsonObject {
+  const { scope: written, ...rest } = without(groups, UNREAD.groups)
+  return {
+    ...rest,
+    // It takes an empty list for none, which admits every user.
+    ...(required === null ? {} : { required: required.length > 0 ? required : [NO_GROUP] }),
+    // It reads a text letter by letter.
+    ...(siteadmin === null ? {} : { siteadmin }),
+    // It takes an empty filter for all groups.
+    ...(groups.sync === undefined ? {} : { sync: typeof sync === 'object' ? filterOf(sync) : sync === 'all' }),
+    // It asks for `groups` where nothing is written; `openid` is asked for anyway.
+    ...(scope === null ? { scope: 'openid' } : written === undefined ? {} : { scope }),
+  }
+}
+
+const filterOf = (names: readonly string[]) => (names.length > 0 ? { filter: names } : false)
+
+function without(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
+}

@@ -1,0 +1,130 @@
+import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
+import type { DomainSettings } from '../../config/settings.ts'
+
+/** Something that MeshCentral's built-in strategy does otherwise than the plugin. */
+export interface Difference {
+  /** Below the `oidc` object, or of the domain. */
+  readonly path: string
+  /** To be read after the path. */
+  readonly text: string
+}
+
+/** What is different whatever is configured. */
+export const ALWAYS_DIFFERENT = [
+  'A sign-out at the IdP, and an account that is disabled there, end no session here.',
+  'While the IdP cannot be reached, MeshCentral does not start.',
+  "An error of the IdP is shown to the user in the IdP's own words, and the authentication log has nothing about it.",
+  'Claims count only if the UserInfo endpoint has them; those of the ID token do not.',
+  'A user who leaves the last mirrored group at the IdP stays in that group here.',
+  'Rights and groups that the plugin gave stay in the accounts. The built-in strategy revokes site admin only, where `groups.siteadmin` is configured.',
+] as const
+
+/** Authentication by keys and certificates, which the built-in strategy has no files for. */
+const BY_KEYS = ['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
+
+type Rule = (oidc: Parts, settings: DomainSettings) => string | undefined
+
+interface Parts {
+  readonly client: JsonObject
+  readonly custom: JsonObject
+  readonly groups: JsonObject
+  readonly oidc: JsonObject
+}
+
+/** Lists what MeshCentral's built-in strategy does differently with one domain's `oidc` object. */
+export function differencesOf(oidc: JsonObject, settings: DomainSettings): readonly Difference[] {
+  const parts: Parts = {
+    client: membersOf(oidc.client),
+    custom: membersOf(oidc.custom),
+    groups: membersOf(oidc.groups),
+    oidc,
+  }
+  return Object.entries(RULES).flatMap(([path, rule]) => {
+    const text = rule(parts, settings)
+    return text === undefined ? [] : [{ path, text }]
+  })
+}
+
+const when = (isSo: boolean, text: string) => (isSo ? text : undefined)
+const isGiven = (value: unknown) => value !== undefined && value !== false && value !== null
+
+const RULES: Readonly<Record<string, Rule>> = {
+  'client.client_secret_file': ({ client }) =>
+    when(isGiven(client.client_secret_file), 'is not read: write the secret itself as client_secret.'),
+  'client.token_endpoint_auth_method': (_, { client }) =>
+    when(
+      BY_KEYS.includes(client.token_endpoint_auth_method),
+      'fails: the built-in strategy reads no keys and no certificate. Register a client secret.',
+    ),
+  'client.response_types': (_, { client }) =>
+    when(client.response_types[0] !== 'code', 'is not read: allow the client the authorization code flow at the IdP.'),
+  'client.response_mode': ({ client }) =>
+    when(isGiven(client.response_mode), 'is not read: the answer comes in the query.'),
+  'client.request_object_signing_alg': ({ client }) =>
+    when(
+      isGiven(client.request_object_signing_alg) || isGiven(client.require_signed_request_object),
+      'is not read: requests are not signed.',
+    ),
+  'client.require_pushed_authorization_requests': (_, { client }) =>
+    when(client.require_pushed_authorization_requests, 'is not read: requests are not pushed.'),
+  'client.dpop_bound_access_tokens': (_, { client }) =>
+    when(client.dpop_bound_access_tokens, 'is not read: access tokens are not bound to a key.'),
+  'client.id_token_encrypted_response_alg': (_, { client }) =>
+    when(isGiven(client.id_token_encrypted_response_alg), 'fails: the built-in strategy has no key to decrypt with.'),
+  'client.post_logout_redirect_uri': ({ client }) =>
+    when(client.post_logout_redirect_uri === false, 'cannot be switched off: the login page is sent.'),
+  'custom.preset': ({ client, custom }) =>
+    when(
+      custom.preset === null && String(client.client_id).split('.')[2] === 'googleusercontent',
+      'cannot be switched off for a client id of Google.',
+    ),
+  'custom.scope': ({ custom }, settings) =>
+    when(
+      custom.scope !== undefined &&
+        [settings.custom.scope].flat().filter((one) => one !== settings.groups?.scope).length < 2,
+      'of a single value is not read: openid, profile and email are requested.',
+    ),
+  'custom.claims.uuid': (_, { custom }) =>
+    when(
+      custom.claims.uuid !== 'sub',
+      'counts only if the UserInfo endpoint has the claim. Otherwise users get the account of their sub.',
+    ),
+  'custom.authorization_params': ({ custom }) => when(isGiven(custom.authorization_params), 'is not sent.'),
+  'custom.required_acr': ({ custom }) =>
+    when(
+      isGiven(custom.required_acr),
+      'is not checked: a login without the second factor is admitted. Demand it at the IdP.',
+    ),
+  'custom.previous_issuers': ({ custom }) =>
+    when(isGiven(custom.previous_issuers), 'is not read: an account is not bound to an issuer.'),
+  'custom.password_login': ({ custom }) =>
+    when(
+      custom.password_login !== undefined && custom.password_login !== true,
+      'is not read: passwords sign in again.',
+    ),
+  'custom.authorities': ({ custom }) => when(isGiven(custom.authorities), 'is not read: groups alone count.'),
+  'groups.required': (_, { groups }) =>
+    when(
+      groups?.required?.length === 0,
+      'as an empty list would admit every user: the printed configuration names a group that does not exist.',
+    ),
+  'groups.revokeAdmin': (_, { groups }) =>
+    when(
+      groups?.siteadmin != null && groups.revokeAdmin === false,
+      'has no effect: site admins in none of the groups lose their rights at their next login.',
+    ),
+  'groups.rights': ({ groups }) =>
+    when(isGiven(groups.rights), 'is not read: groups give no rights, and users keep those that they have.'),
+  'groups.scope': (_, { groups, custom }) =>
+    when(
+      groups !== null && groups.scope === null,
+      `cannot be left out${custom.preset === null ? ': "groups" would be requested' : ''}. The printed configuration requests openid, which is requested anyway.`,
+    ),
+  'groups.claim': (_, { groups }) =>
+    when(
+      groups?.claim?.includes('.') === true,
+      'as a path into objects is not understood: users have no groups. Let the IdP write a flat claim into UserInfo.',
+    ),
+  newAccounts: ({ oidc }) =>
+    when(oidc.newAccounts === false, "counts only if the domain's own newAccounts is not true either."),
+}

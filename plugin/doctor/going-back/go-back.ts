@@ -1,0 +1,99 @@
+import { type FoundDomain, findDomains, soleMember } from '../../config/domains/find-domains.ts'
+import { isJsonObject, type JsonObject, membersOf } from '../../config/json/json-object.ts'
+import { canonicalName, spellingsOf } from '../../config/json/member-name.ts'
+import { moveDeprecatedKeys } from '../../config/migration/deprecated-keys.ts'
+import { settleLetterCase } from '../../config/migration/key-case.ts'
+import { oidcSchema } from '../../config/rules/schema/schema.ts'
+import type { DomainSettings } from '../../config/settings.ts'
+import { PRESETS } from '../../presets/all.ts'
+import { builtInOidc } from './built-in-oidc.ts'
+import { type Difference, differencesOf } from './differences.ts'
+
+const PLUGIN = 'meshcompanion'
+
+/** A server's configuration for MeshCentral's built-in strategy. */
+export interface WayBack {
+  /** The text of the configuration file. */
+  readonly text: string
+  /** By domain key. */
+  readonly differences: ReadonlyMap<string, readonly Difference[]>
+}
+
+/**
+ * Rewrites MeshCentral's configuration so that its built-in strategy does as much as it can of what the plugin did, and lists the rest.
+ *
+ * @param settingsOf the settings of each domain that has a strategy; all have to be without errors
+ */
+export function goBack(config: JsonObject, settingsOf: ReadonlyMap<string, DomainSettings>): WayBack {
+  const schema = oidcSchema(PRESETS)
+  const { domains } = findDomains(config, { meshCentral: true })
+  const hasDefault = domains.some(({ key }) => key === '')
+  const differences = new Map<string, readonly Difference[]>()
+  const strategies = new Map<string, JsonObject>()
+  for (const found of domains) {
+    const settings = settingsOf.get(found.key)
+    if (!settings || !isJsonObject(found.oidc)) continue
+    const { oidc } = moveDeprecatedKeys(settleLetterCase(found.oidc, schema).oidc)
+    differences.set(found.key, [...differencesOf(oidc, settings), ...domainDifferences(found, hasDefault)])
+    strategies.set(found.key, builtInOidc(oidc, settings))
+  }
+  const rewritten = withoutPlugin(withStrategies(config, domains, strategies))
+  return { text: `${JSON.stringify(rewritten, null, 2)}\n`, differences }
+}
+
+function domainDifferences({ domain }: FoundDomain, hasDefault: boolean): readonly Difference[] {
+  const isGiven = (name: string) => ![undefined, null].includes(soleMember(domain, name, []).value as null | undefined)
+  return [
+    ...(isGiven('oidcCredentials')
+      ? [{ path: 'oidcCredentials', text: 'is not read: the built-in strategy has no keys and no certificate.' }]
+      : []),
+    ...(isGiven('dns') && !hasDefault
+      ? [
+          {
+            path: 'dns',
+            text: 'ends MeshCentral at its start, unless the default domain has an `oidc` object too.',
+          },
+        ]
+      : []),
+  ]
+}
+
+/** Each domain gets an `oidc` object of its own: with several domains, one in `domaindefaults` ends MeshCentral. */
+function withStrategies(
+  config: JsonObject,
+  found: readonly FoundDomain[],
+  strategies: ReadonlyMap<string, JsonObject>,
+): JsonObject {
+  const { value, written } = soleMember(config, 'domains', [])
+  const domains: Record<string, unknown> = { ...membersOf(value) }
+  for (const { key, domain } of found) {
+    const oidc = strategies.get(key)
+    if (!oidc) continue
+    const [name = 'authStrategies'] = spellingsOf(domain, 'authStrategies')
+    const inherited = membersOf(domain[name])
+    const others = Object.entries(inherited).filter(([one]) => canonicalName(one, ['oidc']) === undefined)
+    domains[key] = { ...membersOf(domains[key]), [name]: { ...Object.fromEntries(others), oidc } }
+  }
+  const defaults = soleMember(config, 'domaindefaults', [])
+  const rest = Object.entries(membersOf(defaults.value)).filter(
+    ([name]) => canonicalName(name, ['authStrategies']) === undefined,
+  )
+  return {
+    ...config,
+    ...(isJsonObject(defaults.value) ? { [defaults.written]: Object.fromEntries(rest) } : {}),
+    [written]: domains,
+  }
+}
+
+function withoutPlugin(config: JsonObject): JsonObject {
+  const settings = soleMember(config, 'settings', [])
+  const plugins = soleMember(membersOf(settings.value), 'plugins', [])
+  if (!isJsonObject(plugins.value)) return config
+  const rest = Object.entries(plugins.value)
+    .filter(([name]) => canonicalName(name, [PLUGIN]) === undefined)
+    .map(([name, value]) => [name, Array.isArray(value) ? value.filter((one) => one !== PLUGIN) : value])
+  return {
+    ...config,
+    [settings.written]: { ...membersOf(settings.value), [plugins.written]: Object.fromEntries(rest) },
+  }
+}
