@@ -91,7 +91,8 @@ export const LOGIN_ERRORS = {
   },
   userinfo_failed: {
     message: 'provider_refused',
-    remedy: 'The UserInfo endpoint gave no usable answer for this user. Look for the request in the log of the IdP.',
+    remedy:
+      'The UserInfo endpoint gave no usable answer for this user. Look for the request in the log of the IdP. If the ID token has every claim: set `issuer.userinfo_endpoint` to false.',
   },
   subject_unusable: {
     message: 'login_failed',

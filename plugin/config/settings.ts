@@ -31,7 +31,10 @@ export interface IssuerSettings {
 
 /** Members of the Issuer object under the names of OpenID Connect Discovery 1.0; only those that were given. */
 export type ManualMetadata = {
-  readonly [Name in (typeof ISSUER_ENDPOINTS)[number]]?: string
+  readonly [Name in Exclude<(typeof ISSUER_ENDPOINTS)[number], 'userinfo_endpoint'>]?: string
+} & {
+  /** False: UserInfo is never asked. */
+  readonly userinfo_endpoint?: string | false
 } & { readonly [Name in (typeof ISSUER_LISTS)[number]]?: readonly string[] } & {
   readonly [Name in (typeof ISSUER_FLAGS)[number]]?: boolean
 } & {

@@ -13,6 +13,7 @@ import { askForKeys } from './live/keys.ts'
 import { judgePublished } from './live/published.ts'
 import { askForRegistration } from './live/registration.ts'
 import { askForAcceptance } from './live/secret.ts'
+import { askForUserInfo } from './live/user-info.ts'
 import { faultInWords, type Verdict } from './live/verdict.ts'
 
 export type { Verdict } from './live/verdict.ts'
@@ -60,6 +61,7 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
       askForKeys(settings, metadata.jwks_uri, keySet),
       askForRegistration(settings, { client, fetch, now }),
       askForAcceptance(settings, client, clientOf),
+      askForUserInfo(settings, metadata, idpFetchOf(settings, fetch, clock)),
       askForFiles(settings, fetch),
     ])
     return [...verdicts, keys, ...watch.verdicts(), ...judgePublished(metadata, settings), ...endpoints]

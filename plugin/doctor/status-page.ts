@@ -3,7 +3,7 @@ import type { GroupRights } from '../config/settings.ts'
 import type { DiscoveryStatus } from '../mount/status/discovery-watch.ts'
 import type { DomainStatus } from '../mount/status/domain-status.ts'
 import type { IdpAddresses } from '../mount/status/idp-addresses.ts'
-import type { Refusal } from '../mount/status/login-history.ts'
+import type { LoginWarning, Refusal } from '../mount/status/login-history.ts'
 import { escapeMarkup } from '../routes/markup.ts'
 import type { Verdict } from './live/verdict.ts'
 import { type LiveCheck, PAUSE_MS } from './live-checks.ts'
@@ -41,7 +41,7 @@ export function statusPage({ status, notes, check, token, look, now }: StatusPag
 
 function sections(status: DomainStatus, check: LiveCheck, token: string, now: number): string {
   const { addresses, configured, issuer, discovery, groupRights, keySetAgeMs, lastLogin, refusals } = status
-  const { problems, warnings } = status
+  const { problems, warnings, loginWarnings } = status
   return [
     configured ? '' : '<p class="fail">The configuration has errors, and every login is refused.</p>',
     configurationSection(problems, warnings),
@@ -54,6 +54,7 @@ function sections(status: DomainStatus, check: LiveCheck, token: string, now: nu
     '</dl><p class="quiet">Logins and refusals count since this server was started.</p>',
     addresses ? addressSection(addresses) : '',
     configured ? checkSection(check, token) : '',
+    loginWarningSection(loginWarnings, now),
     refusalSection(refusals, now),
   ].join('')
 }
@@ -121,6 +122,26 @@ function verdictItem({ question, verdict, text }: Verdict): string {
   return `<li><span class="verdict ${verdict}">${verdict}</span><b>${question}</b>: ${prose(text)}</li>`
 }
 
+function loginWarningSection(warnings: readonly LoginWarning[], now: number): string {
+  if (warnings.length === 0) return ''
+  return `<h2>Warnings about logins</h2><ul>${warnings.map((warning) => warningItem(warning, now)).join('')}</ul>`
+}
+
+function warningItem({ time: at, times, event, account, message }: LoginWarning, now: number): string {
+  return [
+    `<li>${time(at)} <span class="quiet">(${duration(now - at)} ago${often(times)})</span>: <code>${escapeMarkup(event)}</code>`,
+    `${whose(account)}<br>${prose(message)}</li>`,
+  ].join('')
+}
+
+function often(times: number): string {
+  return times === 1 ? '' : `, ${times} times`
+}
+
+function whose(account: string | null): string {
+  return account === null ? '' : `, account <b>${escapeMarkup(account)}</b>`
+}
+
 function refusalSection(refusals: readonly Refusal[], now: number): string {
   const list = refusals.map((refusal) => refusalItem(refusal, now)).join('')
   if (list === '') return '<h2>Last refusals</h2><p>None.</p>'
@@ -131,11 +152,9 @@ function refusalSection(refusals: readonly Refusal[], now: number): string {
 }
 
 function refusalItem({ time: at, times, code, event, account, remedy }: Refusal, now: number): string {
-  const often = times === 1 ? '' : `, ${times} times`
-  const whose = account === null ? '' : `, account <b>${escapeMarkup(account)}</b>`
   return [
-    `<li>${time(at)} <span class="quiet">(${duration(now - at)} ago${often})</span>: <code>${escapeMarkup(code)}</code>`,
-    ` <span class="quiet">${escapeMarkup(event)}</span>${whose}<br>${prose(remedy)}</li>`,
+    `<li>${time(at)} <span class="quiet">(${duration(now - at)} ago${often(times)})</span>: <code>${escapeMarkup(code)}</code>`,
+    ` <span class="quiet">${escapeMarkup(event)}</span>${whose(account)}<br>${prose(remedy)}</li>`,
   ].join('')
 }
 

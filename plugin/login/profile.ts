@@ -17,7 +17,7 @@ const LONGEST_SUBJECT = 255
 export function profileOf(claims: Claims, names: CustomSettings['claims']): Profile {
   const subject = claimAt(claims, names.uuid)
   if (!isUsableSubject(subject)) throw new LoginError('subject_unusable', { details: { claim: names.uuid } })
-  if ((names.uuid === 'email' || names.uuid === names.email) && isDenied(claims.email_verified)) {
+  if (isKnownByAddress(names) && isDenied(claims.email_verified)) {
     throw new LoginError('subject_unusable', {
       details: { claim: names.uuid, reason: 'email_verified is false' },
       remedy:
@@ -32,6 +32,11 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Prof
     email: email ?? null,
     emailVerified: isVerified(email, claims),
   }
+}
+
+/** Whether the id of people is their e-mail address. */
+export function isKnownByAddress({ uuid, email }: CustomSettings['claims']): boolean {
+  return uuid === 'email' || uuid === email
 }
 
 /**

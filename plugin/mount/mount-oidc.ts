@@ -19,6 +19,7 @@ import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verifi
 import { createDocuments, type Documents } from '../provider/issuer/documents.ts'
 import { createEndSession, type EndSession } from '../provider/logout/end-session.ts'
 import { createLogoutTokens, type LogoutTokens } from '../provider/logout/logout-tokens.ts'
+import { createUserInfoWarning } from '../routes/login/userinfo-warning.ts'
 import { type FormParser, type HostApp, mountRoutes } from '../routes/route-table.ts'
 import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
 import { createIntrospection, type SessionState } from '../sessions/introspection.ts'
@@ -151,7 +152,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   mountRoutes(
     app,
     strategies,
-    { host, transactions, landings, toldGroups: new Set(), clock },
+    { host, transactions, landings, toldGroups: new Set(), warnOfUserInfo: createUserInfoWarning(host, clock), clock },
     domainMatcher(config, host),
     options.urlencoded,
   )

@@ -85,7 +85,7 @@ function claimsRead(names: CustomSettings['claims'], groups: string | null): rea
   return [
     ...Object.values(names),
     // It speaks of that claim alone.
-    ...(names.email === 'email' ? ['email_verified'] : []),
+    ...(names.email === 'email' || names.uuid === 'email' ? ['email_verified'] : []),
     ...(groups === null ? [] : [groups]),
   ]
 }

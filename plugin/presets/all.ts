@@ -31,5 +31,5 @@ export const standard: Preset = {
   scopes: () => [],
   groupsClaim,
   claims: (claims) => claims,
-  memberships: async ({ claims }, settings) => claimedMemberships(claims, groupsClaim(settings)),
+  memberships: async (evidence, settings) => claimedMemberships(evidence, groupsClaim(settings)),
 }

@@ -76,7 +76,7 @@ export function azurePreset(graph: string, access: VendorAccess): Preset {
     async memberships(evidence, settings) {
       const { groups, custom } = settings
       if (groups?.claim || !custom.authorities.includes('roles')) return ofGroups(graph, access, evidence, groups)
-      const roles = claimedMemberships(evidence.claims, 'roles')
+      const roles = claimedMemberships(evidence, 'roles')
       if (roles === 'unknown' || !takesGroups(custom)) return roles
       const others = await ofGroups(graph, access, evidence, groups)
       return others === 'unknown' ? others : [...roles, ...others]
@@ -91,11 +91,12 @@ function takesGroups({ authorities }: CustomSettings): boolean {
 async function ofGroups(
   graph: string,
   access: VendorAccess,
-  { claims, accessToken }: Evidence,
+  evidence: Evidence,
   groups: GroupSettings | null,
 ): Promise<Memberships> {
+  const { claims, accessToken } = evidence
   const claim = groups?.claim ?? null
-  if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(claims, claim)
+  if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(evidence, claim)
   const told = claim === null ? idsInToken(claims, groups) : undefined
   if (told) return told
   if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')

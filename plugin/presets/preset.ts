@@ -8,6 +8,8 @@ import type { VendorAccess } from './vendor-api.ts'
 export interface Evidence {
   /** ID token and UserInfo together. */
   readonly claims: Claims
+  /** True if UserInfo was needed and gave no answer: a claim that is missing may exist. Default false. */
+  readonly isPartial?: boolean
   /** For the vendor's own API; null when the flow brings none. A secret. */
   readonly accessToken: string | null
 }

@@ -29,6 +29,19 @@ export function translateUserInfoFault(error: unknown): LoginError {
   )
 }
 
+/** Errors of an exchange in which an answer, or an address, is not acceptable. */
+const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
+
+/**
+ * Returns the error if UserInfo refused the request or did not answer. Undefined: an answer came, and something in it is wrong. Too large an
+ * answer is wrong, so that nobody hides a claim in it.
+ */
+export function userInfoOutage(error: unknown): LoginError | undefined {
+  if (ownFault(error)) return undefined
+  const outage = refusedAnswer(error, 'userinfo_failed') ?? unanswered(error)
+  return UNACCEPTABLE.includes(outage?.details.causeCode) ? undefined : outage
+}
+
 /** The same for a request about a token. */
 export function translateTokenFault(error: unknown, code: LoginErrorCode): LoginError {
   const known = ownFault(error) ?? refusedAnswer(error, code) ?? unanswered(error)

@@ -9,6 +9,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { EndSession } from '../provider/logout/end-session.ts'
 import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
 import type { SessionChecks } from '../sessions/session-checks.ts'
+import type { UserInfoWarning } from './login/userinfo-warning.ts'
 
 /** One domain's login strategy, as its routes use it. */
 export interface Strategy {
@@ -34,6 +35,7 @@ export interface RouteDeps {
   readonly landings: Landings
   /** Keys of the domains whose IdP has told groups of somebody since the start of this process. */
   readonly toldGroups: Set<string>
+  readonly warnOfUserInfo: UserInfoWarning
   readonly clock: Clock
 }
 

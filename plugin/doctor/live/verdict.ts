@@ -15,6 +15,7 @@ export type Question =
   | 'PKCE'
   | 'client and redirect address'
   | 'secret or key'
+  | 'UserInfo'
   | 'files of this server'
 
 /** The answer to one question, with what to do where it is not `ok`. No secret, and no text of the IdP that was not cleaned. */

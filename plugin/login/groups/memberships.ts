@@ -10,6 +10,13 @@ export interface Membership {
   readonly aliases: readonly string[]
 }
 
+/** The claims of a login. */
+export interface ClaimEvidence {
+  readonly claims: Claims
+  /** True if UserInfo was needed and gave no answer. */
+  readonly isPartial?: boolean
+}
+
 /** All groups of a user; `unknown` when they could not be learned, which is not the same as none. */
 export type Memberships = readonly Membership[] | 'unknown'
 
@@ -30,12 +37,15 @@ export function membershipsOf(claim: unknown): Memberships {
 }
 
 /**
- * The same from the claim of that name, which may be a path with dots.
+ * Reads memberships from the claim of that name, which may be a dotted path.
  *
- * @throws Error when the claims only say where it is to be had
+ * @throws Error if the claims only say where it is, or if it may exist and UserInfo gave no answer
  */
-export function claimedMemberships(claims: Claims, name: string): Memberships {
+export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence, name: string): Memberships {
   if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')
+  if (isPartial && claimAt(claims, name) === undefined) {
+    throw new Error('the groups claim is not in the ID token, and UserInfo gave no answer')
+  }
   return membershipsOf(claimAt(claims, name))
 }
 

@@ -3,7 +3,7 @@ import type { DomainSettings, GroupRights } from '../../config/settings.ts'
 import type { KeySet } from '../../provider/issuer/key-set.ts'
 import type { DiscoveryStatus, DiscoveryWatch } from './discovery-watch.ts'
 import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addresses.ts'
-import type { LoginHistory, Refusal } from './login-history.ts'
+import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
 
 /**
  * How single sign-on of a domain is, for an administrator's page: no secret, and nothing of persons but the names of their accounts. All
@@ -28,6 +28,8 @@ export interface DomainStatus {
   readonly lastLogin: number | null
   /** The last ten since the start of this process, the latest first. */
   readonly refusals: readonly Refusal[]
+  /** The last ten warnings about logins since the start of this process, the latest first. */
+  readonly loginWarnings: readonly LoginWarning[]
   /** `groups.rights`: what each group gives to its members; null where that is not configured, or the configuration has errors. */
   readonly groupRights: readonly GroupRights[] | null
   /** What to enter at the IdP; null where the configuration has errors. */

@@ -3,6 +3,10 @@ import type { AuthLogEntry } from '../../host/port.ts'
 import { printableText } from '../../log.ts'
 
 const MOST_REFUSALS = 10
+const MOST_WARNINGS = 10
+
+/** Events of logins that go on, or fail, in a way that an administrator should know: each is a {@link LoginWarning}. */
+const WARNINGS: readonly string[] = ['userinfo-failed', 'account-under-other-id']
 
 /** Something that was refused or failed. Times are milliseconds since 1970. */
 export interface Refusal {
@@ -18,44 +22,63 @@ export interface Refusal {
   readonly account: string | null
 }
 
+/** Something about logins that an administrator should mend. Times are milliseconds since 1970. */
+export interface LoginWarning {
+  /** The last time. */
+  readonly time: number
+  /** How often the same has happened. */
+  readonly times: number
+  /** As in the authentication log: `userinfo-failed`, `account-under-other-id`. */
+  readonly event: string
+  /** What happened, then what to do. */
+  readonly message: string
+  /** The account concerned, if there is one. */
+  readonly account: string | null
+}
+
 /** What the authentication log was told of logins, for each domain. */
 export interface LoginHistory {
   note(entry: AuthLogEntry): void
-  of(domainKey: string): { readonly lastLogin: number | null; readonly refusals: readonly Refusal[] }
+  of(domainKey: string): Readonly<DomainHistory>
 }
 
 interface DomainHistory {
   lastLogin: number | null
   /** The latest first. */
   refusals: readonly Refusal[]
+  /** The latest first. */
+  loginWarnings: readonly LoginWarning[]
 }
 
 /**
- * Keeps the last login and the last ten refusals of each domain. The same refusal again takes no further place: requests that anybody can
- * send, without an account, cannot push out those of others.
+ * Keeps the last login, the last ten refusals and the last ten warnings of each domain. The same one again takes no further place: requests
+ * that anybody can send, without an account, cannot push out those of others.
  *
  * @param domainKeys nothing is kept of others
  * @param now milliseconds since 1970
  */
 export function createLoginHistory(domainKeys: Iterable<string>, now: () => number): LoginHistory {
   const domains = new Map<string, DomainHistory>()
-  for (const key of domainKeys) domains.set(key, { lastLogin: null, refusals: [] })
+  for (const key of domainKeys) domains.set(key, { lastLogin: null, refusals: [], loginWarnings: [] })
   return {
     note({ event, message, domain, fields }) {
       const history = domains.get(domain)
       if (!history) return
       if (event === 'login') history.lastLogin = now()
-      if (!isCode(fields.code)) return
       const account = typeof fields.user === 'string' ? printableText(fields.user) : null
-      const refusal = { time: now(), times: 1, event, code: fields.code, remedy: printableText(message), account }
-      const before = history.refusals.find((other) => isSame(other, refusal))
-      const others = history.refusals.filter((other) => other !== before)
-      history.refusals = [{ ...refusal, times: (before?.times ?? 0) + 1 }, ...others].slice(0, MOST_REFUSALS)
+      const [text, time, times] = [printableText(message), now(), 1]
+      if (WARNINGS.includes(event)) {
+        history.loginWarnings = withLatest(
+          { time, times, event, message: text, account },
+          history.loginWarnings,
+          MOST_WARNINGS,
+        )
+      }
+      if (!isCode(fields.code)) return
+      const refusal = { time, times, event, code: fields.code, remedy: text, account }
+      history.refusals = withLatest(refusal, history.refusals, MOST_REFUSALS)
     },
-    of(domainKey) {
-      const { lastLogin, refusals } = domains.get(domainKey) ?? { lastLogin: null, refusals: [] }
-      return { lastLogin, refusals }
-    },
+    of: (domainKey) => ({ ...(domains.get(domainKey) ?? { lastLogin: null, refusals: [], loginWarnings: [] }) }),
   }
 }
 
@@ -63,6 +86,15 @@ function isCode(code: unknown): code is LoginErrorCode {
   return typeof code === 'string' && Object.hasOwn(LOGIN_ERRORS, code)
 }
 
-function isSame(one: Refusal, other: Refusal): boolean {
+type Occurrence = Pick<Refusal, 'event' | 'times' | 'account'> & { readonly code?: LoginErrorCode }
+
+/** Puts one first. If the same happened before, it takes that one's place and counts on. */
+function withLatest<Item extends Occurrence>(latest: Item, known: readonly Item[], most: number): readonly Item[] {
+  const before = known.find((other) => isSame(other, latest))
+  const others = known.filter((other) => other !== before)
+  return [{ ...latest, times: (before?.times ?? 0) + 1 }, ...others].slice(0, most)
+}
+
+function isSame(one: Occurrence, other: Occurrence): boolean {
   return one.event === other.event && one.code === other.code && one.account === other.account
 }

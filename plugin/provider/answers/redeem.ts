@@ -8,7 +8,7 @@ import type { Claims } from '../../login/profile.ts'
 import type { Transaction } from '../../login/transaction/transaction.ts'
 import { isShared } from '../authentication/client-signature.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
-import { translateLoginFault, translateUserInfoFault } from '../faults.ts'
+import { translateLoginFault } from '../faults.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 import type { KeySet } from '../issuer/key-set.ts'
 import type { IdpSignatures } from '../protection/id-token-signature.ts'
@@ -17,6 +17,7 @@ import { objectionToBinding, objectionToTokenHash } from '../tokens/access-token
 import { authenticatedAt, objectionToFrontToken, objectionToIdToken } from '../tokens/id-token-rules.ts'
 import { explainScopes } from './scope-refusal.ts'
 import { parametersOf } from './signed-answer.ts'
+import { askUserInfo, NOT_NEEDED } from './user-info.ts'
 
 /** What a redeemed login brought, verified. */
 export interface Redeemed {
@@ -27,6 +28,8 @@ export interface Redeemed {
   readonly authenticatedAt: number | null
   /** ID token and UserInfo together; the ID token wins, since it is signed. */
   readonly claims: Claims
+  /** Why UserInfo gave no answer though it was needed: claims may be missing. Null: it answered, or was not needed. */
+  readonly userInfoFailure: LoginError | null
   /** A secret: never in a log. */
   readonly idToken: string
   /** A secret; null when the flow brings none. */
@@ -86,16 +89,13 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     return dpop ? { DPoP: await dpop(config) } : {}
   }
 
-  async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken): Promise<Claims> {
-    if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return {}
+  async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken) {
+    if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return NOT_NEEDED
     const config = deps.configure(metadata)
     // The library trusts TLS alone, unless told otherwise: whatever signed the ID token, a signed answer is verified.
     oidc.enableNonRepudiationChecks(config)
-    try {
-      return await oidc.fetchUserInfo(config, accessToken, idClaims.sub, await proving(config))
-    } catch (error) {
-      throw translateUserInfoFault(error)
-    }
+    const proof = await proving(config)
+    return askUserInfo(() => oidc.fetchUserInfo(config, accessToken, idClaims.sub, proof), idClaims, settings)
   }
 
   /** The answer with its ID token as the library needs it, and that token. */
@@ -175,13 +175,14 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     judgeContext(claims, settings.custom.requiredAcr)
     const accessToken = tokens?.access ?? null
     if (accessToken !== null) judgeAccessToken(accessToken, claims)
-    const more = accessToken && metadata.userinfo_endpoint ? await userInfo(metadata, accessToken, claims) : {}
+    const more = accessToken && metadata.userinfo_endpoint ? await userInfo(metadata, accessToken, claims) : NOT_NEEDED
     return {
       issuer: metadata.issuer,
       subject: claims.sub,
       sid: typeof claims.sid === 'string' ? claims.sid : null,
       authenticatedAt: askedAt === null ? null : authenticatedAt(claims, askedAt),
-      claims: { ...more, ...claims },
+      claims: { ...more.claims, ...claims },
+      userInfoFailure: more.failure,
       idToken,
       accessToken,
       grantedScopes,

@@ -136,12 +136,13 @@ function isNothingByHand({ manual }: IssuerSettings): boolean {
 
 /** What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service does". */
 function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
-  const { mtls_endpoint_aliases: aliases, ...manual } = structuredClone(settings.manual) as Partial<oidc.ServerMetadata>
+  const { mtls_endpoint_aliases: aliases, userinfo_endpoint: userInfo, ...others } = structuredClone(settings.manual)
+  const manual = { ...others, ...(userInfo === undefined ? {} : { userinfo_endpoint: userInfo || undefined }) }
   // An endpoint that was set by hand is not bypassed by the alias that discovery has for it.
   const foundAliases = Object.entries(found.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
   return {
     ...found,
-    ...manual,
+    ...(manual as Partial<oidc.ServerMetadata>),
     mtls_endpoint_aliases: { ...Object.fromEntries(foundAliases), ...aliases },
     issuer: found.issuer,
   }

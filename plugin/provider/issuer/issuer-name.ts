@@ -49,8 +49,8 @@ const CLOUDS: readonly string[] = [
 ]
 
 /**
- * Microsoft's clouds accept a directory's domain name instead of its id, and publish the id. Azure AD B2C publishes the id for each of its
- * policies. The configured server itself has said so over TLS, for this one directory.
+ * Microsoft's clouds accept a directory's domain name instead of its id, and publish the id. A directory at b2clogin.com publishes its id for
+ * each of its policies. The configured server itself has said so over TLS, for this one directory.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false

@@ -131,15 +131,17 @@ async function finish(
   answer: URLSearchParams,
   transaction: Transaction,
   working: WorkingStrategy,
-  { host, toldGroups }: RouteDeps,
+  { host, toldGroups, warnOfUserInfo }: RouteDeps,
   req: Request,
   res: Response,
 ): Promise<{ profile: Profile; result: SignInResult; startedAt: number }> {
   const { settings, client, preset } = working
-  const { issuer, subject, sid, authenticatedAt, idToken, tokens, ...evidence } = await client.redeem(
+  const { issuer, subject, sid, authenticatedAt, idToken, tokens, userInfoFailure, ...told } = await client.redeem(
     answer,
     transaction,
   )
+  if (userInfoFailure) warnOfUserInfo(settings.key, userInfoFailure)
+  const evidence = { ...told, isPartial: userInfoFailure !== null }
   // What ended before the person authenticated is not this session, though its login had begun by then.
   const startedAt = Math.max(transaction.startedAt, authenticatedAt ?? 0)
   const profile = profileOf(preset.claims(evidence.claims), settings.custom.claims)

@@ -89,6 +89,7 @@ describe('mesh-companion-check --live', () => {
       'ok: PKCE: published as configured',
       `ok: client and redirect address: both are registered: the answer came to ${REDIRECT}, with login_required`,
       'ok: secret or key: accepted by client_secret_basic: the IdP objects to the made-up code alone',
+      'ok: UserInfo: refuses a made-up token (status 401)',
       // This server itself need not run.
       "warn: files of this server: Not asked: http://127.0.0.1:9 cannot be reached from here [causeCode: ECONNREFUSED]. Ask again once it serves, where its name is known and its certificate trusted (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).",
     ])
@@ -99,6 +100,23 @@ describe('mesh-companion-check --live', () => {
     const { code, lines } = await ask(await start(), {}, '--meshcentral')
     expect(code).to.equal(0)
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
+  })
+
+  it('warns of a UserInfo endpoint that does not refuse a made-up token, or cannot be reached', async () => {
+    for (const [fault, oidc, line] of [
+      [{ kind: 'answer', status: 404 }, {}, /^warn: UserInfo: .* \[status: 404\]$/],
+      [{ kind: 'redirect', to: 'https://login.test/' }, {}, /^warn: UserInfo: .* \[status: 302\]$/],
+      [{ kind: 'answer', status: 200, body: '{}' }, {}, /^warn: UserInfo: .* \[status: 200\]$/],
+      [{ kind: 'reset' }, {}, /^warn: UserInfo: .*ECONNRESET.*issuer\.userinfo_endpoint/],
+      [{ kind: 'answer', status: 403 }, {}, /^ok: UserInfo: refuses a made-up token/],
+      [{ kind: 'answer', status: 404 }, { userinfo_endpoint: false }, /^ok: UserInfo: not used/],
+    ] as const) {
+      const idp = await start()
+      idp.faults.set('userinfo', fault)
+      const { code, of } = await ask(idp, { oidc: { issuer: { issuer: idp.issuer, ...oidc } } })
+      expect(of('UserInfo')).to.match(line)
+      expect(code).to.equal(0)
+    }
   })
 
   describe('about files of this server', () => {
@@ -183,7 +201,7 @@ describe('mesh-companion-check --live', () => {
     const { code, lines, of } = await ask(idp, { oidc: { issuer } })
     expect(of('discovery')).to.match(/^warn: discovery: The endpoints in `issuer` are used\. /)
     expect(of('PKCE')).to.equal('ok: PKCE: the IdP publishes nothing about it')
-    expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(9)
+    expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(10)
     expect(code).to.equal(0)
   })
 

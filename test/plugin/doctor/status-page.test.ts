@@ -16,6 +16,7 @@ const STATUS: DomainStatus = {
   keySetAgeMs: 61_000,
   lastLogin: null,
   refusals: [],
+  loginWarnings: [],
   groupRights: null,
   addresses: {
     redirect: 'https://mesh.example/auth-oidc-callback',
@@ -60,6 +61,7 @@ describe('the status page', () => {
             refusals: [refusal],
             problems: [{ path: value, reason: value, remedy: value }],
             warnings: [{ code: 'misplaced', path: value, reason: value, remedy: value }],
+            loginWarnings: [{ time: 1, times: 2, event: value, message: value, account: value }],
             groupRights: [{ group: value, rights: ['recordings'] }],
             discovery: { discoveredSince: null, failure: { since: 5, causeCode: value, remedy: value } },
           }
@@ -88,6 +90,14 @@ describe('the status page', () => {
       expect(markup).to.include(part)
     expect(markup).to.match(/Members of the log line that a text names.*settings\.authLog/)
     expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
+  })
+
+  it('lists warnings about logins with their age, number, account and what to do', () => {
+    const warning = { time: 40_000, times: 3, event: 'account-under-other-id', account: '~oidc:eve' } as const
+    const markup = page({ loginWarnings: [{ ...warning, message: 'Write `sub`.' }] })
+    expect(markup).to.match(/Warnings about logins<\/h2>.*60 s ago, 3 times.*<code>account-under-other-id<\/code>/)
+    expect(markup).to.include('account <b>~oidc:eve</b><br>Write <code>sub</code>.')
+    expect(page()).not.to.include('Warnings about logins')
   })
 
   it('says which rights each group gives, and what is to be known of the server', () => {

@@ -180,7 +180,9 @@ describe('an attack on a login', () => {
     ],
   ] as const) {
     it(`${what} is refused`, async () => {
-      const setup = await start({ idp: { claimsIn: 'userinfo' } })
+      // The ID token has everything else: a wrong answer is refused all the same.
+      const needsMore = { custom: { claims: { name: 'nickname' } } }
+      const setup = await start({ oidc: needsMore })
       setup.idp.faults.set(endpoint, fault)
       await expectRefusedLogin(setup, code)
     })

@@ -8,6 +8,8 @@ import { makeKey } from '../../support/client-keys.ts'
 import { answerFromIdp, CLIENT, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 type Expected = Readonly<Record<string, unknown>>
+/** The id is at UserInfo alone. */
+const KNOWN_BY_NAME = { custom: { claims: { uuid: 'name' } } }
 type Line = readonly [code: string, details: Expected, remedy: RegExp, told?: MessageCode]
 
 describe('the log line of a login that fails', () => {
@@ -145,9 +147,9 @@ describe('the log line of a login that fails', () => {
     for (const [endpoint, fault, details] of [
       ['token', { kind: 'reset' }, { endpoint: 'token_endpoint', causeCode: 'ECONNRESET' }],
       ['jwks', { kind: 'answer', status: 500 }, { endpoint: 'jwks_uri', status: 500 }],
-      ['userinfo', { kind: 'reset' }, { endpoint: 'userinfo_endpoint', causeCode: 'ECONNRESET' }],
+      ['userinfo', { kind: 'reset' }, { endpoint: 'userinfo_endpoint', causeCode: 'ECONNRESET', missingClaim: 'name' }],
     ] as const) {
-      const setup = await start({ idp: { claimsIn: 'userinfo' } })
+      const setup = await start({ oidc: KNOWN_BY_NAME, idp: { claimsIn: 'userinfo' } })
       setup.idp.faults.set(endpoint, fault)
       await failedLogin(setup)
       expectLine(setup, ['provider_unreachable', details, /./])
@@ -169,7 +171,7 @@ describe('the log line of a login that fails', () => {
       ],
       [answering(500, '<h1>oops</h1>', HTML), { status: 500 }, /userinfo endpoint failed in itself/],
     ] as const) {
-      const setup = await start({ idp: { claimsIn: 'userinfo' } })
+      const setup = await start({ oidc: KNOWN_BY_NAME, idp: { claimsIn: 'userinfo' } })
       setup.idp.faults.set('userinfo', fault)
       await failedLogin(setup)
       expectLine(setup, ['userinfo_failed', { endpoint: 'userinfo_endpoint', ...details }, remedy])

@@ -37,11 +37,43 @@ describe('the history of logins', () => {
     ])
   })
 
+  it('keeps the last ten warnings of a domain, counts the same one, and takes none for a refusal', () => {
+    const history = createLoginHistory(['', 'b'], () => now)
+    const warned = (user: string | undefined, event = 'account-under-other-id') => ({
+      ...refused('', user),
+      event,
+      fields: { user },
+    })
+    history.note(warned(undefined, 'userinfo-failed'))
+    for (let count = 1; count <= 12; count += 1) history.note(warned(`~oidc:${count}`))
+    now = 2_000
+    history.note(warned('~oidc:5'))
+    const { refusals, loginWarnings } = history.of('')
+    expect(refusals).to.deep.equal([])
+    expect(loginWarnings.map(({ account }) => account?.slice(6))).to.deep.equal([
+      '5',
+      '12',
+      '11',
+      '10',
+      '9',
+      '8',
+      '7',
+      '6',
+      '4',
+      '3',
+    ])
+    const [first] = loginWarnings
+    const event = 'account-under-other-id'
+    expect(first).to.deep.equal({ time: 2_000, times: 2, event, message: 'Unlock it.', account: '~oidc:5' })
+    expect(history.of('b').loginWarnings).to.deep.equal([])
+  })
+
   it('keeps nothing of domains that there are not, of other lines of the log, nor of other fields', () => {
     const history = createLoginHistory([''], () => now)
     history.note(refused('other'))
     history.note(refused('', undefined, 'deprecated_key'))
-    expect(history.of('other')).to.deep.equal({ lastLogin: null, refusals: [] })
+    expect(history.of('other')).to.deep.equal({ lastLogin: null, refusals: [], loginWarnings: [] })
+    expect(history.of('').loginWarnings).to.deep.equal([])
     expect(history.of('').refusals).to.deep.equal([])
     history.note(refused(''))
     expect(JSON.stringify(history.of(''))).not.to.contain('private')

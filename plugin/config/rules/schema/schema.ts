@@ -51,6 +51,12 @@ const ENDPOINT_WORDS: Readonly<Record<(typeof ISSUER_ENDPOINTS)[number], string>
 const ISSUER_OBJECT = table("Write the issuer's https address, or an object with it in `issuer`.", {
   issuer: address("Write the issuer's complete https address, exactly as the IdP states it."),
   ...members(ISSUER_ENDPOINTS, (name) => endpoint(ENDPOINT_WORDS[name])),
+  userinfo_endpoint: {
+    type: ['string', 'boolean'],
+    format: 'uri',
+    not: { const: true },
+    description: `${endpoint(ENDPOINT_WORDS.userinfo_endpoint).description} Or write false: the ID token has every claim.`,
+  },
   ...members(ISSUER_LISTS, (name) =>
     list(name.includes('_alg_') ? 'algorithms' : name.endsWith('_methods_supported') ? 'methods' : 'values'),
   ),

@@ -86,6 +86,7 @@ describe('a redeemed login', () => {
       sid: 'session-1',
       authenticatedAt: now - 61_000,
       grantedScopes: ['openid', 'profile', 'email'],
+      userInfoFailure: null,
     })
     expect(decodeJwt(idToken).sid).to.equal('session-1')
     expect(claims).to.include({ sid: 'session-1', name: 'Alice Example' })
