@@ -18,7 +18,7 @@ export const MEMBERS = {
   },
   web: {
     file: 'webserver.js',
-    functions: ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin'],
+    functions: ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin', 'authenticate'],
     objects: ['app', 'users', 'userGroups', 'destroyedSessions', 'args', 'bodyParser'],
   },
   db: {

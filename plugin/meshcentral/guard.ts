@@ -30,6 +30,8 @@ export interface GuardOptions {
   /** Called when nobody knows whether sessions have ended. */
   readonly onFailure: (error: unknown) => void
   readonly work: CurrentWork
+  /** Milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /**
@@ -45,6 +47,7 @@ export function sessionGuard({
   onUncertain,
   onFailure,
   work,
+  now,
 }: GuardOptions): RequestHandler {
   /** At nearly each request: what the database told is in memory, and to wait for it took a small file a fifth of its time. */
   function goesOn(req: MeshRequest, own: SeenSession): boolean {
@@ -81,14 +84,14 @@ export function sessionGuard({
     if (own) return checkOwn(req, res, own)
     dropForeign(req, domains)
     const foreign = foreignSession(req)
-    return foreign?.owner.kind === 'session' ? checkForeign(req, foreign.user, foreign.owner) : undefined
+    return foreign && checkForeign(req, foreign.user, foreign.owner)
   }
 
   return (req, res, next) => {
     const request = req as MeshRequest
     const goOn = (session?: SeenSession) => {
       const here = workFor(request, session)
-      if (!request.ws) markForeign(request, res, here, domains)
+      if (!request.ws) markForeign(request, res, here, domains, now)
       work.run(here, next)
     }
     if (request.ws) notePage(request)

@@ -13,6 +13,7 @@ import {
   withQuery,
 } from './pages/login-page.ts'
 import { meshAccounts } from './people/accounts.ts'
+import { type MeshLoginTokens, meshLoginTokens } from './people/login-tokens.ts'
 import { meshUserGroups } from './people/user-groups.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import type { Ended } from './sessions/ended.ts'
@@ -32,12 +33,15 @@ export interface MeshHostOptions {
   /** Names of the presets. */
   readonly presets: readonly string[]
   readonly clock: Clock
+  /** Days after a login or renewal that login tokens work for; null: without limit. */
+  readonly loginTokenDays: number | null
   /** Called when something went wrong that nobody waits for. */
   readonly onFailure: (error: unknown) => void
 }
 
 export interface MeshHost extends Host {
   readonly sessions: GuardedSessions
+  readonly loginTokens: MeshLoginTokens
 }
 
 /** MeshCentral as the server that the plugin signs people in to. */
@@ -48,6 +52,12 @@ export function meshHost(options: MeshHostOptions): MeshHost {
   const lease = ended.isShared ? leaseInDatabase(server.db, clock) : undefined
   const sessions = meshSessions({ ...options, secrets, lease })
   ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
+  const loginTokens = meshLoginTokens({
+    db: server.db,
+    clock,
+    days: options.loginTokenDays,
+    endDirectLogins: sessions.endDirect,
+  })
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const inMaintenance = () => {
     const { maintenancemode } = server.config.settings
@@ -59,9 +69,11 @@ export function meshHost(options: MeshHostOptions): MeshHost {
     groups: meshUserGroups(server, web, options.presets, clock),
     sessions: {
       ...sessions,
-      hasEnded: async ({ keys, startedAt }) =>
-        startedAt + maxAgeMs <= clock.now() || startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
+      hasEnded: async ({ keys, startedAt, until = startedAt + maxAgeMs }) =>
+        Math.min(until, startedAt + maxAgeMs) <= clock.now() ||
+        startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
     },
+    loginTokens,
     secret,
     authLog: (entry) => server.authLog('OIDC', authLogText(entry)),
     domainOf: (req) => {

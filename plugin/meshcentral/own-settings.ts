@@ -10,6 +10,8 @@ const [LEAST, DEFAULT, MOST] = [0.01, 5, 1_440]
 export interface OwnSettings {
   /** `sessionCheckMinutes`. 0: never. */
   readonly sessionCheckMs: number
+  /** `loginTokenDays`. Null: login tokens work without limit. */
+  readonly loginTokenDays: number | null
   /** `presets`: base URLs of vendors, for sovereign clouds. */
   readonly presets: PresetUrls
   /** What is of no use among these. */
@@ -25,7 +27,14 @@ export function readOwnSettings({ config }: Pick<MeshServer, 'config'>): OwnSett
   })
   const [name, value] = given.find(([, minutes]) => minutes !== undefined && minutes !== null) ?? []
   const { minutes, problem } = readCheckMinutes(value, name)
-  return { sessionCheckMs: minutes * 60_000, presets: presetUrls(own.presets), problem }
+  const tokens = readLoginTokenDays(own.logintokendays)
+  const problems = [problem, tokens.problem].filter((one) => one !== undefined)
+  return {
+    sessionCheckMs: minutes * 60_000,
+    loginTokenDays: tokens.days,
+    presets: presetUrls(own.presets),
+    problem: problems.length > 0 ? problems.join(' ') : undefined,
+  }
 }
 
 /**
@@ -42,6 +51,21 @@ export function readCheckMinutes(
   if (typeof given === 'number' && (given === 0 || (given >= LEAST && given <= MOST))) return { minutes: given }
   const problem = `settings.plugins.meshcompanion.${name} has to be 0 (off) or a number of minutes from ${LEAST} to ${MOST}, without quotation marks. It counts as ${DEFAULT}.`
   return { minutes: DEFAULT, problem }
+}
+
+/** Somebody wanted a limit, so a value of no use counts as the shortest one and not as none. */
+const [LEAST_DAYS, MOST_DAYS] = [0.01, 3_650]
+
+/**
+ * How long login tokens work after the account's last login or renewal at the IdP.
+ *
+ * @returns days; null: without limit
+ */
+export function readLoginTokenDays(given: unknown): { readonly days: number | null; readonly problem?: string } {
+  if (given === undefined || given === null) return { days: null }
+  if (typeof given === 'number' && given >= LEAST_DAYS && given <= MOST_DAYS) return { days: given }
+  const problem = `settings.plugins.meshcompanion.loginTokenDays has to be null (no limit) or a number of days from ${LEAST_DAYS} to ${MOST_DAYS}, without quotation marks. It counts as ${LEAST_DAYS}.`
+  return { days: LEAST_DAYS, problem }
 }
 
 function presetUrls(given: unknown): PresetUrls {

@@ -34,6 +34,7 @@ import { followWork } from './sessions/current-work.ts'
 import { endedInDatabase } from './sessions/ended.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
 import { sealedBySession } from './sessions/sealed.ts'
+import { tokenRefusals, watchTokenLogins } from './sessions/token-logins.ts'
 import { type ShutDoor, shutDoor } from './shut-door.ts'
 import { hideButtons, pluginConfig, routeByName, showButton, type TakenDomain, takeOver } from './take-over.ts'
 import { keepCookiesFromCaches } from './uncached-cookies.ts'
@@ -209,6 +210,7 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   const secret = key.toString('hex')
   const ended = endedInDatabase(server.db, clock, server.multiServer ? report : undefined)
   const open = createOpenSessions(clock)
+  const { sessionCheckMs, loginTokenDays, presets, problem } = readOwnSettings(server)
   const host = meshHost({
     server,
     web,
@@ -218,9 +220,9 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
     secret,
     presets: PRESET_NAMES,
     clock,
+    loginTokenDays,
     onFailure: report,
   })
-  const { sessionCheckMs, presets, problem } = readOwnSettings(server)
   if (problem !== undefined) {
     server.authLog('OIDC', `ERROR configuration-error: ${problem}`)
     server.addServerWarning?.(problem)
@@ -261,9 +263,20 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
       onUncertain: visits.note,
       onFailure: report,
       work,
+      now: clock.now,
     }),
     report,
   )
+  watchTokenLogins({
+    web,
+    tokens: host.loginTokens,
+    work,
+    open,
+    domains,
+    clock,
+    onRefused: tokenRefusals(server, clock),
+    onFailure: report,
+  })
   web.app.use(guard)
   // Tunnels come in there too, by a cookie: their sockets close with the session that it was sealed for.
   web.agentapp?.use(guard)

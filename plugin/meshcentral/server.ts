@@ -75,9 +75,23 @@ export interface MeshWeb {
   blockedUsers: number
   CloneSafeUser(user: MeshUser): object
   getUserAgentInfo(req: Request): { readonly browserStr?: string; readonly osStr?: string }
+  /**
+   * Checks a name and a password, or a login token. All ways in that take one call it by this name, so that it can be replaced.
+   *
+   * @see `watchTokenLogins`
+   */
+  authenticate: Authenticate
   /** False after too many failed passwords from one address. */
   checkAllowLogin(req: Request): boolean
 }
+
+/** @param done gets an error, or null and MeshCentral's id of the user */
+export type Authenticate = (
+  name: unknown,
+  secret: unknown,
+  domain: unknown,
+  done: (error?: unknown, user?: unknown, ...more: readonly unknown[]) => void,
+) => void
 
 export interface MeshUser {
   readonly type: 'user'

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express'
 import { firstRoute, layersOf, missingOf, type Sealing } from './self-test.ts'
 import type { MeshRequest, MeshWeb } from './server.ts'
 import { userOf } from './sessions/sealed.ts'
+import { refuseTokenLogins } from './sessions/token-logins.ts'
 
 export interface ShutDoor {
   /** MeshCentral's own, as it was before. */
@@ -12,7 +13,7 @@ export interface ShutDoor {
    *
    * @param bases paths of the domains
    */
-  mount(web: Partial<Pick<MeshWeb, 'app'>>, bases: readonly string[]): void
+  mount(web: Partial<Pick<MeshWeb, 'app' | 'authenticate'>>, bases: readonly string[]): void
   /** From now on the guard holds the sessions of these domains, and this seals and opens for MeshCentral. */
   openFor(domains: ReadonlySet<string>, sealing: Sealing): void
   isOpen(): boolean
@@ -30,7 +31,7 @@ export interface ShutDoorOptions {
 }
 
 /**
- * Lets nobody in whose account is one of single sign-on, by a session or by what MeshCentral sealed for one, on HTTP and web sockets,
+ * Lets nobody in whose account is one of single sign-on, by a session, by a login token, or by what MeshCentral sealed, on HTTP and web sockets,
  * wherever the guard is not at work: before it is, where it could not start, and in domains without an `oidc` object. MeshCentral alone
  * takes each cookie that its key signed, those of sessions that were ended too.
  */
@@ -84,7 +85,9 @@ export function shutDoor(server: Partial<Sealing>, { onDropped, onMissing }: Shu
 
   return {
     sealing: own,
-    mount({ app }, bases) {
+    mount(web, bases) {
+      const { app } = web
+      refuseTokenLogins(web, isUnheld)
       app?.use(admit)
       const layers = app && layersOf(app)
       const mounted = layers?.pop()

@@ -3,17 +3,17 @@ import type { Response } from 'express'
 import { isJsonObject } from '../../config/json/json-object.ts'
 import type { MeshRequest } from '../server.ts'
 import type { Work } from './current-work.ts'
-import { type Owner, readOwner, writeOwner } from './owner.ts'
+import { keyOfDirectLogins, type Owner, readOwner, writeOwner } from './owner.ts'
 import { isOurs } from './sealed.ts'
 import { ownSession } from './sessions.ts'
 
 /**
  * A session that MeshCentral itself began for one of our users: by a login token, or by a login cookie in the address. No login of ours
- * is behind it, so it goes on when those end, unless a page of one of them had the login cookie.
+ * is behind it, so it goes on when those end, unless a page of one of them had the login cookie. It ends when group rules refuse the user.
  */
 export interface ForeignSession {
   readonly user: string
-  readonly owner: Owner
+  readonly owner: SessionOwner
 }
 
 export type SessionOwner = Extract<Owner, { readonly kind: 'session' }>
@@ -30,7 +30,9 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
   if (!session || !isJsonObject(mark)) return undefined
   const { userid, x } = session
   if (typeof userid !== 'string' || typeof x !== 'string' || mark.user !== userid || mark.x !== x) return undefined
-  return { user: userid, owner: readOwner({ oidcSession: mark }) }
+  const owner = readOwner({ oidcSession: mark })
+  // Versions before this one marked some that nothing could end.
+  return owner.kind === 'session' ? { user: userid, owner } : undefined
 }
 
 /**
@@ -38,12 +40,14 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
  * users through, is its own doing.
  *
  * @param domains ids of those whose logins are ours
+ * @param now milliseconds since 1970
  */
 export function markForeign(
   req: MeshRequest,
   res: Response,
   { brought, session: own }: Work,
   domains: ReadonlySet<string>,
+  now: () => number,
 ): void {
   const { writeHead } = res
   const before = req.session
@@ -57,13 +61,13 @@ export function markForeign(
     if (!ownSession(req) && !foreignSession(req)) {
       // MeshCentral names some at their next request only, and then no matter whose they are.
       session.x ??= randomBytes(6).toString('base64')
-      session[KEY] = { user, x: session.x, ...writeOwner(known(brought.get(user))) }
+      session[KEY] = { user, x: session.x, ...writeOwner(known(brought.get(user), user, now())) }
     }
     return writeHead.apply(res, head)
   }) as typeof writeHead
 }
 
-/** Nobody knows whose session what was sealed elsewhere belongs to: whoever has MeshCentral's key may sign anybody in. */
-function known(owner: Owner | undefined): Owner {
-  return owner?.kind === 'session' ? owner : { kind: 'none' }
+/** What was sealed elsewhere, by a program that has MeshCentral's key, names no session: then it is the user's like a login token. */
+function known(owner: Owner | undefined, user: string, startedAt: number): SessionOwner {
+  return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }
 }

@@ -41,6 +41,7 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
   function hasEnded(owner: Owner, user: string): boolean {
     if (owner.kind === 'none') return false
     const isOne = owner.kind === 'session'
+    if (isOne && owner.until !== undefined && owner.until <= now()) return true
     const endedAt = ended.latest(isOne ? owner.keys : [keyOfSealed(user)])
     return endedAt !== undefined && (isOne ? owner.startedAt : owner.sealedAt) <= endedAt
   }

@@ -11,7 +11,7 @@ import { tell } from '../events.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from '../server.ts'
 import type { Ended } from './ended.ts'
 import type { Endings, OpenSessions, SeenSession } from './open-sessions.ts'
-import { keyOfSealed } from './owner.ts'
+import { keyOfDirectLogins, keyOfSealed } from './owner.ts'
 import type { SessionSecrets } from './session-secrets.ts'
 
 export interface MeshSessionsOptions {
@@ -50,6 +50,8 @@ export interface MeshSessions extends Sessions {
   counts(session: SeenSession, keys: readonly string[]): boolean
   /** Ends one session of whichever browser, and its open pages. */
   endOne(session: SeenSession): Promise<void>
+  /** Ends what MeshCentral itself began for a user, here and on other servers of the same database. */
+  endDirect(user: string): Promise<void>
   /** Closes what another server of the same database has ended, and lets its tokens go. */
   endedElsewhere(endings: Endings): Promise<void>
 }
@@ -202,6 +204,13 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
     },
 
     endOne,
+
+    async endDirect(user) {
+      const keys = [keyOfDirectLogins(user)]
+      const written = ended.revoke(keys, endOfNow(ended, now()), now() + maxAgeMs)
+      open.end(keys)
+      await endWhileWritten(written, [], open.findRelayed(keys))
+    },
 
     async endedElsewhere(endings) {
       const found = open.find(endings)

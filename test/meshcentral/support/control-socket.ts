@@ -14,6 +14,7 @@ export interface ControlSocket {
   message(is: (message: Message) => boolean): Promise<Message>
   /** The answer to an order. */
   ask(action: string, more?: object): Promise<Message>
+  readonly opened: Promise<void>
   /** Resolves when the server has closed it. */
   readonly closed: Promise<void>
   isOpen(): boolean
@@ -24,12 +25,15 @@ export interface OpenOptions {
   readonly domain?: string
   /** MeshCentral's own cookie, in the address. */
   readonly auth?: string
+  /** Other parameters of the address. */
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
   /** Without it the socket comes without any session. */
   readonly browser?: ScriptedBrowser
 }
 
 /** A socket with the cookies that the browser has for that address, if it comes with any. */
-export function openSocket(address: URL, browser?: ScriptedBrowser): WebSocket {
+export function openSocket(address: URL, browser?: ScriptedBrowser, headers: OpenOptions['headers'] = {}): WebSocket {
   const cookie = browser?.cookies.header(address)
   const url = new URL(address)
   url.protocol = 'wss:'
@@ -37,20 +41,27 @@ export function openSocket(address: URL, browser?: ScriptedBrowser): WebSocket {
   const socket = new WebSocket(url, {
     rejectUnauthorized: false,
     handshakeTimeout: 10_000,
-    headers: { host: address.host, ...(cookie === undefined ? {} : { cookie }) },
+    headers: { ...headers, host: address.host, ...(cookie === undefined ? {} : { cookie }) },
   })
   socket.on('error', () => socket.terminate())
   return socket
 }
 
 /** Opens it; whether the server then lets it be is seen in the messages. */
-export function openControl(setup: MeshSetup, { domain = '', auth, browser }: OpenOptions): ControlSocket {
+export function openControl(
+  setup: MeshSetup,
+  { domain = '', auth, query = {}, headers, browser }: OpenOptions,
+): ControlSocket {
   const url = new URL('control.ashx', setup.urlOf(domain))
   if (auth !== undefined) url.searchParams.set('auth', auth)
-  const socket = openSocket(url, browser)
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  const socket = openSocket(url, browser, headers)
   const messages: Message[] = []
   socket.on('message', (data) => {
     messages.push(JSON.parse(String(data)) as Message)
+  })
+  const opened = new Promise<void>((resolve) => {
+    socket.once('open', () => resolve())
   })
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve())
@@ -70,6 +81,7 @@ export function openControl(setup: MeshSetup, { domain = '', auth, browser }: Op
       socket.send(JSON.stringify({ action, ...more }))
       return until(`an answer to ${action}`, () => messages.slice(before).find((one) => one.action === action))
     },
+    opened,
     closed,
     isOpen: () => socket.readyState === WebSocket.OPEN,
     close: () => socket.terminate(),

@@ -124,7 +124,11 @@ describe('the page on the configuration', () => {
 
   it('has the settings that the plugin has with MeshCentral', () => {
     const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of its own'))
-    expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal(['sessionCheckMinutes', 'presets'])
+    expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal([
+      'sessionCheckMinutes',
+      'loginTokenDays',
+      'presets',
+    ])
     expect(rows[0]?.[1]).to.equal(String(readCheckMinutes(undefined).minutes))
   })
 })

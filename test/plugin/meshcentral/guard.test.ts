@@ -44,6 +44,7 @@ describe('the guard of sessions', () => {
       onUncertain: (asked) => void uncertain.push({ ...asked.session }),
       onFailure: (error) => void failures.push(error),
       work,
+      now: () => 10_000,
     })
     const status = await new Promise<number>((resolve) => {
       const res: object = {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readCheckMinutes, readOwnSettings } from '../../../plugin/meshcentral/own-settings.ts'
+import { readCheckMinutes, readLoginTokenDays, readOwnSettings } from '../../../plugin/meshcentral/own-settings.ts'
 
 describe('sessionCheckMinutes', () => {
   it('is five minutes where nothing is given', () => {
@@ -28,4 +28,27 @@ describe('sessionCheckMinutes', () => {
       expect(readOwnSettings({ config })).to.deep.include({ sessionCheckMs: minutes * 60_000, problem: undefined })
     })
   }
+})
+
+describe('loginTokenDays', () => {
+  it('sets no limit by default, and takes a hundredth of a day to ten years', () => {
+    for (const nothing of [undefined, null]) expect(readLoginTokenDays(nothing)).to.deep.equal({ days: null })
+    for (const days of [0.01, 1, 30, 3_650]) expect(readLoginTokenDays(days)).to.deep.equal({ days })
+  })
+
+  it('counts as its least with a value of no use, since somebody wanted a limit', () => {
+    for (const wrong of ['30', '', true, false, 0, -1, 0.001, 3_651, Number.NaN, [30], {}]) {
+      const { days, problem } = readLoginTokenDays(wrong)
+      expect(days).to.equal(0.01)
+      expect(problem).to.match(/loginTokenDays has to be null \(no limit\) or a number of days from 0\.01 to 3650/)
+    }
+  })
+
+  it('is told beside other members of no use', () => {
+    const config = {
+      settings: { plugins: { meshcompanion: { sessioncheckminutes: '5', logintokendays: '3' } } },
+      domains: {},
+    }
+    expect(readOwnSettings({ config }).problem).to.match(/sessionCheckMinutes.*loginTokenDays/)
+  })
 })

@@ -1,0 +1,170 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { pluginLines } from './support/auth-log.ts'
+import { type ControlSocket, openControl } from './support/control-socket.ts'
+import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
+import type { Person } from './support/mesh-setup.ts'
+import { isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
+import { closes, type MeshOfTests, useMesh, verdictOf } from './support/use-mesh.ts'
+
+interface Token {
+  readonly user: string
+  readonly pass: string
+}
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+async function createToken(setup: MeshOfTests, browser: ScriptedBrowser): Promise<Token> {
+  const page = await setup.open(browser)
+  const { tokenUser, tokenPass } = await page.ask('createLoginToken', { name: 'A tool', expire: 0 })
+  return { user: String(tokenUser), pass: String(tokenPass) }
+}
+
+async function visit(setup: MeshOfTests, { user, pass }: Token): Promise<ScriptedBrowser> {
+  const browser = setup.browser()
+  await browser.step(`${setup.url}?${new URLSearchParams({ user, pass }).toString()}`)
+  return browser
+}
+
+async function postForm(setup: MeshOfTests, { user, pass }: Token): Promise<ScriptedBrowser> {
+  const browser = setup.browser()
+  const form = Object.entries({ action: 'login', username: user, password: pass })
+  await browser.step(`${setup.url}login`, { form })
+  return browser
+}
+
+/** A tool's socket that signs in by a header, which stays open while the token works. */
+function openByHeader(setup: MeshOfTests, value: string): ControlSocket {
+  return setup.keep(openControl(setup, { headers: { 'x-meshauth': value } }))
+}
+
+/** Every way on which a token comes in; each resolves to whether it signed in. */
+const WAYS: Readonly<Record<string, (setup: MeshOfTests, token: Token) => Promise<boolean>>> = {
+  'the login form': async (setup, token) => isSignedIn(setup, await postForm(setup, token)),
+  'the address of the root page': async (setup, token) => isSignedIn(setup, await visit(setup, token)),
+  'the address of a socket': async (setup, token) =>
+    (await verdictOf(setup.keep(openControl(setup, { query: { ...token } })))) === 'signed in',
+  'the header x-meshauth': async (setup, { user, pass }) =>
+    (await verdictOf(openByHeader(setup, `${base64(user)},${base64(pass)}`))) === 'signed in',
+  'the order userAuth': async (setup, { user, pass }) => {
+    const socket = openByHeader(setup, '*')
+    await socket.opened
+    socket.send({ action: 'userAuth', username: base64(user), password: base64(pass) })
+    return (await verdictOf(socket)) === 'signed in'
+  },
+}
+
+describe('a login token of an account of single sign-on', () => {
+  const rules = { required: ['staff'], siteadmin: ['staff'], sync: true }
+  const setup = useMesh({ domains: { '': { oidc: { groups: rules } } }, settings: { maxInvalidLogin: false } })
+
+  const worksOn = async (token: Token) => {
+    const results: Record<string, boolean> = {}
+    for (const [way, tryIt] of Object.entries(WAYS)) results[way] = await tryIt(setup, token)
+    return results
+  }
+  const all = (works: boolean) => Object.fromEntries(Object.keys(WAYS).map((way) => [way, works]))
+  const refuse = async (person: Person) => {
+    const gone = setup.person({ groups: ['others'] }, person)
+    expect(messageOn(await signIn(setup, setup.browser(), gone))).to.equal(111)
+    return gone
+  }
+
+  it('opens nothing on any way once group rules refuse a login, until one succeeds again', async () => {
+    const person = setup.person({ groups: ['staff'] })
+    const token = await createToken(setup, await signedIn(setup, person))
+    expect(await worksOn(token)).to.deep.equal(all(true))
+    await refuse(person)
+    expect(await worksOn(token)).to.deep.equal(all(false))
+    const record = await setup.account(person, '', ({ siteadmin }) => siteadmin === undefined)
+    expect(record.links).to.deep.equal({})
+    await setup.restart()
+    expect(await worksOn(token)).to.deep.equal(all(false))
+    const refusals = (await pluginLines(setup)).filter(({ event }) => event === 'login-token-refused')
+    // One line an hour and start.
+    expect(refusals.map(({ level }) => level)).to.deep.equal(['WARN', 'WARN'])
+    await signedIn(setup, setup.person({ groups: ['staff'] }, person))
+    expect(await worksOn(token)).to.deep.equal(all(true))
+  })
+
+  it('has what it opened end with the refusal: sessions, pages, their cookies, and sockets of tools', async () => {
+    const [person, other] = [setup.person({ groups: ['staff'] }), setup.person({ groups: ['staff'] })]
+    const token = await createToken(setup, await signedIn(setup, person))
+    const stays = await visit(setup, await createToken(setup, await signedIn(setup, other)))
+    const browsers = [await visit(setup, token), await postForm(setup, token)]
+    const pages = await Promise.all(browsers.map((browser) => setup.open(browser)))
+    const tool = openByHeader(setup, `${base64(token.user)},${base64(token.pass)}`)
+    expect(await verdictOf(tool)).to.equal('signed in')
+    await refuse(person)
+    await closes(tool, ...pages)
+    for (const browser of browsers) expect(await isSignedIn(setup, browser)).to.equal(false)
+    for (const { auth } of pages) expect(await setup.verdictOn(auth)).to.equal('refused')
+    expect(await isSignedIn(setup, stays)).to.equal(true)
+  })
+
+  it('still works after a login that fails for another reason, such as groups that are unknown', async () => {
+    const person = setup.person({ groups: ['staff'] })
+    const token = await createToken(setup, await signedIn(setup, person))
+    await signIn(setup, setup.browser(), setup.person({ groups: 5 }, person))
+    expect(await worksOn(token)).to.deep.equal(all(true))
+  })
+})
+
+describe('settings.plugins.meshcompanion.loginTokenDays', () => {
+  const withDays = (loginTokenDays: unknown) => ({
+    settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { loginTokenDays } } },
+  })
+  const setup = useMesh(withDays(2))
+
+  it('stops login tokens that many days after the last login of the account, until the next one', async () => {
+    const person = setup.person()
+    const token = await createToken(setup, await signedIn(setup, person))
+    expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
+    const [id, record] = [...(await setup.data.records())].find(([key]) => key.startsWith('meshcompanionlogin/seen/'))!
+    const older = { ...record, _id: id, at: Number(record.at) - 3 * 24 * 60 * 60_000 }
+    await setup.restart({}, () => appendFile(join(setup.data.path, 'meshcentral.db'), `${JSON.stringify(older)}\n`))
+    expect(await isSignedIn(setup, await visit(setup, token))).to.equal(false)
+    await signedIn(setup, person)
+    expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
+  })
+
+  it('counts as its least where it has a value of no use, and says so', async () => {
+    await setup.restart(withDays('2'))
+    const lines = (await pluginLines(setup)).filter(({ event }) => event === 'configuration-error')
+    expect(lines.map(({ line }) => line).join()).to.include('loginTokenDays')
+  })
+})
+
+describe('MeshCentral', () => {
+  for (const version of [undefined, OLDER_VERSION]) {
+    it(`checks login tokens at no place that is not known: ${version ?? 'the latest version'}`, async () => {
+      const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
+      const sources = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'meshctrl.js')
+      const places = sources.flatMap((name) => {
+        const text = readFileSync(join(folder, name), 'utf8')
+        return [...text.matchAll(/(?:(?<!passport|ldap|sspi)\.authenticate\(|\(\[?'logintoken-')[^,;]*/g)].map(
+          ([found]) => `${name}: ${found}`,
+        )
+      })
+      expect(places.sort()).to.deep.equal(
+        [
+          "meshuser.js: (['logintoken-' + deluser._id]",
+          "meshuser.js: (['logintoken-' + user._id]",
+          "webserver.js: ('logintoken-' + name",
+          "webserver.js: ('logintoken-' + req.session.loginToken",
+          "webserver.js: (['logintoken-' + deluser._id]",
+          'webserver.js: .authenticate(Buffer.from(command.username',
+          'webserver.js: .authenticate(req.query.user',
+          'webserver.js: .authenticate(req.query.user',
+          'webserver.js: .authenticate(s[0]',
+          'webserver.js: .authenticate(sec.rtuser',
+          'webserver.js: .authenticate(sec.tuser',
+          "webserver.js: .authenticate(user._id.split('/')[2]",
+          'webserver.js: .authenticate(xusername',
+        ].sort(),
+      )
+    })
+  }
+})

@@ -1,0 +1,164 @@
+import { expect } from 'chai'
+import { meshLoginTokens } from '../../../plugin/meshcentral/people/login-tokens.ts'
+import type { Members, MeshDatabase, MeshSocket } from '../../../plugin/meshcentral/server.ts'
+import { followWork, type Work } from '../../../plugin/meshcentral/sessions/current-work.ts'
+import { createOpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { keyOfDirectLogins } from '../../../plugin/meshcentral/sessions/owner.ts'
+import { tokenRefusals, watchTokenLogins } from '../../../plugin/meshcentral/sessions/token-logins.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { messageOf } from '../../support/message-of.ts'
+import { databaseOf } from './stand-in.ts'
+
+const NOW = 1_000_000
+const DAY_MS = 24 * 60 * 60_000
+const USER = 'user//~oidc:bob'
+const ID = '~oidc:bob'
+const BOB = ['', ID] as const
+
+describe('login tokens of MeshCentral', () => {
+  let clock: FakeClock
+  let records: Map<string, Members>
+  let ended: string[]
+  beforeEach(() => {
+    clock = new FakeClock(NOW)
+    records = new Map()
+    ended = []
+  })
+  const open = (days: number | null = null, db: MeshDatabase = databaseOf(records)) =>
+    meshLoginTokens({ db, clock, days, endDirectLogins: async (user) => void ended.push(user) })
+
+  it('work without limit by default, for accounts that never signed in since the upgrade too', async () => {
+    expect(await open().verdictOn(USER)).to.deep.equal({ works: true, until: Number.POSITIVE_INFINITY })
+  })
+
+  it('are suspended by a refusal, at other servers and after a restart too, until a login and not until a renewal', async () => {
+    const [one, other] = [open(), open()]
+    await one.confirm(...BOB, 'login')
+    await one.suspend(...BOB)
+    expect(ended).to.deep.equal([USER])
+    await clock.advance(2 * 60 * 60_000)
+    await other.confirm(...BOB, 'renewal')
+    for (const server of [one, other, open()]) {
+      expect(await server.verdictOn(USER)).to.deep.equal({ works: false, reason: 'suspended' })
+    }
+    await other.confirm(...BOB, 'login')
+    for (const server of [other, open()]) expect(await server.verdictOn(USER)).to.include({ works: true })
+  })
+
+  it('work for the days that are configured, counted from the last login or renewal', async () => {
+    const tokens = open(2)
+    expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'no_login' })
+    await tokens.confirm(...BOB, 'login')
+    expect(await tokens.verdictOn(USER)).to.deep.equal({ works: true, until: NOW + 2 * DAY_MS })
+    await clock.advance(DAY_MS)
+    await tokens.confirm(...BOB, 'renewal')
+    await clock.advance(2 * DAY_MS - 1)
+    expect(await tokens.verdictOn(USER)).to.deep.equal({ works: true, until: NOW + 3 * DAY_MS })
+    await clock.advance(1)
+    expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'too_old' })
+  })
+
+  it('write a renewal at most once an hour', async () => {
+    const tokens = open()
+    let writes = 0
+    const db = databaseOf(records)
+    const countSet: MeshDatabase['Set'] = (...given) => {
+      writes += 1
+      db.Set(...given)
+    }
+    const counting = open(null, { ...db, Set: countSet })
+    await tokens.confirm(...BOB, 'login')
+    for (const ms of [0, 30 * 60_000, 31 * 60_000]) {
+      await clock.advance(ms)
+      await counting.confirm(...BOB, 'renewal')
+    }
+    expect(writes).to.equal(2)
+  })
+
+  it('do not work while the database fails, and a suspension counts here although it cannot be written', async () => {
+    const db = databaseOf(records)
+    const failing: MeshDatabase = {
+      ...db,
+      Get: (_id, done) => done(new Error('gone')),
+      Set: (_record, done) => done?.(new Error('full')),
+    }
+    const tokens = open(null, failing)
+    expect(await messageOf(tokens.verdictOn(USER))).to.match(/could not read whether login tokens work/)
+    expect(await messageOf(tokens.suspend(...BOB))).to.match(/could not write whether login tokens work/)
+    expect(ended).to.deep.equal([USER])
+    expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'suspended' })
+  })
+
+  describe('at MeshCentral’s authenticate', () => {
+    const ours = new Set([''])
+    const work = followWork(databaseOf())
+    const socketOf = (closed: string[]) =>
+      ({ close: () => void closed.push('closed'), on: () => undefined, emit: () => false }) as unknown as MeshSocket
+
+    /** @returns the answer to a right secret, and what the request has brought by then */
+    async function answer(
+      user: string,
+      { days = null as number | null, socket = undefined as MeshSocket | undefined, isUnknown = false } = {},
+    ) {
+      const web = {
+        authenticate: (_n: unknown, _s: unknown, _d: unknown, done: (...a: unknown[]) => void) => done(null, user),
+      }
+      const failures: unknown[] = []
+      const lines: string[] = []
+      const tokens = open(days)
+      const openSessions = createOpenSessions(clock)
+      watchTokenLogins({
+        ...{ web, tokens, work, open: openSessions, domains: ours, clock },
+        onRefused: tokenRefusals({ authLog: (_source, text) => lines.push(text) }, clock),
+        onFailure: (error) => failures.push(error),
+      })
+      const here: Work = { path: '/', query: {}, request: undefined, session: undefined, socket, brought: new Map() }
+      const ask = () =>
+        new Promise<readonly unknown[]>((resolve) => web.authenticate('~t:x', 'y', {}, (...given) => resolve(given)))
+      const given = isUnknown
+        ? await ask()
+        : await new Promise<readonly unknown[]>((resolve) => work.run(here, () => void ask().then(resolve)))
+      return { given, here, lines, openSessions }
+    }
+
+    it('pass, and what they open bears the key that a refusal revokes', async () => {
+      const closed: string[] = []
+      const { given, here, openSessions } = await answer(USER, { socket: socketOf(closed) })
+      expect(given).to.deep.equal([null, USER])
+      expect(here.brought.get(USER)).to.deep.equal({ kind: 'session', keys: [keyOfDirectLogins(USER)], startedAt: NOW })
+      openSessions.end([keyOfDirectLogins(USER)])
+      expect(closed).to.deep.equal(['closed'])
+    })
+
+    it('are refused once suspended, at one line an hour', async () => {
+      await open().suspend(...BOB)
+      const { given, lines, here } = await answer(USER)
+      expect([String(given[0]), here.brought.size]).to.deep.equal(['Error: login token refused', 0])
+      expect(lines).to.have.length(1)
+      expect(lines[0]).to.match(/^WARN login-token-refused: /)
+      const log = tokenRefusals({ authLog: (_source, text) => lines.push(text) }, clock)
+      for (const ms of [0, 59 * 60_000, 60_000]) {
+        await clock.advance(ms)
+        log(USER, 'suspended')
+      }
+      expect(lines).to.have.length(3)
+    })
+
+    it('are refused on a way that nobody could end, and left alone for other accounts', async () => {
+      expect(String((await answer(USER, { isUnknown: true })).given[0])).to.equal('Error: login token refused')
+      for (const other of ['user//bob', 'user/customer/~oidc:bob']) {
+        expect((await answer(other, { isUnknown: true })).given).to.deep.equal([null, other])
+      }
+    })
+
+    it('close their socket when their days are over', async () => {
+      const closed: string[] = []
+      await open(1).confirm(...BOB, 'login')
+      await answer(USER, { days: 1, socket: socketOf(closed) })
+      await clock.advance(DAY_MS - 1)
+      expect(closed).to.deep.equal([])
+      await clock.advance(1)
+      expect(closed).to.deep.equal(['closed'])
+    })
+  })
+})
