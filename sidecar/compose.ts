@@ -17,7 +17,7 @@ import { openBackups } from './operator/housekeeping/backups.ts'
 import { startHousekeeping } from './operator/housekeeping/housekeeper.ts'
 import { openOperatorPort } from './operator/operator-port.ts'
 import { reloadBy } from './operator/reload.ts'
-import { createShutdown } from './operator/shutdown.ts'
+import { createShutdown, StoreLeftOpenError } from './operator/shutdown.ts'
 import { rememberEvents } from './operator/watch/recent-events.ts'
 import { watchStoring } from './operator/watch/storing.ts'
 import { watchTraffic } from './operator/watch/traffic.ts'
@@ -36,8 +36,8 @@ export interface Sidecar {
   /** Takes up what changes without a restart: the lists of calls in what was read, and a renewed certificate. Never rejects. */
   reload(reading: Reading): Promise<void>
   /**
-   * Stops within 5 s, never rejects; twice is fine. What is not pushed by then is taken up at the next start. Resolves with false
-   * when a part was left behind, as with a disk that hangs.
+   * Stops within 5 s. Idempotent; never rejects. What is not pushed by then is taken up at the next start. Resolves with false if the
+   * store could not be closed, as with a disk that hangs.
    */
   close(): Promise<boolean>
 }
@@ -49,36 +49,29 @@ export interface Outside {
   readonly openGateways: typeof openGateways
 }
 
-/** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */
-export const CLOSE_WITHIN = {
-  store: 1000,
-  push: 2300,
-  api: 800,
-  upstream: 200,
-  backups: 100,
-  housekeeping: 100,
-  admin: 200,
-  watch: 50,
-} as const
-
 /**
  * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,
  * with nothing left open, when a part cannot start: the database, a push gateway's files, a port, the certificate.
+ *
+ * Once `stopping` is aborted, the start ends early and rejects, also if the database does not answer.
  */
 export async function startSidecar(
   settings: Settings,
   output: Log,
   clock: Clock = systemClock,
   outside: Outside = { openGateways },
+  stopping?: AbortSignal,
 ): Promise<Sidecar> {
   const recent = rememberEvents(output, clock)
   const { log } = recent
   const shutdown = createShutdown(clock, log)
+  const stopEarly = () => void shutdown.close()
+  stopping?.addEventListener('abort', stopEarly, { once: true })
   try {
     const metrics = createMetrics()
-    const store = shutdown.add('store', CLOSE_WITHIN.store, await openStore(settings, clock, log, metrics))
-    const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
-    const storing = shutdown.add('storing', CLOSE_WITHIN.watch, watchStoring(store, clock))
+    const store = shutdown.add('store', 'store', await openStore(settings, clock, log, metrics, stopping))
+    const file = shutdown.add('watch', 'file', await watchDatabaseFile(settings.database, clock, log))
+    const storing = shutdown.add('watch', 'storing', watchStoring(store, clock))
     const { stations, pushes } = store
     const calls = createCallRules({
       lists: settings.stations,
@@ -91,8 +84,8 @@ export async function startSidecar(
     const vapidKeys = await agreeOnVapidKeys(settings, store.keyring, log)
     const gateways = outside.openGateways(settings.push, log, clock, vapidKeys)
     const dispatcher = shutdown.add(
+      'work',
       'push',
-      CLOSE_WITHIN.push,
       createDispatcher({ gateways, stations, pushes, clock, log, metrics }),
     )
 
@@ -100,8 +93,8 @@ export async function startSidecar(
     const { isReserved, isBlocked, heard } = calls
     const webPush = { ...settings.push.webpush, ...(vapidKeys && { publicKey: vapidKeys.publicKey }) }
     const api = shutdown.add(
+      'work',
       'api',
-      CLOSE_WITHIN.api,
       await serveApi({ listen, rateLimit, webPush, store, isReserved, clock, metrics, log }),
     )
 
@@ -116,8 +109,8 @@ export async function startSidecar(
       log,
     })
     const link = shutdown.add(
+      'work',
       'upstream',
-      CLOSE_WITHIN.upstream,
       connectAprsIs({
         connect: outside.connect,
         settings: settings.aprsis,
@@ -130,15 +123,11 @@ export async function startSidecar(
       }),
     )
     stations.onChange(link.refilter)
-    shutdown.add(
-      'housekeeping',
-      CLOSE_WITHIN.housekeeping,
-      startHousekeeping({ store, settings: settings.stations, clock, metrics, log }),
-    )
+    shutdown.add('work', 'housekeeping', startHousekeeping({ store, settings: settings.stations, clock, metrics, log }))
 
     const backups = shutdown.add(
+      'work',
       'backups',
-      CLOSE_WITHIN.backups,
       await openBackups({
         store,
         settings: settings.backup,
@@ -150,8 +139,8 @@ export async function startSidecar(
     )
 
     const admin = shutdown.add(
+      'work',
       'admin',
-      CLOSE_WITHIN.admin,
       await openOperatorPort({
         settings,
         store,
@@ -177,17 +166,23 @@ export async function startSidecar(
       reload: reloadBy({ settings, changeCalls, reloadTls: api.reloadTls, log }),
       close: shutdown.close,
     }
-  } catch (error) {
-    await shutdown.close()
-    throw error
+  } catch (cause) {
+    if (await shutdown.close()) throw cause
+    throw new StoreLeftOpenError('The start failed, and the store could not be closed.', { cause })
   }
 }
 
 /** The store in whatever `database` names. Rejects with a `StoreError`. */
-async function openStore(settings: Settings, clock: Clock, log: Log, metrics: Metrics): Promise<Store> {
+async function openStore(
+  settings: Settings,
+  clock: Clock,
+  log: Log,
+  metrics: Metrics,
+  stopping?: AbortSignal,
+): Promise<Store> {
   const named = { ...settings, instance: settings.instance ?? hostname() }
   if (!isPostgresAddress(settings.database)) return openSqliteStore(settings.database, named, clock, log)
   // Its client library is optional: loaded where it is needed only.
   const { openPostgresStore } = await import('./store/postgres/open-postgres.ts')
-  return openPostgresStore(named, clock, log, metrics)
+  return openPostgresStore(named, clock, log, metrics, stopping)
 }

@@ -10,6 +10,7 @@ import type { Settings } from './config/settings.ts'
 import { VERSION } from './config/version.ts'
 import { createLog, type Log, printableText } from './log.ts'
 import { demandPackages, PackagesMissingError } from './operator/commands/packages.ts'
+import { StoreLeftOpenError } from './operator/shutdown.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live [--public URL]] | --restore BACKUP | --move-to ADDRESS]
 
@@ -185,22 +186,23 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
   )
 
   let starting: Promise<Sidecar> | undefined
-  let stopping = false
+  const stopping = new AbortController()
   const stop = (signal: NodeJS.Signals): void => {
-    if (stopping) return
-    stopping = true
+    if (stopping.signal.aborted) return
     log.info('stopping', 'The sidecar stops.', { signal })
     setTimeout(() => {
       log.error('stop-too-slow', 'The sidecar did not stop in time, and is ended.')
       endBy(signal)
     }, CLOSE_WITHIN_MS)
+    stopping.abort()
     const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve(true)
     closed
-      // A start that fails meanwhile has cleaned up after itself.
-      .catch(() => true)
-      .then((all) => {
+      // A start that fails meanwhile has closed what it opened, or says that it could not.
+      .catch((error) => !(error instanceof StoreLeftOpenError))
+      .then(async (isStoreClosed) => {
+        if (isStoreClosed) await threadsIdle()
         log.info('stopped', 'The sidecar has stopped.')
-        if (all) process.exit(0)
+        if (isStoreClosed) process.exit(0)
         endBy(signal)
       })
   }
@@ -213,14 +215,24 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
     demandPackages()
     // Not before the configuration is known to be right: this loads the database, and more.
     const { startSidecar } = await import('./compose.ts')
-    if (stopping) return
-    starting = startSidecar(settings, log)
+    if (stopping.signal.aborted) return
+    starting = startSidecar(settings, log, undefined, undefined, stopping.signal)
     const { url, adminUrl } = await starting
-    if (!stopping)
+    if (!stopping.signal.aborted)
       announcements.info('listening', 'The sidecar serves its API and the operator port.', { url, adminUrl })
   } catch (error) {
-    if (!stopping) die('start-failed', 'The sidecar cannot start.', error)
+    if (!stopping.signal.aborted) die('start-failed', 'The sidecar cannot start.', error)
   }
+}
+
+/** Work of Node's threads, which `process.exit` waits for: of files, and of names that no server resolves. */
+const THREAD_WORK: ReadonlySet<string> = new Set(['FSReqCallback', 'FSReqPromise', 'GetAddrInfoReqWrap'])
+const LOOK_AGAIN_MS = 20
+
+/** Resolves once no thread of Node is at work. The limit of the stop ends this wait. */
+async function threadsIdle(): Promise<void> {
+  while (process.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name)))
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
 }
 
 /**

@@ -34,7 +34,7 @@ const FIT_RINGS = 'SELECT fit_rings($1)'
 
 /**
  * Opens the store in the PostgreSQL database of `settings`, which other instances may have open: makes the schema there, or brings it to
- * the newest version. A database that is away is tried for a minute.
+ * the newest version. A database that is away is tried for a minute, or until `stopping` is aborted.
  *
  * Rejects with a {@link StoreError}: `database_unreachable`, `database_refused`, `database_untrusted`, `database_read_only`,
  * `database_pooled`, `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
@@ -44,12 +44,13 @@ export async function openPostgresStore(
   clock: Clock,
   log: Log,
   metrics: Pick<Metrics, 'count'> = { count() {} },
+  stopping?: AbortSignal,
 ): Promise<Store> {
-  const postgres = await connectPostgres(settings, clock, log)
+  const postgres = await connectPostgres(settings, clock, log, stopping)
   // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
-    return buildStore(await begin(postgres, settings, clock, log), settings, clock, metrics)
+    return buildStore(await begin(postgres, settings, clock, log, stopping), settings, clock, metrics)
   } catch (error) {
     await postgres.close()
     throw error
@@ -65,7 +66,13 @@ interface Begun {
   readonly stations: Registry
 }
 
-async function begin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
+async function begin(
+  postgres: Postgres,
+  settings: PostgresStoreSettings,
+  clock: Clock,
+  log: Log,
+  stopping?: AbortSignal,
+): Promise<Begun> {
   const until = clock.elapsed() + START_MS
   while (true) {
     try {
@@ -73,7 +80,11 @@ async function begin(postgres: Postgres, settings: PostgresStoreSettings, clock:
     } catch (error) {
       const passes = error instanceof StoreError && PASSING.has(error.code)
       if (!passes || clock.elapsed() + TRY_MS > until) throw error
-      await new Promise<void>((resolve) => clock.after(TRY_MS, resolve))
+      // Once it is told to stop, the next try says that the connections are closed.
+      await new Promise<void>((resolve) => {
+        clock.after(TRY_MS, resolve)
+        stopping?.addEventListener('abort', () => resolve(), { once: true })
+      })
     }
   }
 }

@@ -1,46 +1,70 @@
 import { expect } from 'chai'
-import { createShutdown } from '../../../sidecar/operator/shutdown.ts'
+import { CLOSE_WITHIN, createShutdown, StoppedEarlyError } from '../../../sidecar/operator/shutdown.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { recordedLog } from '../../support/recorded-log.ts'
+
+const NEVER = { close: () => new Promise<void>(() => {}) }
 
 describe('shutting down', () => {
   const { log, shown } = recordedLog()
   let clock: FakeClock
   let shutdown: ReturnType<typeof createShutdown>
+  let steps: string[] = []
   beforeEach(() => {
     clock = new FakeClock()
     shutdown = createShutdown(clock, log)
+    steps = []
   })
 
-  it('closes in reverse order, one after the other, and once', async () => {
-    const steps: string[] = []
-    for (const name of ['a', 'b'])
-      shutdown.add(name, 100, {
-        async close() {
-          steps.push(`${name} begins`)
-          await new Promise((resolve) => setImmediate(resolve))
-          steps.push(`${name} ends`)
-        },
-      })
+  const part = (name: string) => ({
+    async close() {
+      steps.push(`${name} begins`)
+      await new Promise((resolve) => setImmediate(resolve))
+      steps.push(`${name} ends`)
+    },
+  })
+
+  it('closes the parts of a stage together, and the store last, once', async () => {
+    shutdown.add('store', 'store', part('store'))
+    shutdown.add('work', 'api', part('api'))
+    shutdown.add('work', 'push', part('push'))
     expect(await Promise.all([shutdown.close(), shutdown.close()])).to.deep.equal([true, true])
     expect(await shutdown.close()).to.equal(true)
-    expect(steps).to.deep.equal(['b begins', 'b ends', 'a begins', 'a ends'])
+    const work = ['api begins', 'push begins', 'api ends', 'push ends']
+    expect(steps).to.deep.equal([...work, 'store begins', 'store ends'])
   })
 
-  it('goes on when a part fails, or takes longer than it may, and says that it was left behind', async () => {
-    let closed = false
-    shutdown.add('first', 100, {
-      async close() {
-        closed = true
-      },
-    })
-    shutdown.add('failing', 100, { close: () => Promise.reject(new Error('no')) })
-    shutdown.add('hanging', 100, { close: () => new Promise(() => {}) })
+  it('resolves with true when parts other than the store fail or take too long', async () => {
+    shutdown.add('store', 'store', part('store'))
+    shutdown.add('work', 'failing', { close: () => Promise.reject(new Error('no')) })
+    shutdown.add('work', 'hanging', NEVER)
     const closing = shutdown.close()
-    await clock.advance(99)
-    expect([closed, shown('part')]).to.deep.equal([false, []])
+    await clock.advance(CLOSE_WITHIN.work - 1)
+    expect(steps).to.deep.equal([])
     await clock.advance(1)
+    expect(await closing).to.equal(true)
+    expect(shown('part')).to.deep.equal(['failing', 'hanging'])
+    expect(steps).to.deep.equal(['store begins', 'store ends'])
+  })
+
+  it('resolves with false when the store takes too long', async () => {
+    shutdown.add('store', 'store', NEVER)
+    const closing = shutdown.close()
+    await clock.advance(0)
+    await clock.advance(CLOSE_WITHIN.store)
     expect(await closing).to.equal(false)
-    expect([closed, shown('part')]).to.deep.equal([true, ['hanging', 'failing']])
+  })
+
+  it('closes a part that a start brings after the stop, and ends that start', async () => {
+    shutdown.add('store', 'store', part('store'))
+    await shutdown.close()
+    expect(() => shutdown.add('work', 'api', part('api'))).to.throw(StoppedEarlyError)
+    expect(await shutdown.close()).to.equal(true)
+    expect(steps).to.deep.equal(['store begins', 'store ends', 'api begins', 'api ends'])
+  })
+
+  it('leaves behind what has not closed, so that all is over within 5 s', () => {
+    const { work, watch, store } = CLOSE_WITHIN
+    expect(work + watch + store).to.be.below(4800)
   })
 })

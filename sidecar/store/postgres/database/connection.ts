@@ -5,6 +5,7 @@ import { type Clock, type Timer, within } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { type DatabaseAddress, readAddresses, tlsTo } from './address.ts'
+import { loadPg, NUMBER_PARSERS } from './client-library.ts'
 import { listenTo } from './notifications.ts'
 import { toStoreError } from './postgres-error.ts'
 import { REMEMBER_TIMELINE, rememberedTimeline, type SessionSettings, setUpSession, timelineOf } from './session.ts'
@@ -97,8 +98,16 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   'disk_failing',
 ])
 
-/** Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file cannot be read. */
-export async function connectPostgres(settings: PostgresSettings, clock: Clock, log: Log): Promise<Postgres> {
+/**
+ * Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file cannot be read. Closes
+ * itself once `stopping` is aborted.
+ */
+export async function connectPostgres(
+  settings: PostgresSettings,
+  clock: Clock,
+  log: Log,
+  stopping?: AbortSignal,
+): Promise<Postgres> {
   const hosts = await hostsOf(settings)
   const { Client, Pool, types } = await loadPg()
   const sockets = new Set<Socket>()
@@ -126,15 +135,18 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     keepAlive: true,
     keepAliveInitialDelayMillis: SILENCE_MS,
     connectionTimeoutMillis: CONNECT_MS,
-    types: { getTypeParser: (oid, format) => PARSERS[oid] ?? types.getTypeParser(oid, format) },
+    types: { getTypeParser: (oid, format) => NUMBER_PARSERS[oid] ?? types.getTypeParser(oid, format) },
     stream: openSocket,
   }
-  if (hosts.length > 1) at = (await betterHost()) ?? at
+  stopping?.addEventListener('abort', () => void close(), { once: true })
   let pools = openPools()
+  if (hosts.length > 1) await moveOn()
 
   /** Kept, so that none is left open by a server that does not answer. */
   function openSocket(): Socket {
     const socket = new Socket()
+    // The connection is refused once it is begun.
+    if (closing !== undefined) queueMicrotask(() => socket.destroy())
     sockets.add(socket)
     return socket.once('close', () => sockets.delete(socket))
   }
@@ -266,6 +278,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   function noteHealth(error: StoreError | undefined): void {
+    if (closing !== undefined) return
     if (error) {
       planProbe()
       locate()
@@ -309,6 +322,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   async function onOwnConnection<T>(work: (one: OwnConnection) => Promise<T>): Promise<T> {
+    if (closing !== undefined) throw new StoreError('store_closed')
     const socket = openSocket()
     const client = new Client({ ...config, ...hosts[at], stream: () => socket })
     client.on('error', () => undefined)
@@ -335,6 +349,11 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     stopListening.push(listenTo(channel, heard, () => new Client({ ...config, ...hosts[at] }), clock))
   }
 
+  function close(): Promise<void> {
+    closing ??= shutDown()
+    return closing
+  }
+
   async function shutDown(): Promise<void> {
     planned?.cancel()
     const ended = Promise.all([pools.forAll.end(), pools.forReads.end(), ...stopListening.map((stop) => stop())])
@@ -353,10 +372,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     listen,
     fault: () => failing,
     probe,
-    close() {
-      closing ??= shutDown()
-      return closing
-    },
+    close,
   }
 }
 
@@ -368,24 +384,7 @@ function hostsOf({ database, databaseTls }: PostgresSettings): Promise<readonly 
   )
 }
 
-const INT8 = 20
-const INT8_ARRAY = 1016
-// Stamps, times and counts: all of them below 2^53.
-const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  [INT8]: Number,
-  [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
-}
-
 /** Whether the next statement there need not wait for one that is under way. */
 function hasRoom({ waitingCount, idleCount, totalCount, options }: pg.Pool): boolean {
   return waitingCount < idleCount + options.max - totalCount
-}
-
-/** Here and not above, so that whoever starts without it is told what to do. */
-async function loadPg(): Promise<typeof pg> {
-  try {
-    return (await import('pg')).default
-  } catch (cause) {
-    throw new StoreError('pg_missing', { cause })
-  }
 }

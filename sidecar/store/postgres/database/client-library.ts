@@ -1,0 +1,20 @@
+import type pg from 'pg'
+import { StoreError } from '../../../errors.ts'
+
+const INT8 = 20
+const INT8_ARRAY = 1016
+// Stamps, times and counts, all of them below 2^53.
+/** Parsers of `bigint`, by the type's number. */
+export const NUMBER_PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  [INT8]: Number,
+  [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
+}
+
+/** Loads the library when it is needed, so that a start without it says what to do. Rejects with `pg_missing`. */
+export async function loadPg(): Promise<typeof pg> {
+  try {
+    return (await import('pg')).default
+  } catch (cause) {
+    throw new StoreError('pg_missing', { cause })
+  }
+}
