@@ -10,6 +10,7 @@ import { createDocuments } from '../provider/issuer/documents.ts'
 import { watchClock } from './live/clock.ts'
 import { askForFiles } from './live/files.ts'
 import { askForKeys } from './live/keys.ts'
+import { askForPostLogout } from './live/post-logout.ts'
 import { judgePublished } from './live/published.ts'
 import { askForRegistration } from './live/registration.ts'
 import { askForAcceptance } from './live/secret.ts'
@@ -62,6 +63,7 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
       askForRegistration(settings, { client, fetch, now }),
       askForAcceptance(settings, client, clientOf),
       askForUserInfo(settings, metadata, idpFetchOf(settings, fetch, clock)),
+      askForPostLogout(settings, metadata.end_session_endpoint, fetch),
       askForFiles(settings, fetch),
     ])
     return [...verdicts, keys, ...watch.verdicts(), ...judgePublished(metadata, settings), ...endpoints]

@@ -28,9 +28,15 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
  * On another host than the one by which browsers reach the domain: a login's cookie stays behind at the host where it began. A warning,
  * since a server can have further names that its configuration does not tell.
  */
-function checkHost({ hostname }: URL, { origin }: DomainAddress): readonly Finding[] {
+function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []
   const own = new URL(origin).hostname
+  // Other plain HTTP addresses are errors.
+  if (protocol === 'http:') {
+    const reason = `leads to the user's own machine: no browser reaches this server by it, but one that runs on it`
+    const remedy = `Write "${origin}${basePath}${callback}", and register that one at the IdP.`
+    return [{ warning: 'other_host', at: AT, reason, remedy }]
+  }
   return [
     {
       warning: 'other_host',

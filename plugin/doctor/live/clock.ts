@@ -16,7 +16,7 @@ export interface ClockWatch {
 /** @param now milliseconds since 1970 */
 export function watchClock(inner: Fetch, now: () => number): ClockWatch {
   let answered = false
-  let least: number | undefined
+  let least: ClockDifference | undefined
   return {
     fetch: async (url, init) => {
       const sent = now()
@@ -26,25 +26,38 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
       // A cache tells the time at which it was filled.
       if (Number.isNaN(told) || response.headers.has('age')) return response
       // The header leaves out what is left of its second. Source: RFC 9110, section 5.6.7.
-      const ahead = told + 500 - (sent + now()) / 2
+      const here = (sent + now()) / 2
+      const ahead = told + 500 - here
       // A cache that does not say so and a slow answer make a difference look greater, never smaller.
-      if (least === undefined || Math.abs(ahead) < Math.abs(least)) least = ahead
+      if (least === undefined || Math.abs(ahead) < Math.abs(least.ahead)) least = { ahead, there: told, here }
       return response
     },
     verdicts: () => (answered ? [judge(least)] : []),
   }
 }
 
-function judge(ahead: number | undefined): Verdict {
+/** Milliseconds; `there` and `here` since 1970. */
+interface ClockDifference {
+  readonly ahead: number
+  readonly there: number
+  readonly here: number
+}
+
+function judge(difference: ClockDifference | undefined): Verdict {
   const question = 'clock'
-  if (ahead === undefined) {
+  if (difference === undefined) {
     const text =
       'No answer of the IdP has a usable `Date` (Keycloak sends none, but the proxy before it may): see for yourself that both machines take the time from the network (NTP).'
     return { question, verdict: 'warn', text }
   }
+  const { ahead, there, here } = difference
   const ms = Math.abs(ahead)
   if (ms <= WARN_MS) return { question, verdict: 'ok', text: 'as this machine has it, within 5 s' }
-  const difference = `The clock of the IdP is ${Math.round(ms / 1000)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`
-  const text = `${difference} Tokens are judged by the time: let both machines take it from the network (NTP).`
+  const [side, other] = ahead > 0 ? ['ahead of', 'behind'] : ['behind', 'ahead']
+  const text = `The clock of the IdP is ${Math.round(ms / 1000)} s ${side} this machine's. Either that one is wrong, or this one is ${other}. Tokens are judged by the time: let both machines take it from the network (NTP). [there: ${timeOf(there)}, here: ${timeOf(here)}]`
   return { question, verdict: ms > FAIL_MS ? 'fail' : 'warn', text }
+}
+
+function timeOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

@@ -101,7 +101,7 @@ function isWithoutIssuer(fault: unknown): boolean {
   return fault instanceof LoginError && fault.code === 'answer_issuer_invalid'
 }
 
-function judgePage(response: Response, url: URL, { client }: DomainSettings): Verdict {
+function judgePage(response: Response, url: URL, { client, origin }: DomainSettings): Verdict {
   const { status } = response
   const target = redirectOf(response, url)
   const where = target ? ` to ${printableText(target.origin + target.pathname)}` : ''
@@ -111,11 +111,20 @@ function judgePage(response: Response, url: URL, { client }: DomainSettings): Ve
     return { question, verdict: 'fail', text }
   }
   if (isError) {
-    const text = `Nothing comes back: the IdP answers with a page of its own${where}. It does not know the client or this redirect address, or the client is switched off. Register ${client.redirect_uri}, to the letter, for the client ${printableText(client.client_id)}; its own log names the reason. [status: ${status}]`
+    const advice = isLeftFromTest(client.redirect_uri, origin)
+      ? `${client.redirect_uri} leads to the user's own machine: do not register it, write one on ${origin} as \`client.redirect_uri\`, and register that one`
+      : `Register ${client.redirect_uri}, to the letter`
+    const text = `Nothing comes back: the IdP answers with a page of its own${where}. It does not know the client or this redirect address, or the client is switched off. ${advice}, for the client ${printableText(client.client_id)}; its own log names the reason. [status: ${status}]`
     return { question, verdict: 'fail', text }
   }
   const text = `Nothing comes back: the IdP ${target ? 'sends the browser' : 'shows a page'}${where} though it was told to show none. That is its login page, where it does not know \`prompt=none\`, or a page that says what is wrong: begin a login to see it. [status: ${status}]`
   return { question, verdict: 'warn', text }
+}
+
+/** Plain HTTP is for loopback alone: at a server with a name, it is an address of a test. */
+function isLeftFromTest(redirectUri: string, origin: string): boolean {
+  const { protocol, hostname } = new URL(redirectUri)
+  return protocol === 'http:' && hostname !== new URL(origin).hostname
 }
 
 /**

@@ -16,6 +16,7 @@ export type Question =
   | 'client and redirect address'
   | 'secret or key'
   | 'UserInfo'
+  | 'post-logout address'
   | 'files of this server'
 
 /** The answer to one question, with what to do where it is not `ok`. No secret, and no text of the IdP that was not cleaned. */

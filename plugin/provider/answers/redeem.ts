@@ -8,6 +8,7 @@ import type { Claims } from '../../login/profile.ts'
 import type { Transaction } from '../../login/transaction/transaction.ts'
 import { isShared } from '../authentication/client-signature.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
+import { objectedIdToken } from '../faults/token-fault.ts'
 import { translateLoginFault } from '../faults.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 import type { KeySet } from '../issuer/key-set.ts'
@@ -141,7 +142,8 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     await deps.signatures.verifyIdToken(idToken, metadata)
     // The library has verified it by now.
     if (frontToken !== undefined) {
-      judge(objectionToFrontToken(decodeJwt(frontToken), claims, client.client_id, now() / 1000))
+      const front = decodeJwt(frontToken)
+      judge(objectionToFrontToken(front, claims, client.client_id, now() / 1000), front)
     }
     const lifeS = tokens.expiresIn()
     const access = tokens.access_token
@@ -155,6 +157,11 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       grantedScopes,
       askedAt,
     }
+  }
+
+  /** @param claims those of the token that the objection is to */
+  function judge(objection: string | undefined, claims: Claims = {}): void {
+    if (objection) throw objectedIdToken(objection, claims, now() / 1000)
   }
 
   function judgeAccessToken(accessToken: string, idClaims: Claims): void {
@@ -171,7 +178,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
         throw explainScopes(translateLoginFault(error, client), deps.scopes)
       },
     )
-    judge(objectionToIdToken(claims, client.client_id, now() / 1000))
+    judge(objectionToIdToken(claims, client.client_id, now() / 1000), claims)
     judgeContext(claims, settings.custom.requiredAcr)
     const accessToken = tokens?.access ?? null
     if (accessToken !== null) judgeAccessToken(accessToken, claims)
@@ -189,10 +196,6 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       tokens: tokens?.refresh || metadata.introspection_endpoint || metadata.revocation_endpoint ? tokens : null,
     }
   }
-}
-
-function judge(objection: string | undefined): void {
-  if (objection) throw new LoginError('id_token_invalid', { details: { reason: objection } })
 }
 
 /** By the ID token alone: what UserInfo says of an `acr` is of no login. Source: OpenID Connect Core 1.0, section 2. */

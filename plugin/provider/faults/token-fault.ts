@@ -3,6 +3,7 @@ import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError, type LoginErrorCode } from '../../errors.ts'
 import { causeCode, causes } from '../../log.ts'
+import { ISSUED_AHEAD, ISSUED_LONG_AGO } from '../tokens/id-token-rules.ts'
 import { reasonOf } from './reason.ts'
 
 /** Which answer was judged: members of the Client object begin with its name. */
@@ -34,6 +35,23 @@ export function tokenFault(error: unknown, judged: Judged, demanded: Demanded = 
     ...(remedy === undefined ? {} : { remedy }),
   })
 }
+
+/**
+ * An ID token did not pass one of our own checks.
+ *
+ * @param nowS seconds since 1970
+ */
+export function objectedIdToken(reason: string, { iat }: JsonObject, nowS: number): LoginError {
+  const remedy = reason === ISSUED_AHEAD ? BEHIND : reason === ISSUED_LONG_AGO ? AHEAD : undefined
+  if (remedy === undefined) return new LoginError('id_token_invalid', { details: { reason } })
+  const times = { received: timeOf(Number(iat)), now: timeOf(Math.floor(nowS)) }
+  return new LoginError('id_token_invalid', { details: { reason, claim: 'iat', ...times }, remedy })
+}
+
+const BEHIND =
+  'The ID token was issued at `received`, and by the clock of this server it is only `now`: this clock is behind, or that of the IdP is ahead. Set both clocks by NTP.'
+const AHEAD =
+  'The ID token was issued at `received`, and by the clock of this server it is `now` already: this clock is ahead, or that of the IdP is behind. Set both clocks by NTP.'
 
 /** The IdP does not publish an address that is needed. Undefined: it is something else. */
 export function incompleteMetadata(error: unknown): LoginError | undefined {

@@ -3,6 +3,10 @@ import type { Claims } from '../../login/profile.ts'
 const OLDEST_S = 10 * 60
 const AHEAD_S = 60
 
+/** What is wrong with a token whose time does not fit this server's clock. */
+export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
+export const ISSUED_AHEAD = 'iat is more than a minute ahead'
+
 /**
  * What the protocol leaves to the client to judge in an ID token whose signature, issuer, audience, nonce and expiry are in order.
  * Source: OpenID Connect Core 1.0, section 3.1.3.7, steps 4, 5 and 10.
@@ -14,8 +18,8 @@ export function objectionToIdToken(claims: Claims, clientId: string, nowS: numbe
   const { iat, azp, aud } = claims
   if (typeof iat !== 'number' || !Number.isFinite(iat)) return 'iat is missing'
   // A token from long ago was not issued for this login; one from ahead outlives its own limit.
-  if (nowS - iat > OLDEST_S) return 'iat is more than 10 minutes ago'
-  if (iat - nowS > AHEAD_S) return 'iat is more than a minute ahead'
+  if (nowS - iat > OLDEST_S) return ISSUED_LONG_AGO
+  if (iat - nowS > AHEAD_S) return ISSUED_AHEAD
   if (azp !== undefined && azp !== clientId) return 'azp names another client'
   if (Array.isArray(aud) && aud.length > 1 && azp === undefined) return 'several audiences and no azp'
   return undefined

@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { askProvider } from '../../../plugin/doctor/check-live.ts'
+import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { expectNoComplaint, signsIn, signsOut } from '../matrix/expectations.ts'
 import { runMatrix } from '../matrix/run-matrix.ts'
 import { ALICE } from '../support/people.ts'
@@ -19,6 +21,21 @@ runMatrix(keycloak, (bench) => {
       const page = await signsOut(lab, browser)
       expect(await idp.ownSessions(ALICE)).to.equal(0)
       expectNoComplaint(lab, page)
+    })
+
+    it('tells whether the post-logout address is registered, with nobody signed in', async () => {
+      for (const [registered, expected] of [
+        [{}, 'ok'],
+        [{ post_logout_redirect_uris: ['https://elsewhere.example.org/login'] }, 'fail'],
+      ] as const) {
+        const lab = await bench().lab({ registered })
+        const [domain] = readDomains(lab.config).domains
+        if (!domain?.settings) throw new Error(JSON.stringify(domain?.problems))
+        const verdicts = await askProvider(domain.settings)
+        const told = verdicts.find(({ question }) => question === 'post-logout address')
+        expect(told?.verdict, told?.text).to.equal(expected)
+        expect(told?.text).to.match(expected === 'ok' ? /^registered/ : /Valid post logout redirect URIs/)
+      }
     })
 
     describeUpstream(bench)

@@ -29,7 +29,8 @@ describe('mesh-companion-check --live', () => {
   async function start(registered: Members = {}, options: IdpOptions = {}): Promise<Idp> {
     const idp = await startIdp(options)
     open.push(idp)
-    await idp.addClient({ ...CLIENT, redirect_uris: [REDIRECT], ...registered })
+    const back = ['https://127.0.0.1:9/login']
+    await idp.addClient({ ...CLIENT, redirect_uris: [REDIRECT], post_logout_redirect_uris: back, ...registered })
     return idp
   }
 
@@ -90,6 +91,7 @@ describe('mesh-companion-check --live', () => {
       `ok: client and redirect address: both are registered: the answer came to ${REDIRECT}, with login_required`,
       'ok: secret or key: accepted by client_secret_basic: the IdP objects to the made-up code alone',
       'ok: UserInfo: refuses a made-up token (status 401)',
+      'ok: post-logout address: this IdP does not tell without a signed-in user',
       // This server itself need not run.
       "warn: files of this server: Not asked: http://127.0.0.1:9 cannot be reached from here [causeCode: ECONNREFUSED]. Ask again once it serves, where its name is known and its certificate trusted (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).",
     ])
@@ -97,8 +99,7 @@ describe('mesh-companion-check --live', () => {
   })
 
   it('asks where MeshCentral serves the domain, too', async () => {
-    const { code, lines } = await ask(await start(), {}, '--meshcentral')
-    expect(code).to.equal(0)
+    const { lines } = await ask(await start(), {}, '--meshcentral')
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
 
@@ -201,7 +202,7 @@ describe('mesh-companion-check --live', () => {
     const { code, lines, of } = await ask(idp, { oidc: { issuer } })
     expect(of('discovery')).to.match(/^warn: discovery: The endpoints in `issuer` are used\. /)
     expect(of('PKCE')).to.equal('ok: PKCE: the IdP publishes nothing about it')
-    expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(10)
+    expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(11)
     expect(code).to.equal(0)
   })
 
@@ -283,7 +284,16 @@ describe('mesh-companion-check --live', () => {
   const timeless = withHeaders((headers) => headers.delete('date'))
   tells('clock', [
     ['seconds', /^warn: clock: The clock of the IdP is 30 s behind this machine's\./, off(30_000)],
-    ['a minute or more', /^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\./, off(-3_600_000)],
+    [
+      'a minute or more, with both times',
+      /^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\..*\[there: 2026-01-01T12:00:00Z, here: 2026-01-01T11:00:00Z\]$/,
+      off(-3_600_000),
+    ],
+    [
+      'the side that this machine is on',
+      /^fail: clock: .* 3600 s behind .*this one is ahead.*\[there: 2026-01-01T12:00:00Z, here: 2026-01-01T13:00:00Z\]$/,
+      off(3_600_000),
+    ],
     ['no time in an answer', /^warn: /, { live: { fetch: timeless } }],
   ])
 
@@ -304,6 +314,11 @@ describe('mesh-companion-check --live', () => {
       /^fail: .*Nothing comes back: the IdP answers with a page of its own.*Register \S+, to the letter, for the client mesh.*status: 400/,
       { registered: { redirect_uris: [`${REDIRECT}/`] } },
     ],
+    [
+      'an address of a test, which is not to be registered',
+      /^fail: .*http:\/\/localhost:9\/back leads to the user's own machine: do not register it, write one on https:\/\/127\.0\.0\.1:9 as/,
+      { client: { redirect_uri: 'http://localhost:9/back' } },
+    ],
     ['a client that is not there', /^fail: .*for the client nobody/, { client: { client_id: 'nobody' } }],
     ['an objection', /^fail: .*refused a scope.*error: invalid_scope/, { registered: { scope: 'openid profile' } }],
     ['an answer in the fragment', /^ok: .*login_required$/, { client: { response_mode: 'fragment' } }],
@@ -318,6 +333,66 @@ describe('mesh-companion-check --live', () => {
     ['no end of an answer', /^fail: .*ANSWER_TOO_LARGE/, at({ kind: 'huge', bytes: 2_000_000 })],
     ['an error with control characters', /^fail: /, at(redirect(hostile))],
   ])
+
+  const BACK = 'post-logout address'
+  const withoutLogout = { logouturl: 'https://idp.example.com/bye' }
+  tells(BACK, [
+    [
+      'an address that another IdP seems not to know',
+      /^warn: .*does not know https:\/\/127\.0\.0\.1:9\/login/,
+      { registered: { post_logout_redirect_uris: [] } },
+    ],
+    [
+      'an IdP that wants an ID token first',
+      /^ok: .*does not tell/,
+      faulty('end_session', answer(400, 'post_logout_redirect_uri needs id_token_hint')),
+    ],
+    [
+      'an IdP that refuses every stranger',
+      /^ok: .*does not tell/,
+      faulty('end_session', answer(400, 'Invalid redirect uri')),
+    ],
+    ['no address', /^ok: post-logout address: none is sent$/, { client: { post_logout_redirect_uri: false } }],
+    ['a sign-out that leads elsewhere', /^ok: .*`logouturl`$/, { oidc: withoutLogout }],
+    ['no answer', /^warn: .*causeCode: ECONNRESET/, faulty('end_session', { kind: 'reset' })],
+  ])
+
+  describe('about the post-logout address of Keycloak', () => {
+    /** Answers as Keycloak 26 does to somebody who is not signed in. */
+    async function askKeycloak(known: string) {
+      const server = await onLoopback(
+        createServer((req, res) => {
+          const query = new URL(req.url ?? '', 'http://here.test').searchParams
+          const back = query.get('post_logout_redirect_uri')
+          if (back === null) res.end('<p>Do you want to log out?</p>')
+          else if (back === known) res.writeHead(302, { location: `${back}?state=${query.get('state')}` }).end()
+          else res.writeHead(400).end('<p>Invalid redirect uri</p>')
+        }),
+      )
+      try {
+        const idp = await start()
+        const end_session_endpoint = `${server.url}/realms/mesh/protocol/openid-connect/logout`
+        const { code, of } = await ask(idp, { oidc: { issuer: { issuer: idp.issuer, end_session_endpoint } } })
+        return [code, of(BACK)] as const
+      } finally {
+        await server.close()
+      }
+    }
+
+    it('says that it is registered where Keycloak redirects there', async () => {
+      const [code, line] = await askKeycloak('https://127.0.0.1:9/login')
+      expect([code, line]).to.deep.equal([
+        0,
+        'ok: post-logout address: registered: a sign-out leads back to https://127.0.0.1:9/login',
+      ])
+    })
+
+    it('fails where Keycloak answers with its own page, and says what to register', async () => {
+      const [code, line] = await askKeycloak('https://elsewhere.example/login')
+      expect(code).to.equal(1)
+      expect(line).to.match(/^fail: .*Register it, to the letter.*Valid post logout redirect URIs.*status: 400/)
+    })
+  })
 
   const from = (fault: Fault, times?: number) => faulty('token', fault, times)
   const byKey = (key: ClientKeyPair): Asked => {

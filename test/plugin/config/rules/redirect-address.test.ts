@@ -13,6 +13,14 @@ describe('a redirect address on another host than the domain', () => {
     }
   })
 
+  it('says of plain HTTP on localhost to write the address of the domain, and to register that one', () => {
+    const [warning] = readOne(withRedirect('http://localhost:8080/auth-oidc-callback')).warnings
+    expect(warning?.reason).to.match(/^leads to the user's own machine/)
+    expect(warning?.remedy).to.equal(
+      'Write "https://mesh.example.com/auth-oidc-callback", and register that one at the IdP.',
+    )
+  })
+
   it('is none where name and case of letters agree, at whatever port and path', () => {
     for (const address of ['https://mesh.example.com/auth-oidc-callback', 'https://MESH.example.com:8443/elsewhere']) {
       expect(warningsOf(withRedirect(address)), address).to.deep.equal([])
