@@ -10,6 +10,7 @@ import type { Finding, Steps } from './problem.ts'
 import { checkAddresses, checkButton } from './rules/addresses.ts'
 import { checkAuthorizationParams } from './rules/authorization-params.ts'
 import { checkGroupsSource } from './rules/groups-source.ts'
+import { checkIdentityClaim } from './rules/identity-claim.ts'
 import { checkPlaceholders } from './rules/placeholders.ts'
 import { checkPreset, checkUnusedMembers, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
@@ -124,25 +125,6 @@ function needIssuer(issuer: unknown): readonly Finding[] {
   if (inside ? issuer.issuer !== undefined : issuer !== undefined) return []
   const remedy = "Write the issuer's complete https address, exactly as the IdP states it, or choose a preset."
   return [{ at: inside ? ['issuer', 'issuer'] : ['issuer'], reason: 'is missing, and there is no preset', remedy }]
-}
-
-/**
- * People who are known by their e-mail address: it is given to somebody else when they leave, and the account with it.
- * Source: OpenID Connect Core 1.0, section 5.7.
- */
-function checkIdentityClaim(oidc: JsonObject): readonly Finding[] {
-  const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
-  const { uuid, email = 'email' } = isJsonObject(custom.claims) ? custom.claims : {}
-  if (uuid === undefined || (uuid !== 'email' && uuid !== email)) return []
-  return [
-    {
-      warning: 'changing_id',
-      at: ['custom', 'claims', 'uuid'],
-      reason: 'is the claim of the e-mail address, and addresses change hands',
-      remedy:
-        'Remove it, so that `sub` counts, unless accounts are known by address already. Whose address the IdP has not verified is refused.',
-    },
-  ]
 }
 
 function checkRights({ groups }: JsonObject): readonly Finding[] {

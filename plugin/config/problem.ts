@@ -17,6 +17,7 @@ export const WARNING_CODES = [
   'unknown_algorithm',
   'certificate_expired',
   'changing_id', // what identifies people can become somebody else's
+  'other_id', // than the one that MeshCentral's built-in strategy may have used
   'no_effect', // beside other members
   'nobody_admitted',
   'other_host', // than the one that browsers begin a login at

@@ -127,10 +127,11 @@ function loginWarningSection(warnings: readonly LoginWarning[], now: number): st
   return `<h2>Warnings about logins</h2><ul>${warnings.map((warning) => warningItem(warning, now)).join('')}</ul>`
 }
 
-function warningItem({ time: at, times, event, account, message }: LoginWarning, now: number): string {
+function warningItem({ time: at, times, event, account, otherAccount, message }: LoginWarning, now: number): string {
+  const other = otherAccount === null ? '' : `, other account <b>${escapeMarkup(otherAccount)}</b>`
   return [
     `<li>${time(at)} <span class="quiet">(${duration(now - at)} ago${often(times)})</span>: <code>${escapeMarkup(event)}</code>`,
-    `${whose(account)}<br>${prose(message)}</li>`,
+    `${whose(account)}${other}<br>${prose(message)}</li>`,
   ].join('')
 }
 

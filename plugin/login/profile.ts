@@ -8,13 +8,19 @@ export type Claims = Readonly<Record<string, unknown>>
 
 const LONGEST_SUBJECT = 255
 
+/** What a login says of a user, and how far the name counts. */
+export interface Identity extends Profile {
+  /** False if the IdP did not send the configured name claim. The name is a fallback then: it names a new account, and renames none. */
+  readonly isNameClaimed: boolean
+}
+
 /**
  * Claims to identity. The id is `~oidc:` and the value of the configured claim, unchanged. Each of the names may be a path with dots.
  *
  * @throws LoginError `subject_unusable`: an id that is cleaned or cut could be somebody else's, and so could an address that the IdP says
  *   to be unconfirmed
  */
-export function profileOf(claims: Claims, names: CustomSettings['claims']): Profile {
+export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
   const subject = claimAt(claims, names.uuid)
   if (!isUsableSubject(subject)) throw new LoginError('subject_unusable', { details: { claim: names.uuid } })
   if (isKnownByAddress(names) && isDenied(claims.email_verified)) {
@@ -26,9 +32,11 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Prof
   }
   const address = claimAt(claims, names.email)
   const email = personalAddress(address)
+  const name = personalName(claimAt(claims, names.name))
   return {
     id: `~oidc:${subject}`,
-    name: personalName(claimAt(claims, names.name)) ?? personalName(claims.preferred_username) ?? email ?? subject,
+    name: name ?? personalName(claims.preferred_username) ?? email ?? subject,
+    isNameClaimed: name !== undefined,
     email: email ?? null,
     emailVerified: isVerified(email, claims),
   }

@@ -5,11 +5,15 @@ import { decideAccess } from './groups/access.ts'
 import { type AppliedRules, applyGroupRules } from './groups/apply-groups.ts'
 import type { Memberships } from './groups/memberships.ts'
 import { missingGroupsRemedy } from './groups/reported-groups.ts'
+import type { Identity } from './profile.ts'
 
 /** What a login did, for the authentication log. */
 export interface SignInResult extends AppliedRules {
   readonly created: boolean
 }
+
+/** Who signs in. Without `isNameClaimed`, the name is the user's own. */
+export type SignInIdentity = Profile & Partial<Identity>
 
 /**
  * Lets a person in whom the IdP has vouched for: decides, then writes account, rights and groups through the host port.
@@ -19,12 +23,13 @@ export interface SignInResult extends AppliedRules {
  * @throws LoginError `account_unknown`, `account_limit`, `account_locked`, `maintenance`, `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
 export async function signIn(
-  profile: Profile,
+  identity: SignInIdentity,
   memberships: Memberships,
   settings: DomainSettings,
   host: Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'newAccountsAllowed' | 'inMaintenance'>,
   reported: Readonly<Record<string, unknown>> = {},
 ): Promise<SignInResult> {
+  const { isNameClaimed = true, ...profile } = identity
   const access = decideAccess(memberships, settings.groups)
   if (!access.admitted) throw refusal(access.code, profile, reported)
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
@@ -34,7 +39,8 @@ export async function signIn(
     if (host.inMaintenance?.(settings.key) && !willBeSiteAdmin(access.siteAdmin, account)) {
       throw new LoginError('maintenance', { details: { user: profile.id } })
     }
-    const created = await enter(profile, settings.key, account !== undefined, mayCreate, host.accounts)
+    const entering = { profile, isNameClaimed, domainKey: settings.key, mayCreate, accounts: host.accounts }
+    const created = await enter(entering, account)
     if (created && (await host.accounts.find(settings.key, profile.id))?.locked) {
       const remedy = 'The account was made, and is locked, as `newAccountsRights` says. Unlock it to let the user in.'
       throw new LoginError('account_locked', { details: { user: profile.id }, remedy })
@@ -61,15 +67,19 @@ function willBeSiteAdmin(wanted: SignInResult['siteAdmin'], account: Account | u
   return wanted === 'keep' ? (account?.siteAdmin ?? false) : wanted === 'grant'
 }
 
-async function enter(
-  profile: Profile,
-  domainKey: string,
-  isKnown: boolean,
-  mayCreate: boolean,
-  accounts: Accounts,
-): Promise<boolean> {
-  if (isKnown) {
-    await accounts.update(domainKey, profile)
+interface Entering {
+  readonly profile: Profile
+  readonly isNameClaimed: boolean
+  readonly domainKey: string
+  readonly mayCreate: boolean
+  readonly accounts: Accounts
+}
+
+/** Updates the account, or creates it. @returns whether it was created */
+async function enter(entering: Entering, account: Account | undefined): Promise<boolean> {
+  const { profile, domainKey, mayCreate, accounts } = entering
+  if (account) {
+    await accounts.update(domainKey, updated(entering, account))
     return false
   }
   if (!mayCreate) throw new LoginError('account_unknown', { details: { user: profile.id } })
@@ -78,8 +88,14 @@ async function enter(
     return true
   } catch (error) {
     // Two first logins of one person at the same time: the later one finds the account that the other made.
-    if (!(await accounts.find(domainKey, profile.id))) throw error
-    await accounts.update(domainKey, profile)
+    const other = await accounts.find(domainKey, profile.id)
+    if (!other) throw error
+    await accounts.update(domainKey, updated(entering, other))
     return false
   }
+}
+
+/** A fallback renames nobody. MeshCentral's built-in strategy may have left an account without any name. */
+function updated({ profile, isNameClaimed }: Entering, { name }: Account): Profile {
+  return isNameClaimed || !name ? profile : { ...profile, name }
 }

@@ -34,6 +34,8 @@ export interface LoginWarning {
   readonly message: string
   /** The account concerned, if there is one. */
   readonly account: string | null
+  /** Another account of the same user, for `account-under-other-id`. */
+  readonly otherAccount: string | null
 }
 
 /** What the authentication log was told of logins, for each domain. */
@@ -65,14 +67,11 @@ export function createLoginHistory(domainKeys: Iterable<string>, now: () => numb
       const history = domains.get(domain)
       if (!history) return
       if (event === 'login') history.lastLogin = now()
-      const account = typeof fields.user === 'string' ? printableText(fields.user) : null
+      const account = accountName(fields.user)
       const [text, time, times] = [printableText(message), now(), 1]
       if (WARNINGS.includes(event)) {
-        history.loginWarnings = withLatest(
-          { time, times, event, message: text, account },
-          history.loginWarnings,
-          MOST_WARNINGS,
-        )
+        const warning = { time, times, event, message: text, account, otherAccount: accountName(fields.otherAccount) }
+        history.loginWarnings = withLatest(warning, history.loginWarnings, MOST_WARNINGS)
       }
       if (!isCode(fields.code)) return
       const refusal = { time, times, event, code: fields.code, remedy: text, account }
@@ -80,6 +79,10 @@ export function createLoginHistory(domainKeys: Iterable<string>, now: () => numb
     },
     of: (domainKey) => ({ ...(domains.get(domainKey) ?? { lastLogin: null, refusals: [], loginWarnings: [] }) }),
   }
+}
+
+function accountName(id: unknown): string | null {
+  return typeof id === 'string' ? printableText(id) : null
 }
 
 function isCode(code: unknown): code is LoginErrorCode {

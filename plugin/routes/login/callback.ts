@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import { clientAddressOf } from '../../host/auth-log.ts'
-import type { Host, Profile } from '../../host/port.ts'
+import type { Host, Profile, UserId } from '../../host/port.ts'
 import {
   anotherAccountIsIn,
   couldAnotherAccountMend,
@@ -11,6 +11,7 @@ import {
 } from '../../login/another-account.ts'
 import type { Memberships } from '../../login/groups/memberships.ts'
 import { reportedGroups } from '../../login/groups/reported-groups.ts'
+import { accountUnderSubject, otherAccountWarning, withOtherAccount } from '../../login/other-account.ts'
 import { profileOf } from '../../login/profile.ts'
 import { type SignInResult, signIn } from '../../login/sign-in.ts'
 import { digestOf } from '../../login/transaction/login-cookie.ts'
@@ -150,13 +151,14 @@ async function finish(
   const reported = settings.groups
     ? reportedGroups(memberships, preset.groupsClaim(settings), evidence, settings.groups, toldGroups.has(settings.key))
     : {}
+  const otherAccount = await findOtherAccount(host, settings.key, profile.id, subject)
   const result = await signIn(profile, memberships, settings, host, reported).catch(async (error: unknown) => {
     if (error instanceof LoginError && error.code === 'not_in_required_group') {
       const sessions = { domainKey: settings.key, issuer, subject, sid: null }
       const endSessions = () => host.sessions.endMatching(req, sessions)
       await lockOutRefusedUser(host, { settings, userId: profile.id, req, endSessions })
     }
-    throw error
+    throw withOtherAccount(error, otherAccount)
   })
   try {
     await host.sessions.start(req, res, {
@@ -176,6 +178,18 @@ async function finish(
     throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
   }
   return { profile, result, startedAt }
+}
+
+/** Warns of an account that the user had under another id. A host that cannot tell fails the login itself. */
+async function findOtherAccount(
+  { accounts, authLog }: Host,
+  domainKey: string,
+  userId: UserId,
+  subject: string,
+): Promise<UserId | undefined> {
+  const other = await accountUnderSubject(userId, subject, domainKey, accounts).catch(() => undefined)
+  if (other !== undefined) authLog(otherAccountWarning(domainKey, userId, other))
+  return other
 }
 
 async function learnMemberships(

@@ -210,10 +210,28 @@ describe('presets', () => {
 describe('the claim that people are known by', () => {
   it('brings a warning when it is that of the address: addresses change hands', () => {
     const claims = (names: object) => warningsOf({ ...MINIMAL, custom: { claims: names } })
-    for (const names of [{ uuid: 'email' }, { uuid: 'upn', email: 'upn' }]) {
+    for (const names of [
+      { uuid: 'email' },
+      { uuid: 'upn', email: 'upn' },
+      { uuid: 'emails.0' },
+      { uuid: 'person.mail' },
+    ]) {
       expect(claims(names)).to.deep.equal(['changing_id custom.claims.uuid'])
     }
-    for (const names of [{}, { uuid: 'sub' }, { email: 'upn' }, { uuid: 'oid' }])
-      expect(claims(names)).to.deep.equal([])
+    for (const names of [{}, { uuid: 'sub' }, { email: 'upn' }]) expect(claims(names)).to.deep.equal([])
+  })
+
+  it('brings a warning if it is a name: names change hands', () => {
+    for (const uuid of ['preferred_username', 'upn', 'name', 'UPN', 'unique_name', 'person.upn']) {
+      const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
+      expect(warningsOf(oidc), uuid).to.deep.equal(['changing_id custom.claims.uuid'])
+    }
+  })
+
+  it('brings a warning if the built-in strategy of MeshCentral may have used sub instead', () => {
+    for (const uuid of ['oid', 'employee.number', 'extension_upnx']) {
+      const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
+      expect(warningsOf(oidc), uuid).to.deep.equal(['other_id custom.claims.uuid'])
+    }
   })
 })

@@ -61,7 +61,7 @@ describe('the status page', () => {
             refusals: [refusal],
             problems: [{ path: value, reason: value, remedy: value }],
             warnings: [{ code: 'misplaced', path: value, reason: value, remedy: value }],
-            loginWarnings: [{ time: 1, times: 2, event: value, message: value, account: value }],
+            loginWarnings: [{ time: 1, times: 2, event: value, message: value, account: value, otherAccount: value }],
             groupRights: [{ group: value, rights: ['recordings'] }],
             discovery: { discoveredSince: null, failure: { since: 5, causeCode: value, remedy: value } },
           }
@@ -93,10 +93,16 @@ describe('the status page', () => {
   })
 
   it('lists warnings about logins with their age, number, account and what to do', () => {
-    const warning = { time: 40_000, times: 3, event: 'account-under-other-id', account: '~oidc:eve' } as const
+    const warning = {
+      time: 40_000,
+      times: 3,
+      event: 'account-under-other-id',
+      account: '~oidc:eve',
+      otherAccount: '~oidc:7',
+    } as const
     const markup = page({ loginWarnings: [{ ...warning, message: 'Write `sub`.' }] })
     expect(markup).to.match(/Warnings about logins<\/h2>.*60 s ago, 3 times.*<code>account-under-other-id<\/code>/)
-    expect(markup).to.include('account <b>~oidc:eve</b><br>Write <code>sub</code>.')
+    expect(markup).to.include('account <b>~oidc:eve</b>, other account <b>~oidc:7</b><br>Write <code>sub</code>.')
     expect(page()).not.to.include('Warnings about logins')
   })
 

@@ -157,6 +157,11 @@ describe('UserInfo', () => {
     const [status] = setup.host.status()
     expect(status?.refusals).to.deep.equal([])
     expect(status?.loginWarnings).to.have.length(1)
-    expect(status?.loginWarnings[0]).to.deep.include({ event: 'userinfo-failed', times: 1, account: null })
+    expect(status?.loginWarnings[0]).to.deep.include({
+      event: 'userinfo-failed',
+      times: 1,
+      account: null,
+      otherAccount: null,
+    })
   })
 })

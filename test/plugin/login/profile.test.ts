@@ -36,6 +36,17 @@ describe('claims to identity', () => {
     expect(profileOf({ sub: '1', email: 'a\u200db@c.d' }, names).email).to.equal('a b@c.d')
   })
 
+  it('says whether the configured claim told the name, or a fallback stands in', () => {
+    const isClaimed = (claims: object, name = 'name') =>
+      profileOf({ sub: '1', ...claims }, { ...names, name }).isNameClaimed
+    expect(isClaimed({ name: 'Ann' })).to.equal(true)
+    expect(isClaimed({ name: 'Ann', callsign: 'N0CALL' }, 'callsign')).to.equal(true)
+    for (const claims of [{}, { preferred_username: 'ann' }, { name: '', email: 'a@b.c' }, { name: 7 }]) {
+      expect(isClaimed(claims), JSON.stringify(claims)).to.equal(false)
+    }
+    expect(isClaimed({ name: 'Ann' }, 'callsign')).to.equal(false)
+  })
+
   it('counts an address as verified only if the IdP says true, as a boolean or a text', () => {
     const verified = (email_verified: unknown) =>
       profileOf({ sub: '1', email: 'a@b.c', email_verified }, names).emailVerified
@@ -64,7 +75,8 @@ describe('claims to identity', () => {
   it('finds id, name and address in objects, by paths', () => {
     const claims = { sub: '1', who: { id: 'x9', 'full.name': 'Ann', mail: { work: 'a@b.c' } } }
     const profile = profileOf(claims, { uuid: 'who.id', name: 'who.full.name', email: 'who.mail.work' })
-    expect(profile).to.deep.equal({ id: '~oidc:x9', name: 'Ann', email: 'a@b.c', emailVerified: false })
+    const expected = { id: '~oidc:x9', name: 'Ann', isNameClaimed: true, email: 'a@b.c', emailVerified: false }
+    expect(profile).to.deep.equal(expected)
   })
 
   it('refuses an address that is not verified where addresses are the ids', () => {

@@ -4,7 +4,7 @@ import type { Records } from '../../../fixtures/host/records.ts'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { Accounts, LoginTokens, Profile } from '../../../plugin/host/port.ts'
 import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
-import { signIn } from '../../../plugin/login/sign-in.ts'
+import { type SignInIdentity, signIn } from '../../../plugin/login/sign-in.ts'
 import { errorOf } from '../../support/error-of.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 
@@ -44,6 +44,35 @@ describe('signing in', () => {
       await records.accounts.update('', { ...ALICE, name: 'Old name', email: null })
       expect(await enter()).to.deep.equal(NOTHING)
       expect(await account()).to.include({ name: 'Alice', email: 'alice@example.test' })
+    })
+
+    it('renames nobody by a fallback, which names new accounts and those without a name', async () => {
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true })
+      const fallback = { ...ALICE, name: 'alice@example.test', isNameClaimed: false }
+      const login = (identity: SignInIdentity, accounts: Accounts = records.accounts) =>
+        signIn(identity, [], settings, { ...records, accounts })
+      await login(fallback)
+      expect(await account()).to.include({ name: 'alice@example.test' })
+      await login({ ...ALICE, isNameClaimed: true })
+      await login({ ...fallback, email: 'new@example.test' })
+      expect(await account()).to.include({ name: 'Alice', email: 'new@example.test' })
+      // As the built-in strategy of MeshCentral leaves accounts.
+      const nameless = async () => ({ id: ALICE.id, name: null as never, email: null, siteAdmin: false })
+      await login(fallback, { ...records.accounts, find: nameless })
+      expect(await account()).to.include({ name: 'alice@example.test' })
+    })
+
+    it('renames nobody by a fallback if two first logins come at once', async () => {
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true })
+      const accounts: Accounts = {
+        ...records.accounts,
+        create: async (domainKey) => {
+          await records.accounts.create(domainKey, ALICE)
+          throw new Error('exists by now')
+        },
+      }
+      await signIn({ ...ALICE, name: '1', isNameClaimed: false }, [], settings, { ...records, accounts })
+      expect(await account()).to.include({ name: 'Alice' })
     })
 
     it('lets a known user in whether new accounts are allowed or not', async () => {

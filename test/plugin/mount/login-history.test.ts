@@ -42,7 +42,7 @@ describe('the history of logins', () => {
     const warned = (user: string | undefined, event = 'account-under-other-id') => ({
       ...refused('', user),
       event,
-      fields: { user },
+      fields: { user, otherAccount: '~oidc:sub' },
     })
     history.note(warned(undefined, 'userinfo-failed'))
     for (let count = 1; count <= 12; count += 1) history.note(warned(`~oidc:${count}`))
@@ -64,7 +64,15 @@ describe('the history of logins', () => {
     ])
     const [first] = loginWarnings
     const event = 'account-under-other-id'
-    expect(first).to.deep.equal({ time: 2_000, times: 2, event, message: 'Unlock it.', account: '~oidc:5' })
+    const otherAccount = '~oidc:sub'
+    expect(first).to.deep.equal({
+      time: 2_000,
+      times: 2,
+      event,
+      message: 'Unlock it.',
+      account: '~oidc:5',
+      otherAccount,
+    })
     expect(history.of('b').loginWarnings).to.deep.equal([])
   })
 
