@@ -41,7 +41,7 @@ export function statusPage({ status, notes, check, token, look, now }: StatusPag
 
 function sections(status: DomainStatus, check: LiveCheck, token: string, now: number): string {
   const { addresses, configured, issuer, discovery, groupRights, keySetAgeMs, lastLogin, refusals } = status
-  const { problems, warnings, loginWarnings } = status
+  const { problems, warnings, loginWarnings, uncheckedSessions } = status
   return [
     configured ? '' : '<p class="fail">The configuration has errors, and every login is refused.</p>',
     configurationSection(problems, warnings),
@@ -50,6 +50,7 @@ function sections(status: DomainStatus, check: LiveCheck, token: string, now: nu
     discovery ? entry('Discovery', discoveryText(discovery)) : '',
     configured ? entry('Key set', keySetAgeMs === null ? 'not needed yet' : `${duration(keySetAgeMs)} old`) : '',
     entry('Last login', lastLogin === null ? 'nobody yet' : time(lastLogin)),
+    uncheckedSessions > 0 ? entry('Sessions never checked', uncheckedText(uncheckedSessions)) : '',
     groupRights ? entry('Rights by groups', groupRights.map(rightsText).join('<br>') || 'none') : '',
     '</dl><p class="quiet">Logins and refusals count since this server was started.</p>',
     addresses ? addressSection(addresses) : '',
@@ -71,6 +72,12 @@ function findingItem(level: 'warn' | 'fail', { path, reason, remedy }: Problem):
 
 function rightsText({ group, rights }: GroupRights): string {
   return `<b>${escapeMarkup(group)}</b>: ${escapeMarkup(rights.join(', ') || 'none')}`
+}
+
+function uncheckedText(count: number): string {
+  const remedy =
+    'they have no refresh token and cannot be introspected; see `session-unchecked` in the authentication log'
+  return `<span class="fail">${count}</span>: ${prose(remedy)}`
 }
 
 function discoveryText({ discoveredSince, failure }: DiscoveryStatus): string {

@@ -3,7 +3,7 @@ import type { Session, SessionData, Store } from 'express-session'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
 import { type ExpressTokens, expressTokens, type StoreOperation } from './express-tokens.ts'
-import { LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
+import { type EndedSessions, LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
   keyOfHandle,
@@ -125,6 +125,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
         await settle('end a session', (done) => store.destroy(id, done))
         await forget(store, [id])
       },
+      endAllOfUser: () => endIn(store, { ...signIn, sid: null }),
     })
     const living = () => [...used.values()].filter(({ signIn }) => signIn.startedAt + maxAgeMs > now())
     return {
@@ -161,6 +162,17 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     const isOne = hasOneOf(keys)
     if (canList(store)) return (await listingOf(store)()).filter(isOne).map(({ id }) => id)
     return [...used.values()].filter(({ signIn }) => isOne(signIn)).map(({ id }) => id)
+  }
+
+  async function endIn(store: Store, ended: EndedSessions): Promise<number | null> {
+    const keys = keysOfEnded(ended)
+    const at = endOfNow(revocations, now())
+    // First of all, so that a login under way that is saved after the list below was made does not count either.
+    await revocations.revoke(keys, at, at + maxAgeMs)
+    const ids = await idsOf(store, keys)
+    await Promise.all(ids.map((id) => settle('end a session', (done) => store.destroy(id, done))))
+    await forget(store, ids)
+    return canList(store) ? ids.length : null
   }
 
   async function counts(kept: Kept): Promise<boolean> {
@@ -228,17 +240,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
     knows: async (req, those) => (await idsOf(storeOf(req), keysOfEnded(those))).length > 0,
 
-    async endMatching(req, ended) {
-      const store = storeOf(req)
-      const keys = keysOfEnded(ended)
-      const at = endOfNow(revocations, now())
-      // First of all, so that a login under way that is saved after the list below was made does not count either.
-      await revocations.revoke(keys, at, at + maxAgeMs)
-      const ids = await idsOf(store, keys)
-      await Promise.all(ids.map((id) => settle('end a session', (done) => store.destroy(id, done))))
-      await forget(store, ids)
-      return canList(store) ? ids.length : null
-    },
+    endMatching: async (req, ended) => endIn(storeOf(req), ended),
   }
 }
 

@@ -169,6 +169,12 @@ export interface OpenSession {
   write?(kept: KeptTokens): Promise<void>
   /** Ends this one and no other. Once it resolves, `current` does not know it any more. */
   end(): Promise<void>
+  /**
+   * Ends all sessions of the same user at the IdP, this one among them. Absent: only this one can be ended.
+   *
+   * @returns how many there were; null when that cannot be told
+   */
+  endAllOfUser?(): Promise<number | null>
 }
 
 /** The server's sessions. */

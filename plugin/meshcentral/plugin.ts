@@ -34,6 +34,7 @@ import { followWork } from './sessions/current-work.ts'
 import { endedInDatabase } from './sessions/ended.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
 import { sealedBySession } from './sessions/sealed.ts'
+import { finishBeforeStop } from './sessions/stop-signals.ts'
 import { tokenRefusals, watchTokenLogins } from './sessions/token-logins.ts'
 import { type ShutDoor, shutDoor } from './shut-door.ts'
 import { hideButtons, pluginConfig, routeByName, showButton, type TakenDomain, takeOver } from './take-over.ts'
@@ -289,6 +290,7 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   web.app.use(caught(loginVisits({ server, web, paths, hasEnded: visits.hasEnded }), report))
   const oidc = mountOidc(web.app, options, readings)
   web.app.use(answerPlainly(paths, report))
+  const noStop = finishBeforeStop(() => oidc.close())
 
   for (const { key: id, settings } of readings.domains) {
     const domain = taken.get(id)
@@ -337,7 +339,10 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
           },
         )
       }),
-    close: () => void oidc.close().catch(report),
+    close: () => {
+      noStop()
+      void oidc.close().catch(report)
+    },
   }
 }
 

@@ -23,7 +23,8 @@ import { createUserInfoWarning } from '../routes/login/userinfo-warning.ts'
 import { type FormParser, type HostApp, mountRoutes } from '../routes/route-table.ts'
 import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
 import { createIntrospection, type SessionState } from '../sessions/introspection.ts'
-import { createSessionChecks } from '../sessions/session-checks.ts'
+import { followRenewedGroups } from '../sessions/renewed-groups.ts'
+import { type ChecksOptions, createSessionChecks } from '../sessions/session-checks.ts'
 import { checkShared } from './check-shared.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
@@ -100,7 +101,10 @@ export interface Oidc {
   introspect(req: IncomingMessage): Promise<SessionState>
   /** How each domain with single sign-on is, for a page of administrators. Nobody is asked for it. */
   status(): readonly DomainStatus[]
-  /** Ends everything in the background. The routes stay, and fail. */
+  /**
+   * Ends everything in the background. Renewals of sessions that are under way finish first, and their tokens are written; that takes 12 s
+   * at most. Close what the host's sessions are kept in after that. The routes stay, and fail.
+   */
   close(): Promise<void>
 }
 
@@ -164,7 +168,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     introspect: createIntrospection(strategies, host, clock),
     status: () => opened.map(({ domain, watched }) => domainStatus(domain, watched, history)),
     close: async () => {
-      for (const { close } of opened) close()
+      await Promise.all(opened.map(({ close }) => close()))
       budget.close()
     },
   }
@@ -220,7 +224,7 @@ interface OpenedDomain {
   readonly strategy: Strategy
   /** What its status is read from; null where its configuration has errors. */
   readonly watched: WorkingDomain | null
-  readonly close: () => void
+  readonly close: () => Promise<void>
 }
 
 function openDomain(
@@ -228,7 +232,8 @@ function openDomain(
   { host, log, fetch, clock, presets, documents, pathsOf, everyMs }: StrategyParts,
 ): OpenedDomain {
   const paths = pathsOf(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
-  if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null, close: () => undefined }
+  if (!settings)
+    return { strategy: { domainKey: key, paths, working: null }, watched: null, close: async () => undefined }
   const idpFetch = idpFetchOf(settings, fetch, clock)
   const discovery = watchDiscovery(settings, log, () => clock.now())
   const provider = openProvider(settings, {
@@ -247,7 +252,9 @@ function openDomain(
     clock,
   })
   const { issuer, keySet, preset } = provider
-  const checks = createSessionChecks(key, { host, provider, clock, everyMs })
+  const followGroups: ChecksOptions['followGroups'] = (session, renewed) =>
+    followRenewedGroups(session, renewed, { host, settings, preset })
+  const checks = createSessionChecks(key, { host, provider, clock, everyMs, followGroups })
   // What only a login or a logout needs is made at the first one.
   let endSession: EndSession | undefined
   let logoutTokens: LogoutTokens | undefined
@@ -279,9 +286,9 @@ function openDomain(
   }
   return {
     strategy: { domainKey: key, paths, working },
-    watched: { settings, routes: paths, discovery, keySet },
-    close() {
-      checks.close()
+    watched: { settings, routes: paths, discovery, keySet, checks },
+    async close() {
+      await checks.close()
       provider.close()
     },
   }

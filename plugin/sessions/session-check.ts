@@ -1,13 +1,16 @@
 import { LoginError } from '../errors.ts'
 import type { OpenSession, Sessions } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
+import type { Renewed } from '../provider/tokens/renewal.ts'
 import { stateOf } from './introspection.ts'
 
 /**
- * `unknown`: the session kept no token of use, another process asks about it, or the IdP has no endpoint for the question. Of one that has
- * ended what the IdP said in place of new tokens, or is wrong with those; null: that the access token is not active.
+ * `unknown`: nobody asked now, for example because another process asks about the session. `unchecked`: nobody can ever ask, because the
+ * session has no refresh token, and its access token cannot be introspected. `refused`: the IdP renewed the session, and group rules no
+ * longer admit its user. Of one that has ended what the IdP said in place of new tokens, or is wrong with those; null: that the access
+ * token is not active.
  */
-export type Answer = 'active' | 'unknown' | { readonly reason: LoginError | null }
+export type Answer = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
 
 export interface CheckDeps {
   readonly client: Pick<ProviderClient, 'introspect' | 'renew'>
@@ -16,6 +19,10 @@ export interface CheckDeps {
   readonly freshMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Whether this process is about to end: it begins no renewal whose answer it could lose. */
+  readonly isClosing: () => boolean
+  /** Has the groups of a renewed ID token count, once the tokens are kept. False: they no longer admit the user. Never rejects. */
+  readonly followGroups: (session: OpenSession, renewed: Renewed) => Promise<boolean>
 }
 
 /**
@@ -35,20 +42,23 @@ export async function askAbout(session: OpenSession, deps: CheckDeps): Promise<A
   }
 }
 
-async function ask(session: OpenSession, { client, freshMs, now }: CheckDeps): Promise<Answer> {
+async function ask(session: OpenSession, deps: CheckDeps): Promise<Answer> {
+  const { client, freshMs, now } = deps
   const { tokens, idToken, renewedAt } = await session.read()
-  if (!tokens) return 'unknown'
+  // Of a session that has ended meanwhile, there is no ID token either.
+  if (!tokens) return idToken === null ? 'unknown' : 'unchecked'
   const { refresh } = tokens
+  if (deps.isClosing()) return 'unknown'
   if (refresh === null || !session.write) {
     const state = await stateOf({ ...tokens, refresh: null }, client, now())
-    return state === 'ended' ? end(session, null) : state
+    return state === 'ended' ? end(session, null) : state === 'unknown' ? 'unchecked' : state
   }
   const ageMs = renewedAt === undefined ? Number.POSITIVE_INFINITY : now() - renewedAt
   if (ageMs >= 0 && ageMs < freshMs) return 'active'
   try {
-    const fresh = await client.renew(tokens, refresh, { subject: session.signIn.subject, idToken })
-    await session.write({ ...fresh, renewedAt: now() })
-    return 'active'
+    const renewed = await client.renew(tokens, refresh, { subject: session.signIn.subject, idToken })
+    await session.write({ tokens: renewed.tokens, idToken: renewed.idToken, renewedAt: now() })
+    return (await deps.followGroups(session, renewed)) ? 'active' : 'refused'
   } catch (error) {
     if (!isEnd(error)) throw error
     // Of tokens that somebody else has renewed meanwhile it says nothing.

@@ -1,9 +1,10 @@
-import type { Clock, Timer } from '../clock.ts'
+import { type Clock, isLate, type Timer } from '../clock.ts'
 import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
 import type { Host, OpenSession } from '../host/port.ts'
-import { gotNoAnswer } from '../provider/faults/unanswered.ts'
+import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import { type Answer, askAbout, type CheckDeps } from './session-check.ts'
+import { UncheckedSessions } from './unchecked-sessions.ts'
 
 /** Questions under way for one domain: an IdP that hangs holds up its own alone. */
 const AT_ONCE = 8
@@ -20,6 +21,8 @@ const OF_ONE_SESSION = new Set<unknown>([
   'consent_required',
   'invalid_request',
 ])
+/** Longer than a renewal takes at most: it has 8 s for its answer, which then is written. */
+const CLOSE_MS = 12_000
 /** When the others of a session that has ended are asked about again: Keycloak calls some active until its logout token was answered. */
 const AGAIN_MS = [1_000, 30_000]
 
@@ -30,20 +33,34 @@ export interface ChecksOptions {
   readonly clock: Clock
   /** How often sessions in use are asked about, where the host keeps track of them. 0: never. */
   readonly everyMs: number
+  /** Has the groups of a renewed ID token count. Absent: they do not. */
+  readonly followGroups?: CheckDeps['followGroups']
 }
 
 /** Asks the IdP of a domain whether sessions still live. Nothing but its word ends one, a failure least of all. */
 export interface SessionChecks {
   /** Asks about those now, after a second, and after half a minute. Settles once the first answers are there; never rejects. */
   askAbout(sessions: readonly OpenSession[]): Promise<void>
-  /** Nobody is asked about any more. */
-  close(): void
+  /** Returns the number of sessions in use that the IdP can never be asked about. */
+  unchecked(): number
+  /**
+   * Begins no further question, and waits for those under way. At an IdP that gives each refresh token once, a renewal whose answer nobody
+   * writes ends the session. Never rejects, and takes 12 s at most.
+   */
+  close(): Promise<void>
 }
 
 export function createSessionChecks(domainKey: string, options: ChecksOptions): SessionChecks {
   const { host, provider, clock, everyMs } = options
   const { sessions } = host
-  const deps = { lease: sessions.lease?.bind(sessions), now: () => clock.now() }
+  const deps = {
+    lease: sessions.lease?.bind(sessions),
+    now: () => clock.now(),
+    isClosing: () => closed,
+    followGroups: options.followGroups ?? (async () => true),
+  }
+  const uncheckedSessions = new UncheckedSessions(domainKey, host, clock, everyMs)
+  const again = new Set<Timer>()
   /** By session. */
   const underWay = new Map<string, Promise<void>>()
   /** Sessions to whose last renewal no answer came. */
@@ -51,6 +68,8 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
   let closed = false
   /** The last question failed. */
   let isFailing = false
+  /** Of this outage, an answer that was lost was logged. */
+  let isLossTold = false
   /** Both of elapsed time. */
   let pausedUntil = 0
   let toldAt = Number.NEGATIVE_INFINITY
@@ -63,6 +82,14 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
       await askAll(sessions.inUse?.(domainKey, everyMs) ?? [], everyMs / 2)
       if (!closed) looking = lookLater()
     })
+  }
+
+  function askLater(ms: number, task: () => unknown): void {
+    const timer = clock.after(ms, () => {
+      again.delete(timer)
+      return task()
+    })
+    again.add(timer)
   }
 
   /** One question at a time of each session. Never rejects. @returns all, once there was room for the last */
@@ -92,10 +119,16 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
 
   function noteAnswer({ id, signIn }: OpenSession, answer: Answer): void {
     if (answer === 'unknown') return
+    if (answer === 'unchecked') {
+      uncheckedSessions.note(id)
+      return
+    }
+    uncheckedSessions.forget(id)
     isFailing = false
+    isLossTold = false
     pausedUntil = 0
     const wasUnanswered = unanswered.delete(id)
-    if (answer === 'active') return
+    if (answer === 'active' || answer === 'refused') return
     const { code, details = {} } = answer.reason ?? {}
     host.authLog({
       level: code === 'id_token_invalid' ? 'warn' : 'info',
@@ -114,8 +147,11 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
     const now = clock.elapsed()
     const isOfAll = !(error instanceof LoginError && OF_ONE_SESSION.has(error.details.error))
     if (isOfAll) pausedUntil = now + Math.min(everyMs, PAUSE_MS)
-    if (!closed && !isFailing && now - toldAt >= everyMs) {
+    // An answer that was lost may have used a refresh token up. That is told even if the outage is known already.
+    const isLost = isLostAnswer(error)
+    if ((!isFailing && now - toldAt >= everyMs && !closed) || (isLost && !isLossTold)) {
       toldAt = now
+      isLossTold ||= isLost
       const failure = error instanceof LoginError ? error : new LoginError('host_failed', { cause: error })
       logFailure(host, null, domainKey, 'session-check-failed', failure)
     }
@@ -130,11 +166,14 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
         return askAll(those, 0)
       }
       await Promise.all(await askThose())
-      if (those.length > 0 && !closed) for (const ms of AGAIN_MS) clock.after(ms, askThose)
+      if (those.length > 0 && !closed) for (const ms of AGAIN_MS) askLater(ms, askThose)
     },
-    close() {
+    unchecked: () => uncheckedSessions.count(),
+    async close() {
       closed = true
       looking?.cancel()
+      for (const timer of again) timer.cancel()
+      if (underWay.size > 0) await isLate(clock, Promise.all(underWay.values()), CLOSE_MS)
     },
   }
 }

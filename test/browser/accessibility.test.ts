@@ -48,6 +48,7 @@ const STATUS: DomainStatus = {
   lastLogin: 5_000,
   refusals: [{ time: 1, times: 2, event: 'login-failed', code: 'internal', remedy: LONG, account: LONG }],
   loginWarnings: [{ time: 1, times: 2, event: 'userinfo-failed', message: LONG, account: LONG, otherAccount: LONG }],
+  uncheckedSessions: 0,
   groupRights: [{ group: LONG, rights: ['recordings'] }],
   addresses: {
     redirect: `https://${LONG}.example/auth-oidc-callback`,

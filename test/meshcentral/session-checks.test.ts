@@ -62,6 +62,26 @@ describe('whether sessions of MeshCentral still live', () => {
     await closes(again)
   })
 
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`goes on when ${signal} ends the server in the middle of a renewal`, async () => {
+      await setup.register(RENEWED)
+      const browser = await signedIn(setup, setup.person())
+      await recordOf(browser)
+      setup.idp.faults.set('token', { kind: 'slow', ms: 1_000 })
+      const page = await setup.open(browser)
+      await nextQuestion()
+      const outcome = await setup.terminate(signal)
+      expect(outcome).to.equal(signal === 'SIGTERM' ? 'SIGTERM' : 0)
+      setup.idp.faults.clear('token')
+      page.close()
+      await setup.restart()
+      await setup.register(RENEWED)
+      const again = await setup.open(browser)
+      await nextQuestion(2)
+      expect([await isSignedIn(setup, browser), again.isOpen()]).to.deep.equal([true, true])
+    })
+  }
+
   it('ends one that a frame on the page of the IdP names, its open pages with it, and no other, after a restart as well', async () => {
     await setup.register({
       ...RENEWED,

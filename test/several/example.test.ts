@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
+import { until } from '../meshcentral/support/until.ts'
 import { codeBlocks, readDocument } from '../support/documents.ts'
 import { type LoggingProcess, startLoggingProcess } from '../support/logging-process.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
@@ -38,7 +39,8 @@ describe('The server of the page on several processes, twice', () => {
     this.timeout(120_000)
     folder = await mkdtemp(join(tmpdir(), 'several-example-'))
     postgres = await startPostgres()
-    idp = await startIdp()
+    // Each refresh token once: a renewal whose answer is lost ends the session.
+    idp = await startIdp({ rotateRefreshTokens: true })
     balancer = await startBalancer()
     const oidc = {
       issuer: idp.issuer,
@@ -54,6 +56,7 @@ describe('The server of the page on several processes, twice', () => {
       ...CLIENT,
       redirect_uris: [oidc.client.redirect_uri],
       post_logout_redirect_uris: [oidc.client.post_logout_redirect_uri],
+      grant_types: ['authorization_code', 'refresh_token'],
     })
     const pool = new pg.Pool({ connectionString: postgres.address })
     await pool.query(await readFile(join(ROOT, 'node_modules/connect-pg-simple/table.sql'), 'utf8'))
@@ -62,7 +65,9 @@ describe('The server of the page on several processes, twice', () => {
       join(folder, 'config.json'),
       JSON.stringify({ settings: { cert: '127.0.0.1' }, domains: { '': { authStrategies: { oidc } } } }),
     )
-    await writeFile(join(folder, 'server.mjs'), CODE.replace("'mesh-companion/plugin'", `'${ROOT}plugin/index.ts'`))
+    // Sessions are renewed every second, so that no test waits for five minutes.
+    const code = CODE.replace('tokens: true', 'tokens: true, sessionCheckMs: 1_000')
+    await writeFile(join(folder, 'server.mjs'), code.replace("'mesh-companion/plugin'", `'${ROOT}plugin/index.ts'`))
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     // Their tables are missing to both.
     const [one, other] = await Promise.all([start(), start()])
@@ -102,6 +107,37 @@ describe('The server of the page on several processes, twice', () => {
     expect(other).to.deep.equal(one)
     await browser.step(`http://127.0.0.1:${ports()[1]}/logout`)
     expect(await said(browser)).to.deep.equal([null, null])
+  })
+
+  it('keeps everybody signed in when its processes are replaced in the middle of renewals', async () => {
+    const people = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => {
+        const username = `person${at}`
+        idp.setUser({ username, password: `${username}-demo`, sub: `sub-${at}`, claims: {} })
+        return signedIn(username)
+      }),
+    )
+    const everybody = async (port: number) => {
+      const answers = await Promise.all(people.map((browser) => browser.step(`http://127.0.0.1:${port}/`)))
+      return answers.filter(({ status }) => status === 200).length
+    }
+    idp.faults.set('token', { kind: 'slow', ms: 500 })
+    for (const turn of [0, 1]) {
+      const ending = processes[turn]!
+      const asked = idp.requests('token')
+      expect(await everybody(ending.port)).to.equal(8)
+      await until('renewals', () => idp.requests('token') >= asked + 8)
+      ending.child.kill('SIGTERM')
+      expect((await ending.child.ended).outcome).to.equal(0)
+      processes[turn] = await start()
+    }
+    idp.faults.clear('token')
+    for (const port of ports()) {
+      const asked = idp.requests('token')
+      expect(await everybody(port)).to.equal(8)
+      await until('renewals', () => idp.requests('token') >= asked + 8)
+      expect(await everybody(port)).to.equal(8)
+    }
   })
 
   it('keeps a person signed in when one process ends', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
-import type { OpenSession, Sessions, SignIn } from '../../host/port.ts'
+import type { EndedSessions, OpenSession, Sessions, SignIn } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
 import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
 import { NO_TOKENS } from '../../host/sign-in-record.ts'
@@ -112,12 +112,24 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
       read: () => secrets.read(handle),
       write: (kept) => secrets.replace(handle, kept),
       end: () => endOne(session),
+      endAllOfUser: () => endAll({ ...signIn, sid: null }),
     }
   }
 
   function endOne(session: SeenSession): Promise<void> {
     const { handle, startedAt } = session.signIn
     return endNow([keyOfHandle(handle)], startedAt + maxAgeMs, [session])
+  }
+
+  async function endAll(those: EndedSessions): Promise<null> {
+    const keys = keysOfEnded(those)
+    const found = open.find(keys)
+    const at = endOfNow(ended, now())
+    const written = ended.revoke(keys, at, at + maxAgeMs)
+    open.end(keys)
+    secrets.removeMatching(keys)
+    await endWhileWritten(written, found, open.findRelayed(keys))
+    return null
   }
 
   function destroy(those: readonly Named[]): void {
@@ -177,15 +189,7 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
       if (user) recordLogout(server, web, request, user)
     },
 
-    async endMatching(req, those) {
-      const keys = keysOfEnded(those)
-      const found = open.find(keys)
-      const written = cookies.endMatching(req, those)
-      open.end(keys)
-      secrets.removeMatching(keys)
-      await endWhileWritten(written, found, open.findRelayed(keys))
-      return null
-    },
+    endMatching: (_req, those) => endAll(those),
 
     async kept(req) {
       const own = ownSession(req as MeshRequest)

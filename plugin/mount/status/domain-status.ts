@@ -1,6 +1,7 @@
 import type { DomainReading, Problem, Warning } from '../../config/read.ts'
 import type { DomainSettings, GroupRights } from '../../config/settings.ts'
 import type { KeySet } from '../../provider/issuer/key-set.ts'
+import type { SessionChecks } from '../../sessions/session-checks.ts'
 import type { DiscoveryStatus, DiscoveryWatch } from './discovery-watch.ts'
 import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addresses.ts'
 import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
@@ -30,6 +31,8 @@ export interface DomainStatus {
   readonly refusals: readonly Refusal[]
   /** The last ten warnings about logins since the start of this process, the latest first. */
   readonly loginWarnings: readonly LoginWarning[]
+  /** Sessions in use that the IdP can never be asked about: they have no refresh token, and cannot be introspected. 10,000 at most. */
+  readonly uncheckedSessions: number
   /** `groups.rights`: what each group gives to its members; null where that is not configured, or the configuration has errors. */
   readonly groupRights: readonly GroupRights[] | null
   /** What to enter at the IdP; null where the configuration has errors. */
@@ -42,6 +45,7 @@ export interface WorkingDomain {
   readonly routes: RoutesForIdp
   readonly discovery: Pick<DiscoveryWatch, 'status'>
   readonly keySet: Pick<KeySet, 'ageMs'>
+  readonly checks: Pick<SessionChecks, 'unchecked'>
 }
 
 /** @param working null: the configuration has errors */
@@ -59,6 +63,7 @@ export function domainStatus(
     discovery: working?.discovery.status() ?? null,
     keySetAgeMs: working?.keySet.ageMs() ?? null,
     ...history.of(domainKey),
+    uncheckedSessions: working?.checks.unchecked() ?? 0,
     groupRights: working?.settings.groups?.rights ?? null,
     addresses: working ? idpAddresses(working.settings, working.routes) : null,
   }

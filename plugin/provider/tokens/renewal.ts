@@ -3,6 +3,7 @@ import * as oidc from 'openid-client'
 import { type Clock, deadlineSignal } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { KeptTokens, SignIn, Tokens } from '../../host/port.ts'
+import type { Claims } from '../../login/profile.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
 import type { IdpSignatures } from '../protection/id-token-signature.ts'
@@ -23,6 +24,12 @@ export interface RenewalDeps {
 
 export type Renewable = Pick<SignIn, 'subject' | 'idToken'>
 
+export interface Renewed extends KeptTokens {
+  readonly tokens: Tokens
+  /** Those of the new ID token, verified. Null: there was none, or its keys could not be had. */
+  readonly claims: Claims | null
+}
+
 /**
  * New tokens for those of a session (RFC 6749, section 6). It says whether the session lives at the IdP, and to the IdP that it is in use. The ID
  * token is the one before where the IdP gave none, or its keys could not be had.
@@ -30,23 +37,28 @@ export type Renewable = Pick<SignIn, 'subject' | 'idToken'>
  * @param session whose tokens they are
  * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`
  */
-export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<KeptTokens & { tokens: Tokens }>
+export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
 
 export function createRenewal({ clientId, clock, dpop, configured, signatures }: RenewalDeps): Renew {
   /** @throws LoginError `id_token_invalid` */
-  async function verify(idToken: string, metadata: oidc.ServerMetadata, session: Renewable): Promise<string | null> {
+  async function verify(
+    idToken: string,
+    metadata: oidc.ServerMetadata,
+    session: Renewable,
+  ): Promise<Pick<Renewed, 'idToken' | 'claims'>> {
     try {
       await signatures.verifyIdToken(idToken, metadata)
     } catch (error) {
       if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
       // Tokens are not lost for keys that cannot be had at the moment: the one before may be used up.
-      return session.idToken
+      return { idToken: session.idToken, claims: null }
     }
     const first = session.idToken === null ? undefined : decodeJwt(session.idToken)
     const expected = { iss: metadata.issuer, sub: session.subject, aud: first?.aud ?? clientId }
-    const reason = objectionToRenewed(decodeJwt(idToken), expected)
+    const claims = decodeJwt(idToken)
+    const reason = objectionToRenewed(claims, expected)
     if (reason) throw new LoginError('id_token_invalid', { details: { reason } })
-    return idToken
+    return { idToken, claims }
   }
 
   return async (tokens, refresh, session) => {
@@ -76,7 +88,9 @@ export function createRenewal({ clientId, clock, dpop, configured, signatures }:
         accessExpiresAt: lifeS === undefined ? null : clock.now() + lifeS * 1000,
         refresh: fresh.refresh_token ?? refresh,
       },
-      idToken: idToken === undefined ? session.idToken : await verify(idToken, config.serverMetadata(), session),
+      ...(idToken === undefined
+        ? { idToken: session.idToken, claims: null }
+        : await verify(idToken, config.serverMetadata(), session)),
     }
   }
 }

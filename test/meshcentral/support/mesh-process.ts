@@ -15,6 +15,8 @@ export interface MeshProcess {
   readonly isUp: () => boolean
   /** Ends it at once, as a power cut would. Twice is fine. */
   stop(): Promise<void>
+  /** Ends it as a service manager does, and waits as long as it takes. @returns the signal or the code that it ended with */
+  terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
 }
 
 export interface ProcessOptions {
@@ -63,14 +65,22 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
     })
   }
   const isUp = () => child.exitCode === null && child.signalCode === null
+  const end = async () => {
+    await ended
+    running.delete(child)
+  }
   const server: MeshProcess = {
     pid: child.pid ?? 0,
     output: () => output,
     isUp,
     async stop() {
       child.kill('SIGKILL')
-      await ended
-      running.delete(child)
+      await end()
+    },
+    async terminate(signal) {
+      child.kill(signal)
+      await end()
+      return child.signalCode ?? child.exitCode
     },
   }
   try {

@@ -87,6 +87,8 @@ export interface MeshSetup {
   /** Whether the database has such an account now. */
   hasAccount(person: Person, domainId?: string): Promise<boolean>
   /** Stops the server at once and starts it with the same data, and with other options where given. */
+  /** Ends the server as a service manager does. {@link MeshSetup.restart} starts it again. */
+  terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
   restart(options?: ServerOptions, whileDown?: () => Promise<void>): Promise<void>
   close(): Promise<void>
 }
@@ -202,6 +204,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       current = { ...current, ...changed }
       server = await start(current)
     },
+    terminate: (signal) => server.terminate(signal),
     close: async () => {
       for (const browser of browsers) browser.close()
       await server.stop()

@@ -17,6 +17,7 @@ const STATUS: DomainStatus = {
   lastLogin: null,
   refusals: [],
   loginWarnings: [],
+  uncheckedSessions: 0,
   groupRights: null,
   addresses: {
     redirect: 'https://mesh.example/auth-oidc-callback',

@@ -10,6 +10,7 @@ const EVERY_MS = 300_000
 const LOOK_MS = 10_000
 const PAUSE_MS = 60_000
 
+const UNCHECKED = [['session-unchecked', undefined]] as const
 const REFUSED = new LoginError('token_request_failed', {
   details: { error: 'invalid_grant', errorDescription: 'gone' },
 })
@@ -21,7 +22,7 @@ const FORGED = new LoginError('id_token_invalid', { details: { reason: 'the rene
 type Idp = (refresh: string) => Promise<unknown>
 
 describe('checks whether sessions still live', () => {
-  const closers: (() => void)[] = []
+  const closers: (() => unknown)[] = []
   afterEach(() => {
     for (const close of closers.splice(0)) close()
   })
@@ -66,7 +67,11 @@ describe('checks whether sessions still live', () => {
         await idp(refresh)
         const [name = '', count] = refresh.split(' ')
         const next = Number(count) + 1
-        return { tokens: { ...own, access: `${name} access ${next}`, refresh: `${name} ${next}` }, idToken: null }
+        return {
+          tokens: { ...own, access: `${name} access ${next}`, refresh: `${name} ${next}` },
+          idToken: null,
+          claims: null,
+        }
       },
       async introspect(token) {
         asked.push(token)
@@ -140,12 +145,57 @@ describe('checks whether sessions still live', () => {
     expect([refreshOf('a'), lines]).to.deep.equal(['a 7', []])
   })
 
+  describe('while they are closed', () => {
+    it('wait for renewals under way and write their answers, and begin no further one', async () => {
+      const answer = deferred()
+      const { look, checks, asked, written, refreshOf } = setUp({ names: many(12), idp: () => answer.promise })
+      await look()
+      expect(asked).to.have.length(8)
+      const closing = checks.close().then(() => 'closed')
+      expect(await Promise.race([closing, 'waiting'])).to.equal('waiting')
+      answer.resolve()
+      expect(await closing).to.equal('closed')
+      expect([asked.length, written.length, refreshOf('s0'), refreshOf('s8')]).to.deep.equal([8, 8, 's0 2', 's8 1'])
+    })
+
+    it('renew nothing for which the lease comes only then', async () => {
+      const leased = deferred()
+      const { look, checks, asked } = setUp({ lease: () => leased.promise.then(() => async () => undefined) })
+      await look()
+      const closing = checks.close()
+      leased.resolve()
+      await closing
+      expect(asked).to.deep.equal([])
+    })
+
+    it('wait for an IdP that hangs 12 s at most', async () => {
+      const { clock, look, checks } = setUp({ idp: () => new Promise(() => undefined) })
+      await look()
+      const closing = checks.close().then(() => 'closed')
+      await clock.advance(11_999)
+      expect(await Promise.race([closing, 'waiting'])).to.equal('waiting')
+      await clock.advance(1)
+      expect(await closing).to.equal('closed')
+    })
+  })
+
+  it('log sessions that can never be checked once a day, and count them while they are in use', async () => {
+    const { clock, look, checks, lines } = setUp({ names: ['a', 'b'], tokens: { refresh: null } })
+    await look()
+    expect(checks.unchecked()).to.equal(2)
+    expect(lines.map(({ event }) => event)).to.deep.equal(['session-unchecked'])
+    await clock.advance(23 * 60 * 60_000)
+    expect(lines).to.have.length(1)
+    await clock.advance(60 * 60_000 + EVERY_MS)
+    expect(lines).to.have.length(2)
+  })
+
   describe('where there is no refresh token', () => {
-    for (const [what, tokens, status, isAsked, lives] of [
-      ['go on with an active access token', {}, true, true, true],
-      ['end with one that is not', {}, false, true, false],
-      ['ask nothing about one that has run out', { accessExpiresAt: 1 }, false, false, true],
-      ['go on where the IdP cannot be asked', {}, null, true, true],
+    for (const [what, tokens, status, isAsked, lives, logged] of [
+      ['go on with an active access token', {}, true, true, true, []],
+      ['end with one that is not', {}, false, true, false, [['session-ended', '~oidc:a']]],
+      ['ask nothing about one that has run out', { accessExpiresAt: 1 }, false, false, true, UNCHECKED],
+      ['go on where the IdP cannot be asked', {}, null, true, true, UNCHECKED],
     ] as const) {
       it(what, async () => {
         const options = { tokens: { refresh: null, ...tokens }, introspect: async () => status }
@@ -153,7 +203,7 @@ describe('checks whether sessions still live', () => {
         await look()
         expect(asked).to.deep.equal(isAsked ? ['a access'] : [])
         expect([kept.has('a'), written]).to.deep.equal([lives, []])
-        expect(events()).to.deep.equal(lives ? [] : [['session-ended', '~oidc:a']])
+        expect(events()).to.deep.equal(logged)
       })
     }
   })

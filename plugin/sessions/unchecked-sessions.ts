@@ -1,0 +1,57 @@
+import type { Clock } from '../clock.ts'
+import type { Host } from '../host/port.ts'
+
+/** Sessions that are counted; with more, the number is at least this. */
+const MOST_COUNTED = 10_000
+const DAY_MS = 24 * 60 * 60_000
+
+/**
+ * Sessions in use that the IdP can never be asked about. A session counts until it was not in use for two rounds of checks. The first one
+ * of a day is logged.
+ */
+export class UncheckedSessions {
+  readonly #domainKey: string
+  readonly #host: Pick<Host, 'authLog'>
+  readonly #clock: Clock
+  readonly #countsMs: number
+  /** Session id to when it was noted, of elapsed time, oldest first. */
+  readonly #noted = new Map<string, number>()
+  #loggedAt = Number.NEGATIVE_INFINITY
+
+  /** @param everyMs how often sessions in use are checked */
+  constructor(domainKey: string, host: Pick<Host, 'authLog'>, clock: Clock, everyMs: number) {
+    this.#domainKey = domainKey
+    this.#host = host
+    this.#clock = clock
+    this.#countsMs = 2 * everyMs
+  }
+
+  note(id: string): void {
+    const now = this.#clock.elapsed()
+    this.#noted.delete(id)
+    if (this.#noted.size < MOST_COUNTED) this.#noted.set(id, now)
+    if (now - this.#loggedAt < DAY_MS) return
+    this.#loggedAt = now
+    this.#host.authLog({
+      level: 'warn',
+      event: 'session-unchecked',
+      message:
+        'The IdP cannot be asked whether sessions still live: they have no refresh token, and it has no introspection endpoint for them. A user whom it disables stays signed in. Allow this client refresh tokens there (`custom.scope` with `offline_access`), or set `issuer.introspection_endpoint`.',
+      domain: this.#domainKey,
+      fields: {},
+    })
+  }
+
+  forget(id: string): void {
+    this.#noted.delete(id)
+  }
+
+  count(): number {
+    const before = this.#clock.elapsed() - this.#countsMs
+    for (const [id, notedAt] of this.#noted) {
+      if (notedAt >= before) break
+      this.#noted.delete(id)
+    }
+    return this.#noted.size
+  }
+}

@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
+import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
+import { until } from '../../meshcentral/support/until.ts'
+import { type Setup, setups } from '../../support/sign-in-setup.ts'
+
+const EVERY_MS = 10_000
+const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
+const ID = '~oidc:u-1002'
+
+describe('a renewed ID token', () => {
+  const start = setups()
+
+  const startWithBob = async (claimsIn: 'id_token' | 'userinfo' = 'id_token') => {
+    const store = new BoundedSessionStore()
+    const setup = await start({
+      idp: { rotateRefreshTokens: true, claimsIn },
+      registered: { grant_types: ['authorization_code', 'refresh_token'] },
+      oidc: { groups: { required: 'mesh-users', siteadmin: 'chiefs', sync: true } },
+      host: { sessionStore: store, sessionCheckMs: EVERY_MS },
+    })
+    setGroups(setup, ['mesh-users', 'chiefs'])
+    const { person } = await setup.signIn('bob')
+    expect(await account(setup)).to.deep.equal([true, ['chiefs', 'mesh-users']])
+    return { setup, person, store }
+  }
+  const setGroups = ({ idp }: Setup, groups: unknown) => idp.setUser({ ...BOB, claims: { ...BOB.claims, groups } })
+  const account = async ({ host }: Setup) => {
+    const { accounts, groups } = host.records
+    return [(await accounts.find('', ID))?.siteAdmin, (await groups.allOf('', ID)).toSorted()]
+  }
+  /** Lets the sessions become due, and waits until the IdP has renewed them. */
+  const renew = async ({ clock, idp }: Setup) => {
+    const asked = idp.requests('token')
+    await clock.advance(EVERY_MS)
+    await until('a renewal', () => idp.requests('token') > asked)
+  }
+
+  const entriesOf = (store: BoundedSessionStore) =>
+    new Promise<string>((resolve) => store.all((_error, sessions) => resolve(JSON.stringify(sessions))))
+
+  it('ends all sessions of a user whom the groups no longer admit, and revokes what groups gave', async () => {
+    const { setup, person } = await startWithBob()
+    const elsewhere = (await setup.signIn('bob')).person
+    const other = (await setup.signIn('alice')).person
+    setGroups(setup, ['others'])
+    for (const one of [person, elsewhere, other]) expect(await setup.isIn(one)).to.equal(true)
+    await renew(setup)
+    await until('the line', () => setup.lines('refused-user-rights-revoked').length > 0)
+    expect(await Promise.all([person, elsewhere, other].map(setup.isIn))).to.deep.equal([false, false, true])
+    expect(setup.lines('refused-user-signed-out').map(({ fields }) => fields)).to.deep.equal([
+      { user: ID, sessions: 2 },
+    ])
+    expect(await account(setup)).to.deep.equal([false, []])
+  })
+
+  it('has site admin and groups follow for a user who is still admitted, at one line', async () => {
+    const { setup, person } = await startWithBob()
+    setGroups(setup, ['mesh-users', 'newcomers'])
+    await renew(setup)
+    await until('the line', () => setup.lines('renewed-groups').length > 0)
+    expect(setup.lines('renewed-groups').map(({ fields }) => fields)).to.deep.equal([
+      { user: ID, siteAdmin: 'revoke', joined: ['newcomers'], left: ['chiefs'] },
+    ])
+    expect(await account(setup)).to.deep.equal([false, ['mesh-users', 'newcomers']])
+    expect(await setup.isIn(person)).to.equal(true)
+  })
+
+  for (const [what, claimsIn, groups] of [
+    ['without the groups claim', 'userinfo', ['others']],
+    ['with a groups claim of an unusable type', 'id_token', 5],
+  ] as const) {
+    it(`${what} changes nothing`, async () => {
+      const { setup, person, store } = await startWithBob(claimsIn)
+      setGroups(setup, groups)
+      for (const _ of [1, 2]) {
+        expect(await setup.isIn(person)).to.equal(true)
+        const before = await entriesOf(store)
+        await renew(setup)
+        await until('the tokens are written', async () => (await entriesOf(store)) !== before)
+      }
+      expect(await setup.isIn(person)).to.equal(true)
+      expect(await account(setup)).to.deep.equal([true, ['chiefs', 'mesh-users']])
+    })
+  }
+})
