@@ -19,6 +19,7 @@ import { orderWrites } from './ordered-writes.ts'
 import { readOwnSettings } from './own-settings.ts'
 import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
+import { keepSocketsOpen } from './pages/password-limit.ts'
 import { answerPlainly, caught, createEndedVisits, loginVisits } from './routes.ts'
 import {
   askForOpening,
@@ -246,6 +247,7 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   warnOfConfiguration(server, reading, readings.domains)
 
   routeByName(taken, web)
+  keepSocketsOpen(web)
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
   const work = followWork(server.db)
   const sealed = sealedBySession({ server: door.sealing as Sealing, ended, open, work, domains, now: clock.now })

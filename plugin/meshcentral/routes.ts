@@ -3,17 +3,7 @@ import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
 import type { RoutePaths } from '../routes/strategy.ts'
 import { loginGate } from './pages/gate.ts'
-import {
-  carry,
-  carrySessionOver,
-  failurePath,
-  goOn,
-  loginPageVisit,
-  MESSAGE,
-  rememberKey,
-  rememberWay,
-  rootPageVisit,
-} from './pages/login-page.ts'
+import { carrySessionOver, loginPageVisit, rememberKey, rememberWay, rootPageVisit } from './pages/login-page.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import { ownSession } from './sessions/sessions.ts'
 
@@ -33,15 +23,10 @@ export interface LoginVisitsOptions {
 export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
   const own: ReadonlySet<string> = new Set(paths.keys())
   const pathsOf = (req: MeshRequest) => (req.xdomain ? paths.get(req.xdomain.id) : undefined)
-  const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const gate = loginGate({
     server,
     web,
     isAnswer: (req) => pathsOf(req)?.callbacks.has(req.path) ?? false,
-    onBanned: (req, res, domain) => {
-      carry(res, 'failure', String(MESSAGE.addressBlocked))
-      goOn(res, failurePath(domain, MESSAGE.addressBlocked, req), isStrict)
-    },
   })
   const loginPage = loginPageVisit(own, hasEnded)
   const rootPage = rootPageVisit(own, hasEnded)

@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { linesOf } from './support/auth-log.ts'
+import { openSocket } from './support/control-socket.ts'
 import { userKey } from './support/mesh-setup.ts'
-import { answerOfIdp, isApp, isLoginPage, messageOn, signedIn, signIn, thiefOf } from './support/session.ts'
-import { useMesh } from './support/use-mesh.ts'
+import { answerOfIdp, isApp, isLoginPage, isSignedIn, messageOn, signedIn, signIn, thiefOf } from './support/session.ts'
+import { closes, useMesh } from './support/use-mesh.ts'
 
 const LOCKED = 32
 const [NEAR, FAR] = ['11.22.33.44', '55.66.77.88']
@@ -14,7 +15,6 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     settings: {
       trustedProxy: ['127.0.0.1'],
       userBlockedIp: ['66.0.0.0/8'],
-      maxInvalidLogin: { time: 10, count: 2 },
     },
     domains: {
       '': { oidc: { groups: { siteadmin: ['mesh-admins'], sync: true } } },
@@ -94,17 +94,6 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     expect((await browser.step(address, { headers: { 'x-corp': 'yes' } })).status).to.equal(302)
   })
 
-  it('is patience after failed passwords: message 114, and no way to the IdP', async () => {
-    const browser = setup.browser('99.88.77.66')
-    // MeshCentral takes its time for each.
-    const form = Object.entries({ action: 'login', username: 'nobody', password: 'x' })
-    await Promise.all([1, 2, 3].map(() => browser.step(`${setup.url}login`, { form })))
-    const page = await browser.get(`${setup.url}auth-oidc`)
-    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 114])
-    expect(page.trail.some((address) => address.startsWith(setup.idp.issuer))).to.equal(false)
-    expect(await statusOf(setup.browser('99.88.78.66'), `${setup.url}auth-oidc`)).to.equal(302)
-  })
-
   it('is an account that is not locked, at each request: message 110', async () => {
     const person = setup.person({ groups: ['locked out'] })
     const inside = await signedIn(setup, person)
@@ -139,5 +128,40 @@ describe('what MeshCentral asks of everybody in its settings', () => {
     const { status, headers } = await setup.browser(FAR).step(`${setup.url}auth-oidc`)
     expect([status, String(headers['set-cookie']).includes('oidc')]).to.deep.equal([401, false])
     expect(isApp(await signIn(setup, setup.browser(NEAR), setup.person()))).to.equal(true)
+  })
+})
+
+describe('an address that sent MeshCentral too many wrong passwords', () => {
+  const setup = useMesh({
+    settings: { maxInvalidLogin: { time: 10, count: 2 } },
+    domains: { '': { members: { newAccounts: true } } },
+  })
+  const headers = { 'x-meshauth': 'bm9ib2R5,eA==' }
+  /** What the server says to a socket before it closes it. */
+  const causeOf = (query: Readonly<Record<string, string>>, browser?: ScriptedBrowser, more = {}) => {
+    const socket = openSocket(new URL(`control.ashx?${new URLSearchParams(query)}`, setup.url), browser, more)
+    setup.keep({ close: () => socket.terminate() })
+    return new Promise<unknown>((resolve) => {
+      socket.once('message', (data) => resolve((JSON.parse(String(data)) as { readonly cause?: string }).cause))
+    })
+  }
+
+  it('signs in and out by single sign-on and keeps its pages, but sends no password on any way', async () => {
+    const before = await signedIn(setup, setup.person())
+    // MeshCentral takes its time for each.
+    const form = Object.entries({ action: 'login', username: 'nobody', password: 'x' })
+    await Promise.all([1, 2, 3].map(() => setup.browser().step(`${setup.url}login`, { form })))
+    expect(await causeOf({})).to.equal('banned')
+
+    const browser = await signedIn(setup, setup.person())
+    for (const one of [browser, before]) expect((await setup.open(one)).isOpen()).to.equal(true)
+    expect(await causeOf({ user: 'nobody', pass: 'x' }, browser)).to.equal('banned')
+    expect(await causeOf({}, browser, headers)).to.equal('banned')
+
+    const page = await setup.open(before)
+    const { trail } = await before.get(`${setup.url}logout`)
+    expect(trail.some((address) => address.startsWith(setup.idp.issuer))).to.equal(true)
+    await closes(page)
+    expect(await isSignedIn(setup, before)).to.equal(false)
   })
 })

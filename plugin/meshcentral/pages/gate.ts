@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { RequestHandler, Response } from 'express'
+import type { RequestHandler } from 'express'
 import ipaddr from 'ipaddr.js'
 import type { Members, MeshDomain, MeshRequest, MeshServer, MeshWeb } from '../server.ts'
 
@@ -8,15 +8,14 @@ export interface GateOptions {
   readonly web: MeshWeb
   /** Whether a request comes back from the IdP: its login began here, so it has passed the rules for links once. */
   readonly isAnswer: (req: MeshRequest) => boolean
-  /** Called when an address may not try passwords either at the moment. */
-  readonly onBanned: (req: MeshRequest, res: Response, domain: MeshDomain) => void
 }
 
 /**
  * What MeshCentral asks of everybody who wants to sign in, before any route of a login: its own routes ask it each for themselves.
- * Addresses first, then the login key and the required header.
+ * Addresses first, then the login key and the required header. Its limit on wrong passwords is not asked: none is sent here, and whoever
+ * guesses passwords must not stop the logins and logouts of all others behind the same address.
  */
-export function loginGate({ server, web, isAnswer, onBanned }: GateOptions): RequestHandler {
+export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandler {
   return (req, res, next) => {
     const request = req as MeshRequest
     const domain = request.xdomain
@@ -36,8 +35,7 @@ export function loginGate({ server, web, isAnswer, onBanned }: GateOptions): Req
       res.sendStatus(404)
       return
     }
-    if (web.checkAllowLogin(request)) next()
-    else onBanned(request, res, domain)
+    next()
   }
 }
 

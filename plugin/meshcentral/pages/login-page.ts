@@ -14,7 +14,6 @@ export const MESSAGE = {
   locked: 110,
   denied: 111,
   failed: 112,
-  addressBlocked: 114,
   maintenance: 115,
   securityCheck: 117,
 } as const
