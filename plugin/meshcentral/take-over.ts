@@ -11,7 +11,8 @@ export interface TakenDomain {
 
 /**
  * Takes the `oidc` object out of every domain, before MeshCentral sets its own strategies up: then it has none of that kind, whatever
- * becomes of ours. A domain that only shares files has no login.
+ * becomes of ours. A domain that only shares files has no login. Domains that have their strategies from `domaindefaults` share one object,
+ * so each of them gets a copy.
  */
 export function takeOver(domains: Readonly<Record<string, MeshDomain>>): ReadonlyMap<string, TakenDomain> {
   const taken = new Map<string, TakenDomain>()
@@ -19,10 +20,11 @@ export function takeOver(domains: Readonly<Record<string, MeshDomain>>): Readonl
     const { authstrategies } = domain
     if (typeof authstrategies !== 'object' || authstrategies === null || authstrategies.oidc === undefined) continue
     if (domain.share !== undefined && domain.share !== null) continue
-    taken.set(id, { domain, oidc: authstrategies.oidc })
-    delete authstrategies.oidc
+    const { oidc, ...others } = authstrategies
+    taken.set(id, { domain, oidc: structuredClone(oidc) })
     // Where it has none of its own MeshCentral sends no request through Passport.js, which took each 30 us of CPU time, a small file 500.
-    if (Object.keys(authstrategies).length === 0) delete domain.authstrategies
+    if (Object.keys(others).length === 0) delete domain.authstrategies
+    else domain.authstrategies = structuredClone(others)
   }
   return taken
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { pluginLines } from './support/auth-log.ts'
-import { CLIENT } from './support/mesh-setup.ts'
+import { CLIENT, type Members } from './support/mesh-setup.ts'
 import { buttonsOf, isApp, isLoginPage, messageOn, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
@@ -107,5 +107,43 @@ describe('the plugin in a MeshCentral of many domains', () => {
   it('writes no secret to the authentication log or the console', async () => {
     const everything = `${(await setup.data.authLog()).join('\n')}${setup.server().output()}`
     for (const secret of [CLIENT.client_secret, 'an-old-secret']) expect(everything).not.to.include(secret)
+  })
+})
+
+describe('the plugin in a MeshCentral with a strategy in domaindefaults', () => {
+  const setup = useMesh({
+    domainDefaults: (issuer) => ({
+      newAccounts: true,
+      authStrategies: { oidc: { issuer, client: CLIENT, newAccounts: true, groups: { sync: true } } },
+    }),
+    domains: {
+      '': { oidc: null },
+      sales: { oidc: null },
+      dns: { oidc: null, members: { dns: 'other.mesh.test' } },
+      own: {},
+    },
+  })
+
+  it('signs people in to each domain, with an account of that domain, also after a restart', async () => {
+    // Each address follows from the name of the server or of the domain; `own` names its own.
+    const at = (domain: string) =>
+      setup.urlOf(domain).replace('localhost', domain === 'own' ? 'localhost' : '127.0.0.1')
+    for (const isAgain of [false, true]) {
+      if (isAgain) await setup.restart()
+      const all = ['', 'sales', 'dns', 'own']
+      await setup.register({ redirect_uris: all.map((domain) => `${at(domain)}auth-oidc-callback`) })
+      for (const domain of all) {
+        expect(await buttonsOf(setup, domain), domain).to.deep.equal(['oidc'])
+        const person = setup.person({ groups: ['staff'] })
+        const page = await signIn(setup, setup.browser(), person, { path: `${at(domain)}auth-oidc` })
+        expect([isApp(page), page.url], domain).to.deep.equal([true, at(domain)])
+        const groups = domain === 'own' ? 0 : 1
+        const is = (record: Members) => Object.keys(record.links ?? {}).length === groups
+        expect((await setup.account(person, domain, is)).domain).to.equal(domain)
+      }
+    }
+    expect(
+      (await pluginLines(setup)).filter(({ level, domain }) => level !== 'INFO' && domain !== 'own'),
+    ).to.deep.equal([])
   })
 })

@@ -35,6 +35,8 @@ export interface ServerOptions {
   readonly settings?: Members | ((issuer: string) => Members)
   /** By id. Default: the default domain alone. */
   readonly domains?: Readonly<Record<string, DomainOptions>>
+  /** What domains have that say nothing else of it. */
+  readonly domainDefaults?: (issuer: string) => Members
   /** Where it has peers: what its configuration says of them. */
   readonly peers?: Members
   /** Where MeshCentral is installed, in place of the laboratory's. */
@@ -112,7 +114,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
   let persons = 0
 
   async function start(now: ServerOptions): Promise<MeshProcess> {
-    const { strategy = 'ours', domains = { '': {} }, settings = {}, peers, program } = now
+    const { strategy = 'ours', domains = { '': {} }, settings = {}, domainDefaults, peers, program } = now
     const place = now.installation ?? installation
     await data.writeConfig({
       settings: {
@@ -128,6 +130,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
           domainObject(domain, { issuer: idp.issuer, url: urlOf(id, now) }),
         ]),
       ),
+      ...(domainDefaults ? { domaindefaults: domainDefaults(idp.issuer) } : {}),
       ...(peers ? { peers } : {}),
     })
     if (strategy === 'ours') await data.addPlugin(program)

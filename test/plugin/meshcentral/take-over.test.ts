@@ -20,6 +20,21 @@ describe('taking over', () => {
     expect(all.sub.authstrategies).to.deep.equal({ saml: {} })
   })
 
+  it('gives each domain a copy where several have their strategies from domaindefaults', () => {
+    const shared = { oidc: { issuer: {}, clientid: 'mesh' }, saml: { entityid: 'mesh' } }
+    const all = {
+      '': domain({ authstrategies: shared }),
+      sub: domain({ id: 'sub', url: '/sub/', authstrategies: shared }),
+    }
+    const [first, second] = [...takeOver(all).values()]
+    expect([first?.oidc, second?.oidc]).to.deep.equal([shared.oidc, shared.oidc])
+    expect(first?.oidc).not.to.equal(second?.oidc)
+    for (const { authstrategies } of Object.values(all))
+      expect(authstrategies).to.deep.equal({ saml: { entityid: 'mesh' } })
+    Object.assign(all[''].authstrategies?.saml as object, { entityid: 'changed' })
+    expect(all.sub.authstrategies).to.deep.equal({ saml: { entityid: 'mesh' } })
+  })
+
   it('leaves MeshCentral nothing to set up where there was no other strategy', () => {
     const all = domains()
     takeOver(all)
