@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { linesOf } from './support/auth-log.ts'
 import type { DbRecord } from './support/data-folder.ts'
 import { type Person, setUpMesh, userKey } from './support/mesh-setup.ts'
 import { isApp, isSignedIn, messageOn, sessionOf, signedIn, signIn } from './support/session.ts'
@@ -38,6 +39,17 @@ describe('accounts in MeshCentral', () => {
       expect([isApp(page), messageOn(page)], domain).to.deep.equal(isMade ? [true, null] : [false, 100])
       expect(await setup.hasAccount(person, domain), domain).to.equal(isMade)
     }
+  })
+
+  it('are not made for an id that would run as script in a report: message 108, and the log says what to do', async () => {
+    const person = { ...setup.person(), sub: `x",10);alert(1);("` }
+    setup.idp.setUser({ ...person, claims: { name: person.name, ...person.claims } })
+    const told = await linesOf(setup, async () => {
+      expect(messageOn(await signIn(setup, setup.browser(), person))).to.equal(108)
+    })
+    const [line = ''] = told.filter((one) => one.includes('subject_unusable'))
+    for (const words of ['`custom.claims.uuid`', 'delete it']) expect(line).to.include(words)
+    expect(await setup.hasAccount(person)).to.equal(false)
   })
 
   it('have what MeshCentral keeps of a user and no more, and leave the events that it writes at a login', async () => {

@@ -17,7 +17,7 @@ import {
   userKey,
 } from '../server.ts'
 import type { TakenDomain } from '../take-over.ts'
-import { harmlessName, withoutAngleBrackets } from './harmless-name.ts'
+import { harmlessName, requireHarmlessId, withoutAngleBrackets } from './harmless-name.ts'
 import { addToGroup } from './user-groups.ts'
 
 /** MeshCentral's own users: the live records, the database, and the events that open pages follow. */
@@ -57,6 +57,7 @@ export function meshAccounts(
     },
 
     create: async (domainId, profile) => {
+      requireHarmlessId(domainId, profile.id)
       const { domain, own } = takenDomain(taken, domainId)
       // In one go, so that of two first logins at once the second one finds the account.
       if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
@@ -82,6 +83,7 @@ export function meshAccounts(
     },
 
     update: async (domainId, profile) => {
+      requireHarmlessId(domainId, profile.id)
       const user = knownRecord(domainId, profile.id)
       const changed = takeOnProfile(user, withoutMarkup(profile))
       // Device groups keep the name that somebody had when they were let in.

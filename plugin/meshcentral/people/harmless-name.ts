@@ -1,4 +1,7 @@
+import { LoginError } from '../../errors.ts'
+import type { UserId } from '../../host/port.ts'
 import { printableText } from '../../log.ts'
+import { userKey } from '../server.ts'
 
 /** MeshCentral's pages take markup in it for their own. */
 export function withoutAngleBrackets(text: string): string {
@@ -12,4 +15,17 @@ export function withoutAngleBrackets(text: string): string {
  */
 export function harmlessName(name: string): string {
   return withoutAngleBrackets(printableText(name)).replaceAll('%', '％')
+}
+
+/**
+ * Refuses an id that would run as script in a site admin's page. MeshCentral's reports write ids into their markup as they are. An id with
+ * other characters in their place could be that of somebody else.
+ *
+ * @throws LoginError `subject_unusable`, for a new account and for one that is there already
+ */
+export function requireHarmlessId(domainId: string, id: UserId): void {
+  if (!/['"<>&\\`]/.test(id)) return
+  const remedy =
+    "MeshCentral writes ids into its pages as they are, so an id with one of ' \" < > & \\ or a backtick could run as script there. Let `custom.claims.uuid` name a claim without them, such as `sub`, or change the value at the IdP. If an account has this id already, give its rights to the user's new account, then delete it: it cannot sign in any more."
+  throw new LoginError('subject_unusable', { remedy, details: { account: userKey(domainId, id) } })
 }

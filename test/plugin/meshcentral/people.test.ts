@@ -49,6 +49,26 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
+  it('refuse an id that pages would take for markup, also of a known account', async () => {
+    for (const character of ["'", '"', '<', '>', '&', '\\', '`']) {
+      const { accounts, web, rows } = open()
+      const id = `~oidc:a${character}b` as const
+      const refused = async (done: Promise<unknown>) => {
+        const error = await done.catch((reason: unknown) => reason)
+        expect(error).to.be.instanceOf(LoginError)
+        expect(error).to.deep.include({ code: 'subject_unusable', details: { account: `user//${id}` } })
+        expect((error as LoginError).message).to.include('`custom.claims.uuid`')
+      }
+      await refused(accounts.create('', { ...ALICE, id }))
+      expect([Object.keys(web.users), rows.size]).to.deep.equal([[], 0])
+      const times = { creation: 1, login: 1, access: 1 }
+      const known = { type: 'user', _id: `user//${id}`, name: 'Before', ...times, domain: '' } as const
+      web.users[known._id] = { ...known }
+      await refused(accounts.update('', { ...ALICE, id }))
+      expect(web.users[known._id]).to.deep.equal(known)
+    }
+  })
+
   it('are not overwritten by a second first login', async () => {
     const { accounts } = open()
     const results = await Promise.allSettled([accounts.create('', ALICE), accounts.create('', { ...ALICE, name: 'B' })])
