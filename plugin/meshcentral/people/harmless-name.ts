@@ -26,6 +26,6 @@ export function harmlessName(name: string): string {
 export function requireHarmlessId(domainId: string, id: UserId): void {
   if (!/['"<>&\\`]/.test(id)) return
   const remedy =
-    "MeshCentral writes ids into its pages as they are, so an id with one of ' \" < > & \\ or a backtick could run as script there. Let `custom.claims.uuid` name a claim without them, such as `sub`, or change the value at the IdP. If an account has this id already, give its rights to the user's new account, then delete it: it cannot sign in any more."
+    "Let `custom.claims.uuid` name a claim without ' \" < > & \\ and backticks, such as `sub`: MeshCentral writes ids into its pages, where this one could run as script. If an account has this id, it cannot sign in: give its rights to the user's new account, then delete it."
   throw new LoginError('subject_unusable', { remedy, details: { account: userKey(domainId, id) } })
 }
