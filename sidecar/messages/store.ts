@@ -165,6 +165,11 @@ export interface NewMessages {
   readonly registeredAt: number
   /** Time of its newest message, 0 before the first. */
   readonly newest: number
+  /**
+   * Differs from that of an earlier answer once the store may have lost messages in between: copies from before are no good then. Absent
+   * if one process has the store for itself.
+   */
+  readonly lineage?: string
 }
 
 /** What is stored, as it is stored, for who keeps rings in memory. */

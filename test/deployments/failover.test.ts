@@ -1,8 +1,10 @@
 import { expect } from 'chai'
+import { createRingCache } from '../../sidecar/api/rings/ring-cache.ts'
 import { type Clock, systemClock } from '../../sidecar/clock.ts'
 import { createLog } from '../../sidecar/log.ts'
 import type { AppendOutcome, Store } from '../../sidecar/messages/store.ts'
 import { openPostgresStore } from '../../sidecar/store/postgres/open-postgres.ts'
+import { answerIn } from '../sidecar/api/rings/ring-answer.ts'
 import { runAt } from '../sidecar/store/postgres/shared-server.ts'
 import { message, newer, registration, rejection, SETTINGS, texts } from '../sidecar/store/sqlite/temporary-stores.ts'
 import type { Postgres } from '../support/postgres.ts'
@@ -243,6 +245,42 @@ describe('A PostgreSQL that fails over', function () {
     expect((await say(store, 'after'))[0]).to.include({ kind: 'stored' })
     await reader.sync()
     expect(reader.given).to.deep.equal(['both have it', 'lost', 'after'])
+  })
+
+  it('to a stale standby has all instances give what that has, and nothing that only their memory holds', async () => {
+    await start(false)
+    const [one, two] = [await open(), await open(both(), 'two')]
+    const rings = [one, two].map((store) => createRingCache({ ...store, feed: undefined }))
+    const given = () =>
+      Promise.all(
+        rings.map(async (ring) => answerIn(await ring.since('N0CALL', '', 0)).messages.map(({ text }) => text)),
+      )
+    await say(one, 'both have it')
+    await until(
+      async () => (await runAt(pair.standby.address, 'SELECT FROM mesh_companion.ring WHERE time > 0')).length > 0,
+    )
+    await pair.standby.kill()
+    await say(one, 'lost')
+    await one.stations.register(registration('K1LOST'))
+    // In the memory of the first alone.
+    await rings[0]?.since('N0CALL', '', 0)
+    await pair.primary.kill()
+    await pair.standby.startAgain()
+    await promote(pair.standby)
+    await say(two, 'after')
+    // The first read of each meets a connection that was cut.
+    for (const store of [one, two])
+      await until(() =>
+        newer(store, 'N0CALL').then(
+          () => true,
+          () => false,
+        ),
+      )
+    expect(await given()).to.deep.equal([
+      ['both have it', 'after'],
+      ['both have it', 'after'],
+    ])
+    await until(async () => one.stations.get('K1LOST') === undefined)
   })
 
   const waitsForStandby = async () =>

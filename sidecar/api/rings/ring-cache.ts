@@ -60,6 +60,8 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
   const rings = new Map<StationKey, Kept>()
   const loads = new Map<StationKey, Load>()
   let bytes = 0
+  /** Of the history that what is kept was read from. */
+  let lineage: string | undefined
 
   feed?.onStored((messages) => {
     for (const message of messages) {
@@ -139,14 +141,24 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
     }
   }
 
-  /** What others stored meanwhile comes from the history, of which what is kept is a copy while both agree on what is the newest. */
+  /**
+   * What others stored meanwhile comes from the history. What is kept is a copy of it while both agree on which message is the newest, and
+   * the history has lost none.
+   */
   async function ask(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const known = rings.get(key)
     const kept = known && known.ring.completeFrom <= since ? known : undefined
     const newestKept = kept?.ring.times.at(-1) ?? 0
+    const lineageKept = lineage
     const found = await history.since(key, device, since, kept && Math.max(kept.ring.completeFrom, newestKept))
     if (!found) return undefined
     const { registeredAt, messages, newest } = found
+    if (found.lineage !== lineage) {
+      // Copies may hold messages that the history has lost, whatever is its newest by now.
+      for (const one of rings.keys()) drop(one)
+      lineage = found.lineage
+    }
+    if (kept && found.lineage !== lineageKept) return ask(key, device, since)
     if (kept && (kept.ring.registeredAt !== registeredAt || newest < newestKept)) {
       if (rings.get(key) === kept) drop(key)
       return ask(key, device, since)

@@ -110,7 +110,7 @@ function buildStore(
   metrics: Pick<Metrics, 'count'>,
 ): Store {
   const { history: kept, ack, push } = settings
-  const reader = openReader({ query: postgres.read })
+  const reader = openReader({ query: postgres.read }, postgres.timeline)
   const cursors = openCursors({ database: postgres, reader, clock })
   const pushes = openPushQueue({
     database: postgres,

@@ -34,6 +34,11 @@ export interface Postgres extends Queries {
   onOwnConnection<T>(work: (connection: OwnConnection) => Promise<T>): Promise<T>
   /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
   listen(channel: string, heard: () => void): void
+  /**
+   * The newest timeline that a connection found: another one was taken over by a standby, which may lack what was committed last. 0 before
+   * the first connection, and where the server does not reveal it.
+   */
+  timeline(): number
   /** What is wrong with the database, since a statement failed for it; undefined when nothing is. While something is, {@link probe} is tried each second, once it was called. */
   fault(): StoreErrorCode | undefined
   /** Finds out whether messages could be stored now, which {@link fault} then says; who asks meanwhile shares the answer. Never rejects. */
@@ -370,6 +375,7 @@ export async function connectPostgres(
     read,
     onOwnConnection,
     listen,
+    timeline: () => newest,
     fault: () => failing,
     probe,
     close,

@@ -22,7 +22,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
       if (!reading.station) return undefined
       const { messages, registeredAt, newest } = reading.station
       const withoutMessages = cursors.timeIn(reading, since)
-      return { messages, registeredAt, newest, serverTime: newest > since ? newest : withoutMessages }
+      const { lineage } = reading
+      return { messages, registeredAt, newest, lineage, serverTime: newest > since ? newest : withoutMessages }
     },
     perStation,
   }

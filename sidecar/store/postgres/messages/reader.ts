@@ -56,6 +56,8 @@ export interface Answer {
   /** Newer than whatever was stored by then, and older than whatever is stored later. */
   readonly last: number
   readonly station: Reading | undefined
+  /** Another one once the database may have lost what it had: see {@link openReader}. */
+  readonly lineage: string
 }
 
 /** Reads through: whatever any instance has stored before the call is in the answer. */
@@ -63,15 +65,38 @@ export interface Reader {
   read(station: StationKey, device: DeviceId | undefined, since: number): Promise<Answer>
 }
 
-/** Has those that come at once, or while statements are under way, share one. */
-export function openReader(database: Queries): Reader {
-  const batches = openBatches<Ask, Row | undefined>({
-    async run(asks) {
-      const stations = asks.map(({ station }) => station)
-      const devices = asks.map(({ device }) => device)
-      const sinces = asks.map(({ since }) => since)
-      return database.query<Row>(READ, [stations, devices, sinces])
-    },
+/** A row, with the lineage of its statement. */
+interface Read {
+  readonly row: Row
+  readonly lineage: string
+}
+
+/**
+ * Has reads that come at once, or while statements are under way, share one.
+ *
+ * The lineage of an answer is the database's timeline, and how often its clock was found to have gone back: a standby that took over may
+ * lack messages, and so may a database that was restored.
+ */
+export function openReader(database: Queries, timeline: () => number = () => 0): Reader {
+  /** The newest `last` of a statement that has ended: one that begins later reads no older one. */
+  let newest = 0
+  let timesBack = 0
+
+  async function run(asks: readonly Ask[]): Promise<readonly Read[]> {
+    const newestBefore = newest
+    const stations = asks.map(({ station }) => station)
+    const devices = asks.map(({ device }) => device)
+    const sinces = asks.map(({ since }) => since)
+    const rows = await database.query<Row>(READ, [stations, devices, sinces])
+    const last = rows[0]?.last ?? newestBefore
+    if (last < newestBefore) timesBack += 1
+    newest = last < newestBefore ? last : Math.max(newest, last)
+    const lineage = `${timeline()}/${timesBack}`
+    return rows.map((row) => ({ row, lineage }))
+  }
+
+  const batches = openBatches<Ask, Read>({
+    run,
     most: STATEMENT_READS,
     parallel: STATEMENTS,
     mostWaiting: WAITING_READS,
@@ -79,13 +104,12 @@ export function openReader(database: Queries): Reader {
   return {
     async read(station, id, since) {
       const device = id === undefined ? null : deviceName(station, id)
-      const row = await batches.add({ station, device, since })
-      if (!row) return { last: 0, station: undefined }
-      const { last, registeredAt, keys, asked, newest, messages } = row
+      const { row, lineage } = await batches.add({ station, device, since })
+      const { last, registeredAt, keys, asked, messages } = row
       const devices = keys?.map((key, at) => ({ key, registeredAt: row.since[at] ?? 0, asked: asked[at] ?? 0 }))
-      if (!devices || registeredAt === null) return { last, station: undefined }
+      if (!devices || registeredAt === null) return { last, station: undefined, lineage }
       const unpacked = messages ? unpackMessages(station, messages) : []
-      return { last, station: { registeredAt, devices, newest: newest ?? 0, messages: unpacked } }
+      return { last, station: { registeredAt, devices, newest: row.newest ?? 0, messages: unpacked }, lineage }
     },
   }
 }

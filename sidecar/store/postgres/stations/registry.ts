@@ -75,7 +75,7 @@ interface ChangeRow extends Versioned<StationRecord> {
 }
 
 interface RegistryParts {
-  readonly postgres: Pick<Postgres, 'query' | 'read' | 'listen'>
+  readonly postgres: Pick<Postgres, 'query' | 'read' | 'listen' | 'timeline'>
   readonly settings: Pick<StoreSettings, 'stations' | 'rateLimit'>
   readonly clock: Clock
   readonly log: Log
@@ -92,9 +92,11 @@ export interface Registry extends Stations {
  * What this instance changes is in it when the call returns.
  */
 export async function openRegistry({ postgres, settings, clock, log }: RegistryParts): Promise<Registry> {
-  const { query, read } = postgres
+  const { query, read, timeline } = postgres
   const copy = createStationCopy(log)
   const { register, write } = openRegistryQueue({ registerAll, clock })
+  /** That of which all stations were read. */
+  let timelineRead = 0
   let looking = false
   let lookAgain = false
   let timer: Timer | undefined
@@ -109,6 +111,8 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       if (page.length < PAGE) break
       last = page.at(-1)?.key ?? last
     }
+    // When it changes, all connections end, so all pages are of one timeline.
+    timelineRead = timeline()
     copy.replace(records, before?.version ?? 0)
   }
 
@@ -116,8 +120,9 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     const since = copy.seen
     const rows = await read<ChangeRow>(CHANGES, [since])
     const [first] = rows
-    // Older than what was seen: a standby without the last transactions has become the primary.
-    if (!first || first.version < since || first.changesSince > since) return load()
+    // A standby without the last transactions has become the primary, or the database was restored.
+    if (!first || first.version < since || timeline() !== timelineRead) return load()
+    if (first.changesSince > since) return load()
     if (first.version < copy.seen) return // another look was faster
     const changes = rows.flatMap((row): Change[] =>
       row.changed === null ? [] : [[row.changed, row.key === null ? undefined : row]],

@@ -42,6 +42,22 @@ describe('Syncs that are read through', () => {
     expect([sizes, most]).to.deep.equal([[32, 32, 32, 32, 12], 2])
   })
 
+  it('have another lineage once the database was restored to an older state, or its timeline changed', async () => {
+    const database = await own.tables(PER_STATION)
+    await registerIn(database, 'S1')
+    let timeline = 1
+    const reader = openReader(database, () => timeline)
+    const lineage = async () => (await reader.read('S1', '', 0)).lineage
+    const first = await lineage()
+    expect(await lineage()).to.equal(first)
+    await own.run('UPDATE clock SET last = last - 1')
+    const restored = await lineage()
+    expect(restored).to.not.equal(first)
+    expect(await lineage()).to.equal(restored)
+    timeline = 2
+    expect(await lineage()).to.not.equal(restored)
+  })
+
   it('are refused, each of them, while the database is away', async () => {
     const away: Queries = { query: () => Promise.reject(new Error('It is away.')) }
     const { read } = openReader(away)
