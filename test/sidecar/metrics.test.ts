@@ -8,12 +8,12 @@ async function linesOf(metrics: Metrics): Promise<readonly string[]> {
 describe('the metrics', () => {
   it('tell cases apart by label, platform and reason, and count them all together for the page', async () => {
     const metrics = createMetrics()
-    metrics.countCase('pushes_refused', { platform: 'ios', reason: 'credentials' })
-    metrics.countCase('pushes_refused', { platform: 'ios', reason: 'credentials' }, 2)
+    metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' })
+    metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' }, 2)
     metrics.countCase('pushes_refused', { reason: 'notification', platform: 'android' })
     expect(metrics.value('pushes_refused')).to.equal(4)
     expect(await linesOf(metrics)).to.include.members([
-      'mesh_companion_pushes_refused_total{platform="ios",reason="credentials"} 3',
+      'mesh_companion_pushes_refused_total{platform="ios",reason="notification"} 3',
       'mesh_companion_pushes_refused_total{platform="android",reason="notification"} 1',
     ])
   })

@@ -11,6 +11,7 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
   const gateway = {
     state: 'working',
     credentialsRefused: false,
+    tokensDoubted: false,
     lastRefused: undefined,
     lastFailed: undefined,
   } as const

@@ -14,6 +14,8 @@ export interface GatewayStatus {
   readonly state: 'unused' | 'working' | 'failing' | 'refusing'
   /** The last refusal was for our credentials, and nothing was taken since. */
   readonly credentialsRefused: boolean
+  /** It called so many tokens in a row dead that it is not believed. */
+  readonly tokensDoubted: boolean
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
@@ -47,9 +49,10 @@ export function renderGateways(gateways: readonly GatewayStatus[], now: number):
   return html`<div class="grid gateways">${gateways.map((gateway) => card(gateway, now))}</div>`
 }
 
-function card({ platform, state, lastAcceptedAt, lastRefused, lastFailed, waiting }: GatewayStatus, now: number): Html {
+function card(gateway: GatewayStatus, now: number): Html {
+  const { platform, state, tokensDoubted, lastAcceptedAt, lastRefused, lastFailed, waiting } = gateway
   return html`<section class="card gateway" aria-label="${NAMES[platform]}"><h3>${NAMES[platform]}</h3>
-<p class="${TONES[state]}"><b>${STATES[state]}</b></p>
+<p class="${tokensDoubted ? 'down' : TONES[state]}"><b>${tokensDoubted ? '✗ calls every token dead' : STATES[state]}</b></p>
 <dl><dt>Last accepted</dt><dd>${lastAcceptedAt === undefined ? 'never since the start' : when(lastAcceptedAt, now)}</dd>
 <dt>Last refused</dt><dd>${setback(lastRefused, now)}</dd>
 ${lastFailed && html`<dt>Last failed</dt><dd>${setback(lastFailed, now)}</dd>`}

@@ -14,6 +14,8 @@ export const OBSTACLES = {
   messages_not_stored: 'The database takes nothing: messages are neither stored nor acknowledged.',
   database_replaced:
     'The file of the database was deleted or replaced: what is stored now goes with this process, and is not acknowledged.',
+  push_tokens_doubted:
+    'A push gateway calls every token dead: its credentials are probably of another app. Its phones are not notified; notifications wait.',
   push_credentials_refused: 'A push gateway does not accept our credentials: its phones are not notified.',
 } as const
 export type Obstacle = keyof typeof OBSTACLES
@@ -23,7 +25,7 @@ export interface Judged {
   readonly upstream: Pick<UpstreamState, 'connected' | 'ready' | 'leftOut' | 'listener' | 'listeners'>
   /** Why the database takes nothing; undefined while it does. */
   readonly storeFault: string | undefined
-  readonly gateways: readonly Pick<GatewayStatus, 'credentialsRefused'>[]
+  readonly gateways: readonly Pick<GatewayStatus, 'credentialsRefused' | 'tokensDoubted'>[]
 }
 
 /** Empty when messages arrive, are stored, and are told to the phones. */
@@ -36,5 +38,6 @@ export function obstaclesTo({ upstream, storeFault, gateways }: Judged): readonl
   if (upstream.leftOut > 0) found.push('stations_left_out')
   if (storeFault !== undefined) found.push('messages_not_stored')
   if (gateways.some(({ credentialsRefused }) => credentialsRefused)) found.push('push_credentials_refused')
+  if (gateways.some(({ tokensDoubted }) => tokensDoubted)) found.push('push_tokens_doubted')
   return found
 }

@@ -165,7 +165,6 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     if (closed()) return handBack(claimed)
     const { claim } = claimed
     const { platform } = claim.device
-    metrics.countCase('pushes_refused', { platform, reason: 'credentials' })
     metrics.countCase('pushes_retried', { platform, reason: 'credentials' })
     return plan(claim, planAfterRefusal(claim, random()), reason)
   }

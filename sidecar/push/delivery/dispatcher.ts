@@ -36,7 +36,12 @@ export interface Dispatcher {
 }
 
 /** One gateway, its latest answers, and how many devices are being notified by it or wait, be it for another try. */
-export type GatewayStatus = GatewayAnswers & { readonly platform: Platform; readonly waiting: number }
+export type GatewayStatus = GatewayAnswers & {
+  readonly platform: Platform
+  readonly waiting: number
+  /** The gateway called so many tokens in a row dead that it is not believed. */
+  readonly tokensDoubted: boolean
+}
 
 export const GRACE_MS = 2_000
 

@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts'
 import type { Platform } from '../../messages/store.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { type GatewayAnswers, recordAnswers } from './answers.ts'
+import { SUSPICIOUS_KILLS, TokenKills } from './token-kills.ts'
 
 /**
  * How many notifications are in flight for one gateway at a time; further devices wait for their turn. FCM gains nothing by more;
@@ -20,6 +21,13 @@ const GATHER_MS = 10
 
 const WARN_EVERY_MS = 60_000
 
+/** What to check if a gateway calls every token dead. */
+const REMEDIES: Readonly<Record<Platform, string>> = {
+  android: 'Check that push.fcm.serviceAccountFile is of the Firebase project that the app is built with.',
+  ios: 'Check push.apns.production (false for builds from Xcode) and push.apns.topic (the bundle id of the app).',
+  webpush: 'Check that the VAPID keys are those that the app subscribes with.',
+}
+
 /** The way to the phones of one platform. */
 export interface Lane {
   readonly platform: Platform
@@ -30,7 +38,7 @@ export interface Lane {
   leave(): void
   /** Sends by the gateway, and remembers and logs how that fares. Never rejects. Absent, as what follows, where no gateway is configured. */
   send?(pushToken: string, notification: Notification): Promise<PushOutcome>
-  answers?(): GatewayAnswers
+  answers?(): GatewayAnswers & { readonly tokensDoubted: boolean }
   close?(): Promise<void>
 }
 
@@ -53,6 +61,7 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
   let warnedAt = Number.NEGATIVE_INFINITY
   /** Why the gateway refuses us; undefined while it does not. */
   let unauthorized: string | undefined
+  const kills = new TokenKills()
   let closing = false
 
   /** Once a minute at most: with a gateway down, every device's try fails. */
@@ -70,6 +79,22 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
     if (reason === undefined) log.info('push-authorized', 'A push gateway takes notifications again.', { platform })
     else
       log.error('push-unauthorized', 'A push gateway refuses the sidecar; notifications wait for the remedy.', fields)
+  }
+
+  function noteKills(outcome: PushOutcome): void {
+    const doubted = kills.doubts
+    kills.note(outcome)
+    if (kills.doubts === doubted) return
+    if (kills.doubts)
+      log.error(
+        'push-tokens-doubted',
+        `The gateway called ${SUSPICIOUS_KILLS} tokens in a row dead: it is probably of another app. No more tokens are given up; notifications wait. ${REMEDIES[platform]}`,
+        { platform },
+      )
+    else
+      log.info('push-tokens-trusted', 'The gateway accepts notifications again; dead tokens are given up again.', {
+        platform,
+      })
   }
 
   function makeRoom(): void {
@@ -96,6 +121,7 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
     // Whoever registers what cannot be a token could say by it that a gateway which refuses us has let us in.
     if ('unasked' in outcome) return
     answers.note(outcome)
+    noteKills(outcome)
     // Of a gateway that cannot be asked nothing is known.
     if (outcome.kind === 'try_later') warnFailing(outcome.reason)
     else noteStanding(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
@@ -106,10 +132,12 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
     ...places,
     async send(pushToken, notification) {
       const outcome = await gateway.send(pushToken, notification)
+      const isDoubted = kills.doubts
       hear(outcome)
-      return outcome
+      if (outcome.kind !== 'token_gone' || 'unasked' in outcome || !isDoubted) return outcome
+      return { kind: 'unauthorized', reason: `${outcome.reason}; said of every token. ${REMEDIES[platform]}` }
     },
-    answers: answers.read,
+    answers: () => ({ ...answers.read(), tokensDoubted: kills.doubts }),
     close() {
       closing = true
       return gateway.close()

@@ -29,7 +29,7 @@ describe("the operator's port over a real store", () => {
     const opened = await stores.open()
     store = { ...opened, housekeeping: { ...opened.housekeeping } }
     problems = []
-    android = { ...recordAnswers(clock).read(), platform: 'android', waiting: 0 }
+    android = { ...recordAnswers(clock).read(), platform: 'android', tokensDoubted: false, waiting: 0 }
     upstream = { ...eventfulStatus().upstream, ready: true, connections: [] }
     const parts = {
       metrics: createMetrics(),
@@ -85,6 +85,7 @@ describe("the operator's port over a real store", () => {
     ['stations are left out', 'stations_left_out', () => (upstream = { ...upstream, leftOut: 1 })],
     ['another part has a problem', 'upstream_no_call', () => (problems = ['upstream_no_call'])],
     ['fewer listen to APRS-IS than should', 'upstream_listener_missing', () => (upstream = { ...upstream, ...idle })],
+    ['a gateway calls every token dead', 'push_tokens_doubted', () => (android = { ...android, tokensDoubted: true })],
     ['a gateway refuses us', 'push_credentials_refused', () => (android = { ...android, ...refusing })],
   ]
   for (const [what, reason, happens] of UNREADY)

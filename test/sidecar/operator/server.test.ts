@@ -103,7 +103,7 @@ describe('the operator port', () => {
 
   it('shows counters and gauges on /metrics for Prometheus', async () => {
     const { upstream } = eventfulStatus()
-    const unused = recordAnswers(clock).read()
+    const unused = { ...recordAnswers(clock).read(), tokensDoubted: false }
     installGauges(metrics, {
       upstream: () => ({ ...upstream, verified: false, leftOut: 2, listeners: { held: 1, wanted: 2 } }),
       stations: () => ({ android: 5, ios: 7, webpush: 3 }),

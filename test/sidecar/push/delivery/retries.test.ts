@@ -119,6 +119,59 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
   })
 
+  describe('when a gateway calls every token dead', () => {
+    const GONE: PushOutcome = { kind: 'token_gone', reason: 'of another project' }
+    const keys = Array.from({ length: 25 }, (_, index) => `N${index}CALL`)
+    const isDead = (key: string) => its.store.stations.get(key)?.devices[0]?.tokenDead
+    const deadTokens = () => keys.filter(isDead).length
+
+    async function tellAll(): Promise<void> {
+      for (const key of keys) await its.register(key)
+      for (const key of keys) await its.tell('Hello', key)
+    }
+
+    it('gives up no token after the twentieth in a row, and lets notifications wait', async () => {
+      its.android.always = GONE
+      await tellAll()
+      expect(deadTokens()).to.equal(20)
+      expect(its.dispatcher.gateways()[0]).to.include({ tokensDoubted: true, waiting: 5 })
+      expect(its.metrics.value('push_tokens_gone')).to.equal(20)
+      expect(its.metrics.value('pushes_refused')).to.equal(0)
+      expect(its.events('push-tokens-doubted')).to.have.length(1)
+      expect(its.events('push-tokens-doubted')[0]?.msg).to.include('push.fcm.serviceAccountFile')
+    })
+
+    it('believes it again once it accepts one, and delivers what waited', async () => {
+      its.android.always = GONE
+      await tellAll()
+      its.android.always = ACCEPTED
+      await its.advance(5 * 60_000)
+      expect(its.dispatcher.gateways()[0]).to.include({ tokensDoubted: false, waiting: 0 })
+      expect(its.events('push-tokens-trusted')).to.have.length(1)
+      its.android.always = GONE
+      await its.tell('Hello', keys[24])
+      expect(deadTokens()).to.equal(21)
+    })
+
+    it('believes it as long as another answer comes in between', async () => {
+      for (const key of keys) await its.register(key)
+      for (const [index, key] of keys.entries()) {
+        its.android.always = index === 19 ? { kind: 'refused', reason: 'too big' } : GONE
+        await its.tell('Hello', key)
+      }
+      expect(deadTokens()).to.equal(24)
+      expect(its.events('push-tokens-doubted')).to.deep.equal([])
+    })
+  })
+
+  it('counts notifications that wait for credentials as repeated, not as failed', async () => {
+    its.android.always = { kind: 'unauthorized', reason: 'check the key' }
+    await its.tell()
+    await its.advance(1_000)
+    expect(its.metrics.value('pushes_refused')).to.equal(0)
+    expect(its.metrics.value('pushes_retried')).to.equal(2)
+  })
+
   it('tries for a day after the newest message where a phone is away, without a warning, and then rests until there is news', async () => {
     its.android.always = { kind: 'phone_away', reason: 'off line' }
     await its.receive('one')
