@@ -1,4 +1,5 @@
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { WrongFile } from './wrong-file.ts'
 
 /** As its key file describes it. */
 export interface ServiceAccount {
@@ -8,25 +9,66 @@ export interface ServiceAccount {
   readonly privateKey: string
 }
 
-/** The account in a key file's text. Throws where it is none, and quotes nothing of it. */
+const MAKE_SERVICE_ACCOUNT_KEY =
+  'In the Firebase console, open Project settings > Service accounts, click "Generate new private key", and name the file that is downloaded.'
+const MAKE_SIGNING_KEY =
+  'In the Apple developer account, open Certificates, Identifiers & Profiles > Keys, add a key with "Apple Push Notifications service (APNs)", and name the .p8 file that is downloaded.'
+
+/**
+ * Reads the key file of a service account.
+ *
+ * @throws {WrongFile} for a file of another kind
+ */
 export function parseServiceAccount(text: string): ServiceAccount {
-  try {
-    const { type, project_id: projectId, client_email: clientEmail, private_key: privateKey } = JSON.parse(text)
-    const areTexts = [projectId, clientEmail, privateKey].every((one) => typeof one === 'string' && one !== '')
-    if (type === 'service_account' && areTexts && createPrivateKey(privateKey).asymmetricKeyType === 'rsa')
-      return { projectId, clientEmail, privateKey }
-  } catch {
-    // Its message could quote the file.
-  }
-  throw new TypeError('This is no key file of a service account.')
+  const members = objectOf(text)
+  if ('project_info' in members && 'client' in members)
+    throw new WrongFile("is the app's google-services.json, not a key of the server", MAKE_SERVICE_ACCOUNT_KEY)
+  if ('installed' in members || 'web' in members)
+    throw new WrongFile('is an OAuth client, not the key of a service account', MAKE_SERVICE_ACCOUNT_KEY)
+  const { type, project_id: projectId, client_email: clientEmail, private_key: privateKey } = members
+  if (type === 'service_account' && isText(projectId) && isText(clientEmail) && isText(privateKey) && isRsa(privateKey))
+    return { projectId, clientEmail, privateKey }
+  throw new WrongFile("is not a service account's JSON key file", MAKE_SERVICE_ACCOUNT_KEY)
 }
 
-/** The PEM text of the `.p8` key that Apple gave out. Throws where it is none, and quotes nothing of it. */
+/**
+ * Reads the PEM text of the `.p8` key that Apple gave out.
+ *
+ * @throws {WrongFile} for a file of another kind
+ */
 export function parseSigningKey(pem: string): string {
+  if (/-----BEGIN CERTIFICATE-----/.test(pem))
+    throw new WrongFile('is a certificate, not a signing key; this server signs with a .p8 key', MAKE_SIGNING_KEY)
+  const { asymmetricKeyType: type, asymmetricKeyDetails } = keyOf(pem) ?? {}
+  if (type === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1') return pem
+  if (type !== undefined)
+    throw new WrongFile(`is a private key of another kind (${type}), not one for APNs (EC on P-256)`, MAKE_SIGNING_KEY)
+  throw new WrongFile('is not a signing key for APNs, as downloaded from Apple (.p8)', MAKE_SIGNING_KEY)
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
   try {
-    if (createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1') return pem
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    // Its message could quote the file.
+    return {}
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isRsa(pem: string): boolean {
+  return keyOf(pem)?.asymmetricKeyType === 'rsa'
+}
+
+function keyOf(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem)
   } catch {
     // Its message could quote the key.
+    return undefined
   }
-  throw new TypeError('This is no signing key for APNs.')
 }

@@ -1,11 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
+import { isLocalName, isPublicAddress } from './address-scope.ts'
 import { addressIsReadable, backupsAreOfAFile, listenersCarryAll, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
 import { parseServiceAccount, parseSigningKey } from './push-keys.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from './vapid-keys.ts'
+import { WrongFile } from './wrong-file.ts'
 
 /** A rule that the schema cannot state. It runs when the schema found nothing wrong with the members in `needs`. */
 export interface Rule {
@@ -99,7 +101,7 @@ function passcodeFits({ aprsis }: Settings, { passcodeOf }: Surroundings): reado
 function serviceAccountIsUsable({ push }: Settings, around: Surroundings): readonly Problem[] {
   const { serviceAccountFile: file } = push.fcm
   if (file === null) return []
-  return problemsOf(load('push.fcm.serviceAccountFile', file, around, SERVICE_ACCOUNT, parseServiceAccount))
+  return problemsOf(load('push.fcm.serviceAccountFile', file, around, 'key file', parseServiceAccount))
 }
 
 function endpointIsHttps({ push }: Settings): readonly Problem[] {
@@ -119,7 +121,7 @@ function endpointIsHttps({ push }: Settings): readonly Problem[] {
 
 function apnsKeyIsUsable({ push }: Settings, around: Surroundings): readonly Problem[] {
   if (push.apns.keyFile === null) return []
-  return problemsOf(load('push.apns.keyFile', push.apns.keyFile, around, SIGNING_KEY, parseSigningKey))
+  return problemsOf(load('push.apns.keyFile', push.apns.keyFile, around, 'key file', parseSigningKey))
 }
 
 function apnsIsComplete({ push }: Settings): readonly Problem[] {
@@ -140,14 +142,20 @@ function authoritiesAreUsable(path: string, file: string | null, around: Surroun
 
 function subjectIsAddress({ push }: Settings): readonly Problem[] {
   const { subject } = push.webpush
-  if (subject === null || URL.canParse(subject)) return []
-  return [
+  if (subject === null) return []
+  const problem = (reason: string) => [
     {
       path: 'push.webpush.subject',
-      reason: 'is no address',
-      remedy: 'Give an address that a browser takes, such as mailto:operator@example.org.',
+      reason,
+      remedy: 'Give an address that a browser takes and the internet reaches, such as mailto:operator@example.org.',
     },
   ]
+  const url = URL.canParse(subject) ? new URL(subject) : undefined
+  if (!url) return problem('is no address')
+  const host = (url.hostname || url.pathname.slice(url.pathname.lastIndexOf('@') + 1)).replace(/^\[|\]$/g, '')
+  // Apple refuses each notification that is signed for such an address.
+  const isPrivate = isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)
+  return isPrivate ? problem('is not on the public internet, so push services refuse it') : []
 }
 
 /** A file that is missing is made at the start. */
@@ -168,6 +176,12 @@ function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFil
 
 /** Throws where any certificate of the file is no good: a start would fail over that, too, without saying over which file. */
 function firstOfChain(text: string): X509Certificate {
+  // Files that were joined without a line break between them.
+  if (/-----END [A-Z ]+----------BEGIN /.test(text))
+    throw new WrongFile(
+      'has certificates joined without a line break between them',
+      'Put each "-----BEGIN CERTIFICATE-----" on a line of its own.',
+    )
   const [first, ...others] = text
     .split(/(?<=-----END [A-Z ]*CERTIFICATE-----)/)
     .filter((pem) => pem.includes('-----BEGIN'))
@@ -177,8 +191,6 @@ function firstOfChain(text: string): X509Certificate {
 
 const CERTIFICATE = 'certificate in PEM'
 const PRIVATE_KEY = 'private key in PEM without a passphrase'
-const SIGNING_KEY = 'signing key for APNs, as downloaded from Apple (.p8)'
-const SERVICE_ACCOUNT = "service account's JSON key file"
 
 const READABLE =
   'Check that the file is there and that the server may read it; paths are relative to the configuration file.'
@@ -208,10 +220,10 @@ function load<T>(
   }
   try {
     return { value: parse(text) }
-  } catch {
-    return {
-      problem: { path, reason: `names ${file}, which is not a ${what}`, remedy: `Name a file that is a ${what}.` },
-    }
+  } catch (error) {
+    const { reason, remedy } =
+      error instanceof WrongFile ? error : { reason: `is not a ${what}`, remedy: `Name a file that is a ${what}.` }
+    return { problem: { path, reason: `names ${file}, which ${reason}`, remedy } }
   }
 }
 

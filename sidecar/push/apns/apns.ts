@@ -6,20 +6,20 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { parseSigningKey } from '../../config/push-keys.ts'
 import type { ApnsSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
-import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
+import { clockAdvice, withClockAdvice } from '../gateway/clock-advice.ts'
+import type { Notification, PushFailure, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
 import { throughProxy } from '../gateway/tunnel.ts'
 import { waitForLastAnswers } from './apns-farewell.ts'
 
-type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
 type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 
 // It answers with the first of the two words, and documents the second.
 const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
 
 /** What APNs' reason means for a notification. https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns */
-const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
+const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
   Unregistered: ['token_gone', 'the app was removed'],
   ExpiredToken: ['token_gone', 'the device token has expired'],
   BadDeviceToken: ['token_gone', 'no device token, or one of the other environment (push.apns.production)'],
@@ -31,10 +31,10 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   ServiceUnavailable: ['try_later', 'APNs is not available'],
   Shutdown: ['try_later', 'the APNs server shuts down'],
   IdleTimeout: ['try_later', 'APNs closed an idle connection'],
-  ExpiredProviderToken: ['unauthorized', "the provider token is too old, though it is new: check this machine's clock"],
+  ExpiredProviderToken: ['unauthorized', 'the provider token is too old, though it is new'],
   InvalidProviderToken: [
     'unauthorized',
-    'push.apns.keyFile, keyId and teamId do not belong together, or the key was revoked',
+    'push.apns.keyFile, keyId and teamId may not belong together, or the key was revoked',
   ],
   MissingProviderToken: ['unauthorized', 'there was no provider token'],
   BadTopic: ['unauthorized', 'push.apns.topic is no bundle id'],
@@ -44,6 +44,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   BadEnvironmentKeyIdInToken: ['unauthorized', OTHER_ENVIRONMENT],
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
+
+/** What a wrong clock of this machine causes. APNs sends no `Date` to compare it with. */
+const BY_CLOCK: ReadonlySet<string> = new Set(['ExpiredProviderToken', 'InvalidProviderToken'])
 
 /** What can be no device token. */
 const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device token', unasked: true }
@@ -153,14 +156,17 @@ interface Failure {
   readonly reason: string
 }
 
-function outcomeOf({ status, reason }: Failure): Failed {
+function outcomeOf({ status, reason }: Failure): PushFailure {
   const known = Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined
-  if (known) return { kind: known[0], reason: `${reason}: ${known[1]}` }
+  if (known) {
+    const clock = BY_CLOCK.has(reason) ? `${clockAdvice(undefined, Date.now())}; ` : ''
+    return { kind: known[0], reason: `${reason}: ${clock}${known[1]}` }
+  }
   if (status === undefined) return { kind: 'try_later', reason }
   return { kind: kindOf(status), reason: `${reason} (status ${status})` }
 }
 
-function kindOf(status: number): Failed['kind'] {
+function kindOf(status: number): PushFailure['kind'] {
   if (status >= 500 || status === 429) return 'try_later'
   return status === 403 ? 'unauthorized' : 'refused'
 }
@@ -171,7 +177,9 @@ function readFailure(failed: unknown, connectionProblem: string | undefined): Fa
   const { reason } = members(response)
   const word = typeof reason === 'string' ? reason : error instanceof Error ? error.message : ''
   if (typeof status !== 'number') {
-    return { reason: `the connection to APNs was lost${connectionProblem ? ` (${connectionProblem})` : ''}` }
+    return {
+      reason: `the connection to APNs was lost${connectionProblem ? ` (${withClockAdvice(connectionProblem, Date.now())})` : ''}`,
+    }
   }
   if (status === 500) return { status, reason: 'InternalServerError' }
   // One of Apple's words, or whatever a server in its place may write.

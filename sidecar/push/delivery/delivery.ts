@@ -92,6 +92,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     const { claim, at } = claimed
     const { station } = claim
     const { platform, pushToken } = claim.device
+    if (outcome.kind === 'busy') return comeBack(claimed, outcome.afterMs)
     if (outcome.kind === 'try_later') return tryLater(claimed, { ...outcome, cause: 'gateway' })
     if (outcome.kind === 'phone_away') return tryLater(claimed, { ...outcome, cause: 'phone' })
     if (outcome.kind === 'unauthorized') return waitForAuthorization(claimed, outcome.reason)
@@ -181,9 +182,14 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     return noted(station, pushes.later(claim, next))
   }
 
-  function handBack({ claim }: Claimed): Promise<void> {
+  function handBack(claimed: Claimed): Promise<void> {
+    return comeBack(claimed, 0)
+  }
+
+  /** The gateway was not asked, so this was no try. */
+  function comeBack({ claim }: Claimed, delayMs: number): Promise<void> {
     const { tries, refusals } = claim
-    return noted(claim.station, pushes.later(claim, { delayMs: 0, tries, refusals }))
+    return noted(claim.station, pushes.later(claim, { delayMs: closed() ? 0 : delayMs, tries, refusals }))
   }
 
   async function noted(station: StationKey, written: Promise<void>): Promise<void> {

@@ -9,7 +9,7 @@ import { SUSPICIOUS_KILLS, TokenKills } from './token-kills.ts'
  * How many notifications are in flight for one gateway at a time; further devices wait for their turn. FCM gains nothing by more;
  * 5,000 at once to an APNs that answered in 100 ms took 7 to 11 s by 100 and 4 to 6 s by 500, on a machine with other work.
  */
-export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100, ios: 500, webpush: 100 }
+export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100, ios: 500, webpush: 500 }
 
 /**
  * A lane that was full has room again once so many of its places are free, or so many milliseconds after the first of them: what is

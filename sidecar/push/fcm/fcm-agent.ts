@@ -38,6 +38,8 @@ export class WireCall {
   retryAfterMs: number | undefined
   /** That answer's, where it is a 401. */
   errorCodes: FcmErrorCodes | undefined
+  /** The `Date` header of the last answer, be it to a request for an access token. */
+  date: string | undefined
   /** Of the last request that failed, such as `ECONNREFUSED`. */
   errorCode: string | undefined
   #sends = 0
@@ -69,7 +71,10 @@ export class WireCall {
     request.once('error', (error: NodeJS.ErrnoException) => {
       if (!(error instanceof Abandoned)) this.errorCode = error.code
     })
-    if (isSend) request.prependOnceListener('response', (response) => this.#note(response, now()))
+    request.prependOnceListener('response', (response) => {
+      this.date = response.headers.date
+      if (isSend) this.#note(response, now())
+    })
   }
 
   #note(response: IncomingMessage, now: number): void {

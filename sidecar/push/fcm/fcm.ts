@@ -6,18 +6,17 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { parseServiceAccount, type ServiceAccount } from '../../config/push-keys.ts'
 import type { FcmSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
-import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
+import { clockAdvice, withClockAdvice } from '../gateway/clock-advice.ts'
+import type { Notification, PushFailure, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { createInFlight } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
 import { FcmAgent, WireCall } from './fcm-agent.ts'
-
-type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
 
 /**
  * What an error code of `firebase-admin` means for a notification. Its messages are not passed on: some quote the
  * gateway's whole answer.
  */
-const OUTCOMES: Readonly<Record<string, readonly [Failure['kind'], string]>> = {
+const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
   'messaging/registration-token-not-registered': ['token_gone', 'the app was removed or got another token'],
   'messaging/invalid-registration-token': ['token_gone', 'FCM did not issue this token'],
   'messaging/invalid-argument': ['refused', 'FCM finds the payload invalid'],
@@ -177,14 +176,14 @@ function measure(notification: Notification): number {
   return Buffer.byteLength(JSON.stringify(fcmMessage(notification)))
 }
 
-function outcomeOf(error: unknown, call: WireCall): Failure {
+function outcomeOf(error: unknown, call: WireCall): PushFailure {
   const { code, message } = describe(error)
   if (call.status === 503) return later('FCM is not available', call)
   if (call.status === 401 && isAboutToken(message, call))
     return later('the token is of an iPhone or a browser, for which the Firebase project has no credentials', call)
   if (call.status === 401) {
-    const remedy = "check this machine's clock, and that the service account has not been disabled"
-    return { kind: 'unauthorized', reason: `FCM does not accept our access token: ${remedy}` }
+    const remedy = 'check that the service account has not been disabled'
+    return { kind: 'unauthorized', reason: `FCM does not accept our access token: ${clockOf(call)}; ${remedy}` }
   }
   if (code === 'app/invalid-credential') return credentialOutcome(message, call)
   // By its status alone, this is the code of a page too.
@@ -218,16 +217,23 @@ function unexpected({ status }: WireCall): string {
   return `unexpected answer with status ${status}`
 }
 
-function credentialOutcome(message: string, call: WireCall): Failure {
+function credentialOutcome(message: string, call: WireCall): PushFailure {
   const refusal = REFUSAL.exec(message)?.[1]
   if (!refusal) return later('no access token to be had from Google', call)
-  const remedy =
-    "check this machine's clock, and that neither the key of push.fcm.serviceAccountFile nor its account has been deleted or disabled"
-  return { kind: 'unauthorized', reason: `Google refuses the service account (${refusal}): ${remedy}` }
+  const remedy = 'check that neither the key of push.fcm.serviceAccountFile nor its account was deleted or disabled'
+  return {
+    kind: 'unauthorized',
+    reason: `Google refuses the service account (${refusal}): ${clockOf(call)}; ${remedy}`,
+  }
 }
 
-function later(reason: string, { retryAfterMs, errorCode }: WireCall): Failure {
-  const because = errorCode === undefined ? reason : `${reason} (${errorCode})`
+/** By the clock that the client libraries sign with, which is none of ours. */
+function clockOf({ date }: WireCall): string {
+  return clockAdvice(date, Date.now())
+}
+
+function later(reason: string, { retryAfterMs, errorCode }: WireCall): PushFailure {
+  const because = errorCode === undefined ? reason : `${reason} (${withClockAdvice(errorCode, Date.now())})`
   return { kind: 'try_later', reason: because, ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) }
 }
 

@@ -8,13 +8,15 @@ export interface Notification {
   readonly data: Readonly<Record<string, string>>
 }
 
-/** What came of one notification. What is `unasked` nobody was asked about: it says nothing of the gateway. */
+/** The outcome of one notification. If it is `unasked`, the gateway was not asked: the outcome says nothing about the gateway. */
 export type PushOutcome =
   | { readonly kind: 'accepted' }
   /** The gateway knows the token no longer: stop pushing to it until the station registers one again. */
   | { readonly kind: 'token_gone'; readonly reason: string; readonly unasked?: true }
   /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
+  /** Too many notifications of the same push service are in flight. This one comes back after `afterMs`; that is no try. */
+  | { readonly kind: 'busy'; readonly reason: string; readonly afterMs: number; readonly unasked: true }
   /** The gateway works, and has nobody to hand it to: it keeps nothing for a phone that is off line. */
   | { readonly kind: 'phone_away'; readonly reason: string }
   /**
@@ -24,6 +26,9 @@ export type PushOutcome =
   | { readonly kind: 'unauthorized'; readonly reason: string }
   /** The notification itself is at fault: trying again cannot help. */
   | { readonly kind: 'refused'; readonly reason: string; readonly unasked?: true }
+
+/** The gateway's answer, or its silence, if it did not accept the notification. */
+export type PushFailure = Exclude<PushOutcome, { kind: 'accepted' | 'busy' }>
 
 /** A push gateway behind the one verb that we need. */
 export interface PushGateway {

@@ -7,23 +7,23 @@ import { type Clock, systemClock } from '../../clock.ts'
 import type { WebPushSettings } from '../../config/settings.ts'
 import type { VapidKeys } from '../../config/vapid-keys.ts'
 import type { Log } from '../../log.ts'
-import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
+import { clockAdvice, withClockAdvice } from '../gateway/clock-advice.ts'
+import type { Notification, PushFailure, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from '../gateway/in-flight.ts'
 import { fitNotification, MAX_NOTIFICATION_BYTES, NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
 import { parseRetryAfter } from '../gateway/retry-after.ts'
-import { parseSubscription } from './subscription.ts'
+import { HostShares } from './host-shares.ts'
+import { parseSubscription, type Subscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
-type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
-
 // A wrong clock passes, and must cost nobody a notification.
-const SIGNATURE = "does not accept our signature: check this machine's clock and push.webpush.subject"
+const SIGNATURE = 'does not accept our signature'
 
 /**
  * What a push service means by a status. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of it is a refusal of the gateway, which the
  * operator would have to mend: whoever registers chooses the push service, and could have one say anything about us.
  */
-const OUTCOMES: Readonly<Record<number, readonly [Failure['kind'], string]>> = {
+const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],
   403: ['try_later', SIGNATURE],
   404: ['token_gone', 'does not know the subscription'],
@@ -77,6 +77,7 @@ export function openWebPush(
   const trust = caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') }
   const agent = new WebPushAgent({ allowPrivate, ...trust, ...(dnsServers && { dnsServers }) })
   const inFlight = createInFlight(clock)
+  const shares = new HostShares()
   const client = import('web-push')
   // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
   void client.then()
@@ -86,10 +87,26 @@ export function openWebPush(
     const parsed = parseSubscription(pushToken, allowPrivate)
     if ('problems' in parsed)
       return { kind: 'token_gone', reason: 'it is no subscription to a public push service', unasked: true }
-    const { default: webPush } = await client
     const { endpoint } = parsed.subscription
+    const { hostname } = new URL(endpoint)
+    const afterMs = shares.enter(hostname)
+    if (afterMs !== undefined) return { kind: 'busy', reason: `${hostOf(endpoint)} is busy`, afterMs, unasked: true }
+    try {
+      return await sendTo(parsed.subscription, notification, signal)
+    } finally {
+      shares.leave(hostname)
+    }
+  }
+
+  const sendTo = async (
+    subscription: Subscription,
+    notification: Notification,
+    signal: AbortSignal,
+  ): Promise<PushOutcome> => {
+    const { default: webPush } = await client
+    const { endpoint } = subscription
     const payload = payloadOf(fitNotification(notification, measure, MAX_TEXT_BYTES))
-    const details = webPush.generateRequestDetails(parsed.subscription, payload, {
+    const details = webPush.generateRequestDetails(subscription, payload, {
       vapidDetails: { subject, ...keys },
       TTL: NOTIFICATION_TTL_MS / 1000,
       urgency: 'high',
@@ -155,7 +172,8 @@ async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number)
   const said = WORDY_STATUSES.has(status) ? await text : ''
   const byWords = WORDS.find(([words]) => words.test(said))?.[1]
   const [kind, what] = byWords ?? OUTCOMES[status] ?? ['try_later', otherStatus(status)]
-  const reason = `${hostOf(endpoint)} ${what} (status ${status})`
+  const remedy = what === SIGNATURE ? `: ${clockAdvice(headers.date, Date.now())}; check push.webpush.subject` : ''
+  const reason = `${hostOf(endpoint)} ${what}${remedy} (status ${status})`
   const afterMs = parseRetryAfter(headers['retry-after'], now)
   return kind === 'try_later' && afterMs !== undefined ? { kind, reason, afterMs } : { kind, reason }
 }
@@ -165,7 +183,7 @@ function otherStatus(status: number): string {
   return status < 500 ? 'refuses the notification' : 'is not available'
 }
 
-function unansweredOutcome(error: unknown, endpoint: string): Failure {
+function unansweredOutcome(error: unknown, endpoint: string): PushFailure {
   const host = hostOf(endpoint)
   if (error instanceof AddressRefused)
     return {
@@ -174,7 +192,7 @@ function unansweredOutcome(error: unknown, endpoint: string): Failure {
       unasked: true,
     }
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  return { kind: 'try_later', reason: `${host} cannot be reached (${code})` }
+  return { kind: 'try_later', reason: `${host} cannot be reached (${withClockAdvice(code, Date.now())})` }
 }
 
 /** The beginning of an answer, as far as it comes. Reading it leaves the connection to the next notification. */

@@ -79,6 +79,13 @@ describe('APNs through node-apn', () => {
     expect(at.service.attempts).to.equal(2)
   })
 
+  it('names the clock before the keys when APNs calls the provider token invalid', async () => {
+    at.service.fail({ status: 403, reason: 'InvalidProviderToken' })
+    expect(await send())
+      .to.have.property('reason')
+      .that.matches(/^InvalidProviderToken: check this machine's clock first .*push\.apns\.keyFile/)
+  })
+
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {
     it(`tries later when the notification meets a ${fault}, and sends over a new connection then`, async () => {
       await send()

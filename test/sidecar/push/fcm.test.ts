@@ -195,6 +195,18 @@ describe('FCM through firebase-admin', () => {
         await sendsAgain()
       })
 
+    it('says by how much the clock is wrong, and not so while it is right', async () => {
+      at.service.setClockAhead(2 * 86_400_000)
+      expect(await send())
+        .to.have.property('reason')
+        .that.matches(/set this machine's clock right first: .* 2 days behind the gateway's/)
+      at.service.setClockAhead(0)
+      deny('Invalid JWT Signature.')()
+      expect(await send())
+        .to.have.property('reason')
+        .that.includes("this machine's clock is right")
+    })
+
     for (const [how, fault, reason] of [
       ['has an outage', { status: 503, error: 'unavailable' }, 'no access token to be had from Google'],
       ['hangs', 'hang', 'no answer within 10 s'],

@@ -253,6 +253,45 @@ describe('configuration', () => {
       }
     })
 
+    function expectOne(push: object, given: string, says: RegExp): void {
+      const [problem, ...others] = problemsOf({ push }, { files: { '/etc/sidecar/given': given } })
+      expect(others).to.deep.equal([])
+      expect(`${problem?.reason} ${problem?.remedy}`).to.match(says).and.not.include('SECRET')
+    }
+    const TAKEN_FOR_ANOTHER: readonly (readonly [
+      what: string,
+      text: string,
+      push: (file: string) => object,
+      says: RegExp,
+    ])[] = [
+      [
+        "the app's google-services.json",
+        JSON.stringify({ project_info: { project_id: 'p' }, client: [{ api_key: [{ current_key: 'SECRET' }] }] }),
+        (serviceAccountFile) => ({ fcm: { serviceAccountFile } }),
+        /google-services\.json.*Service accounts.*Generate new private key/,
+      ],
+      [
+        'an OAuth client',
+        JSON.stringify({ installed: { client_secret: 'SECRET' } }),
+        (serviceAccountFile) => ({ fcm: { serviceAccountFile } }),
+        /OAuth client.*Service accounts/,
+      ],
+      [
+        'an RSA key',
+        rsa,
+        (keyFile) => ({ apns: { ...apns, keyFile } }),
+        /another kind \(rsa\).*Apple developer account/,
+      ],
+    ]
+    for (const [what, text, push, says] of TAKEN_FOR_ANOTHER)
+      it(`names the mistake and where to click for ${what}`, () => expectOne(push('given'), text, says))
+
+    it('names the mistake for a certificate as a key, and for certificates joined without a line break', async () => {
+      const { cert } = (await makeCertificates()).server
+      expectOne({ apns: { ...apns, keyFile: 'given' } }, cert, /is a certificate, not a signing key.*Keys/)
+      expectOne({ fcm: { caFile: 'given' } }, cert.trimEnd() + cert, /joined without a line break.*line of its own/)
+    })
+
     const subjected = (subject: string) => ({ webpush: { subject } })
     const PUSHES: readonly (readonly [string, object, ...(readonly string[])])[] = [
       ['a signing key on another curve', { apns: { ...apns, keyFile: 'p384.p8' } }, 'push.apns.keyFile'],
@@ -266,7 +305,8 @@ describe('configuration', () => {
         (endpoint) => [`the FCM endpoint ${endpoint}`, { fcm: { endpoint } }, 'push.fcm.endpoint'] as const,
       ),
       ...['', 'operator@example.org', 'mailto:', 'mailto: a@b.org', 'http://example.org', 'https://localhost/x']
-        .concat('https://example.org:99999/')
+        .concat('https://example.org:99999/', 'mailto:root@localhost', 'mailto:root@raspberrypi', 'mailto:me@box.local')
+        .concat('mailto:me@[192.168.1.2]', 'https://192.168.1.2/x', 'https://[::1]/x', 'https://nas.internal/x')
         .map((subject) => {
           const what = `the Web Push subject ${JSON.stringify(subject)}`
           return [what, subjected(subject), 'push.webpush.subject'] as const

@@ -159,7 +159,7 @@ describe('The dispatcher', () => {
     its.android.always = undefined
     await its.start({ gateways: { android: its.android, ios } })
     const room = MAX_IN_FLIGHT.android
-    expect(MAX_IN_FLIGHT).to.deep.equal({ android: 100, ios: 500, webpush: 100 })
+    expect(MAX_IN_FLIGHT).to.deep.equal({ android: 100, ios: 500, webpush: 500 })
     const keys = Array.from({ length: room + 20 }, (_, i) => `N${i}A`)
     for (const key of keys) {
       await its.register(key)

@@ -164,6 +164,19 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
   })
 
+  it('brings back what found its push service busy, as often as that takes, without counting tries', async () => {
+    its.android.always = { kind: 'busy', reason: 'busy', afterMs: 500, unasked: true }
+    await its.tell()
+    await its.advance(500 * 50)
+    expect(its.android.sent.length).to.be.within(50, 51)
+    expect(its.metrics.value('pushes_retried')).to.equal(0)
+    expect(its.dispatcher.gateways()[0]).to.include({ state: 'unused' })
+    its.android.always = ACCEPTED
+    await its.advance(500)
+    expect(its.metrics.value('pushes_accepted')).to.equal(1)
+    expect(its.isUnpushed()).to.equal(false)
+  })
+
   it('counts notifications that wait for credentials as repeated, not as failed', async () => {
     its.android.always = { kind: 'unauthorized', reason: 'check the key' }
     await its.tell()

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:https'
 import { expect } from 'chai'
+import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { startWebPush } from '../../../../fixtures/push/webpush.ts'
 import { WebPushAgent } from '../../../../sidecar/push/web-push/web-push-agent.ts'
 import { startConnectProxy } from '../../../support/connect-proxy.ts'
@@ -18,7 +19,7 @@ describe('The connections to push services', () => {
     dns.addresses.set('among.example.org', ['8.8.8.8', '10.0.0.1'])
     const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
     const failure = async (host: string) => {
-      const asked = request(`https://${host}:${port}/`, { agent, rejectUnauthorized: false }).end()
+      const asked = request(`https://${host}:${port}/`, { agent }).end()
       const [error] = await once(asked, 'error')
       return error.code
     }
@@ -33,11 +34,16 @@ describe('The connections to push services', () => {
   })
 
   it('are all ended when it closes, also those to a name that came to nothing once more', async () => {
-    const [service, dns] = await Promise.all([startWebPush({ name: 'push.example.org' }), startDnsServer()])
+    const certificates = await makeCertificates({ names: ['push.example.org'] })
+    const [service, dns] = await Promise.all([
+      startWebPush({ certificates, name: 'push.example.org' }),
+      startDnsServer(),
+    ])
     const proxy = await startConnectProxy({ to: Number(new URL(service.url).port) })
     process.env.HTTPS_PROXY = `http://127.0.0.1:${proxy.port}`
-    const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
-    const get = () => request(service.url, { agent, rejectUnauthorized: false }).end()
+    const ca = certificates.ca.cert
+    const agent = new WebPushAgent({ allowPrivate: false, ca, dnsServers: [dns.server] })
+    const get = () => request(service.url, { agent }).end()
     dns.addresses.set('push.example.org', ['8.8.8.8'])
     service.fail('hang')
     const waiting = get()
@@ -51,10 +57,11 @@ describe('The connections to push services', () => {
   })
 
   it('wait for another notification in a bounded number', async () => {
-    const service = await startWebPush()
-    const agent = new WebPushAgent({ allowPrivate: true })
+    const certificates = await makeCertificates()
+    const service = await startWebPush({ certificates })
+    const agent = new WebPushAgent({ allowPrivate: true, ca: certificates.ca.cert })
     const get = async () => {
-      const sending = request(service.url, { agent, rejectUnauthorized: false }).end()
+      const sending = request(service.url, { agent }).end()
       const [answer] = await once(sending, 'response')
       await answer.resume().toArray()
     }

@@ -10,6 +10,7 @@ import {
 import type { WebPushSettings } from '../../../../sidecar/config/settings.ts'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import type { PushGateway, PushOutcome } from '../../../../sidecar/push/gateway/gateway.ts'
+import { SLOTS_PER_HOST } from '../../../../sidecar/push/web-push/host-shares.ts'
 import { openWebPush, type WebPushSurroundings } from '../../../../sidecar/push/web-push/web-push.ts'
 import { startConnectProxy } from '../../../support/connect-proxy.ts'
 import { type DnsServer, startDnsServer } from '../../../support/dns-server.ts'
@@ -126,6 +127,22 @@ describe('Web Push through web-push', () => {
     expect(await send()).to.deep.equal(ACCEPTED)
     await at.gateway.close()
     await at.service.waitForDisconnects(2)
+  })
+
+  it('lets a service that hangs hold no more than its share of the slots', async () => {
+    const certificates = await makeCertificates({ names: ['localhost'] })
+    const hanging = at.closing(await startWebPush({ certificates }))
+    const working = at.closing(await startWebPush({ certificates, name: 'localhost' }))
+    const gateway = open({ ...hanging.settings })
+    const [stuck, other] = [hanging, working].map((service) => service.subscribe(VAPID.publicKey))
+    hanging.fail('hang', SLOTS_PER_HOST)
+    const waiting = Array.from({ length: SLOTS_PER_HOST }, () => sendBy(gateway, stuck!))
+    expect(await sendBy(gateway, stuck!)).to.include({ kind: 'busy', unasked: true })
+    expect(await sendBy(gateway, other!)).to.deep.equal(ACCEPTED)
+    await hanging.waitForAttempts(SLOTS_PER_HOST)
+    await at.clock.advance(10_000)
+    for (const outcome of await Promise.all(waiting)) expect(outcome).to.include({ kind: 'try_later' })
+    expect(await sendBy(gateway, stuck!)).to.deep.equal(ACCEPTED)
   })
 
   it('does not follow a redirect', async () => {
