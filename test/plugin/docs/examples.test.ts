@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { checkMeshCentralServer } from '../../../plugin/config/meshcentral/check-server.ts'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
@@ -40,5 +41,27 @@ describe("the examples of the plugin's configuration", () => {
       expect(found, `${path}: ${code}`).to.deep.equal([])
       expect(domains.length, path).to.equal(1)
     }
+  })
+
+  it('of a whole MeshCentral are such as --meshcentral finds no error in, with the plugin loaded', () => {
+    const isWhole = (config: object | undefined): config is Readonly<Record<string, object>> =>
+      config !== undefined && 'settings' in config && 'plugins' in (config.settings as object)
+    const configurations = EXAMPLES.flatMap(({ path, code }) => {
+      const config = whole(code)
+      return isWhole(config) ? [{ path, config }] : []
+    })
+    const options = { meshCentral: true, unknownKeys: 'warn', inferPresets: true, hasRights: true } as const
+    for (const { path, config } of configurations) {
+      const server = checkMeshCentralServer(config)
+      const { domains } = readDomains(config, { ...options, readFile: () => KEYS, basePathOf: () => '/' })
+      const found = [...server.problems, ...domains.flatMap((domain) => [...domain.problems, ...domain.warnings])]
+      expect(found, path).to.deep.equal([])
+      // What the examples leave out is on the page on MeshCentral.
+      for (const { code } of server.warnings) expect(code, path).to.be.oneOf(['not_recorded', 'session_key_missing'])
+    }
+    const pages = new Set(configurations.map(({ path }) => path))
+    const providers = readDocuments().filter(({ path }) => /^plugin\/docs\/providers\/(?!README)/.test(path))
+    expect(providers.length).to.be.above(10)
+    expect(providers.map(({ path }) => path).filter((path) => !pages.has(path))).to.deep.equal([])
   })
 })
