@@ -193,6 +193,32 @@ describe('mesh-companion-check', () => {
     expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
   })
 
+  it('lists with --back what the built-in strategy does differently, and prints its configuration alone', () => {
+    const config = JSON.stringify({
+      ...server({ ...OLD, groups: { scope: '', siteadmin: 'a', revokeAdmin: false } }),
+      settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: [] } },
+    })
+    const { code, out, err } = checkText(config, '--meshcentral', '--back')
+    expect(code).to.equal(0)
+    expect(JSON.parse(out).domains[''].authStrategies.oidc).to.deep.equal({
+      issuer: FINE.issuer,
+      client: FINE.client,
+      groups: { siteadmin: ['a'], scope: 'openid' },
+    })
+    expect(err).to.match(/ {2}different: A sign-out at the IdP.* end no session here\.\n/)
+    expect(err)
+      .to.contain('  different: groups.revokeAdmin has no effect')
+      .and.contain('different: groups.scope cannot')
+    // The plugin need not be loaded for it.
+    expect(err).not.to.contain('settings.plugins')
+  })
+
+  it('prints nothing with --back while the configuration has errors', () => {
+    const { code, out, err } = checkOidc({ ...FINE, groups: 5 }, '--meshcentral', '--back')
+    expect([code, out]).to.deep.equal([1, ''])
+    expect(err).to.contain('once the errors are mended')
+  })
+
   it('warns of members that are there twice', () => {
     const { code, out } = checkText(
       JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),

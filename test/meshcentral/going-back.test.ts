@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { check } from '../../plugin/doctor/check.ts'
+import { CLIENT, type MeshSetup, type Places, setUpMesh } from './support/mesh-setup.ts'
+import { isApp, messageOn, sessionOf, signIn } from './support/session.ts'
+
+const FULL = 0xffffffff
+
+/** What the plugin takes, and the built-in strategy takes otherwise: texts for lists, and no scope for groups. */
+const oidc = ({ issuer, url }: Places) => ({
+  issuer,
+  clientid: CLIENT.client_id,
+  client: { client_secret: CLIENT.client_secret, redirect_uri: `${url}auth-oidc-callback`, response_types: 'code' },
+  custom: { claims: { name: 'name' }, required_acr: undefined },
+  groups: { scope: '', required: 'mesh-users', siteadmin: 'mesh-admins', sync: { filter: 'mesh-users' } },
+  newAccounts: true,
+})
+
+/** The `oidc` object that `check --meshcentral --back` prints. */
+function printed(at: Places): unknown {
+  const config = {
+    settings: { cert: 'localhost', plugins: { enabled: true, list: ['meshcompanion'] } },
+    domains: { '': { authStrategies: { oidc: oidc(at) } } },
+  }
+  let out = ''
+  const terminal = {
+    list: () => [],
+    read: () => JSON.stringify(config),
+    out: (text: string) => {
+      out += text
+    },
+    err: () => undefined,
+    create: () => undefined,
+  }
+  expect(check(['config.json', '--meshcentral', '--back'], terminal)).to.equal(0)
+  return JSON.parse(out).domains[''].authStrategies.oidc
+}
+
+describe('the way back to the built-in strategy', () => {
+  let setup: MeshSetup
+  afterEach(() => setup.close())
+
+  /** The built-in strategy at an IdP that tells groups by `profile`, and refuses the scope `groups`. */
+  async function start(exactly: (at: Places) => unknown): Promise<void> {
+    const idp = { scopes: { profile: ['name', 'groups'] } }
+    setup = await setUpMesh({ strategy: 'built-in', idp, domains: { '': { exactly } } })
+    await setup.register({ scope: 'openid profile email' })
+  }
+
+  it('works with the configuration that --back prints: groups are required, give site admin and are mirrored', async () => {
+    await start(printed)
+    const admin = setup.person({ groups: ['mesh-users', 'mesh-admins'] })
+    await signIn(setup, setup.browser(), admin)
+    const { links } = await setup.account(admin, '', ({ siteadmin }) => siteadmin === FULL)
+    expect(Object.keys(links ?? {})).to.have.length(1)
+    // A letter of "mesh-admins": that is what the built-in strategy makes of a text.
+    const user = setup.person({ groups: ['mesh-users', 'm'] })
+    await signIn(setup, setup.browser(), user)
+    expect(await setup.account(user)).not.to.have.property('siteadmin')
+    const stranger = setup.person({ groups: ['m'] })
+    const browser = setup.browser()
+    const page = await signIn(setup, browser, stranger)
+    expect([isApp(page), sessionOf(browser, setup.url).userid, messageOn(page)]).to.deep.equal([false, undefined, 111])
+  })
+
+  it('fails with the configuration as it was, which asks for a scope that the IdP refuses', async () => {
+    await start(oidc)
+    const browser = setup.browser()
+    await browser.get(`${setup.url}auth-oidc`)
+    expect(sessionOf(browser, setup.url).userid).to.equal(undefined)
+    expect(setup.idp.requests('token')).to.equal(0)
+  })
+})

@@ -1,0 +1,181 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { goBack } from '../../../plugin/doctor/going-back/go-back.ts'
+import { readDomains } from '../../../plugin/mount/read-domains.ts'
+import { validOidc } from '../config/valid-oidc.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+const CLIENT = { client_id: 'mesh', client_secret: 'hunter2' }
+const ISSUER = 'https://idp.example.com'
+const SETTINGS = { cert: 'mesh.example.com', plugins: { enabled: true, list: ['other', 'meshcompanion'] } }
+
+function back(config: Members) {
+  const options = { meshCentral: true, unknownKeys: 'warn', inferPresets: true, hasRights: true } as const
+  const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
+  const { domains } = readDomains(config, { ...options, basePathOf })
+  const settings = new Map(domains.flatMap((one) => (one.settings ? [[one.key, one.settings]] : [])))
+  const { text, differences } = goBack(config, settings)
+  return { config: JSON.parse(text), differences }
+}
+
+/** The `oidc` object for the built-in strategy, and paths of what it does differently. */
+function backWith(oidc: Members, domain: Members = {}) {
+  const whole = { issuer: ISSUER, client: CLIENT, ...oidc }
+  const { config, differences } = back({
+    settings: SETTINGS,
+    domains: { '': { ...domain, authStrategies: { oidc: whole } } },
+  })
+  const paths = (differences.get('') ?? []).map(({ path }) => path)
+  return { oidc: config.domains[''].authStrategies.oidc, paths }
+}
+
+describe('the way back to the built-in strategy of MeshCentral', () => {
+  it('changes nothing in what both read alike, and lists no difference', () => {
+    const oidc = {
+      issuer: ISSUER,
+      client: CLIENT,
+      groups: { required: ['a'], siteadmin: ['b'], sync: true },
+      newAccounts: true,
+    }
+    expect(backWith(oidc)).to.deep.equal({ oidc, paths: [] })
+  })
+
+  it('writes groups.siteadmin as a list, because a text is read letter by letter', () => {
+    const { oidc, paths } = backWith({
+      groups: { siteadmin: 'mesh-admins', required: 'mesh-users', sync: { filter: 'a' } },
+    })
+    expect(oidc.groups).to.deep.equal({ siteadmin: ['mesh-admins'], required: ['mesh-users'], sync: { filter: ['a'] } })
+    expect(paths).to.deep.equal([])
+  })
+
+  it('keeps a server closed whose groups.required is an empty list', () => {
+    const { oidc, paths } = backWith({ groups: { required: [] } })
+    expect(oidc.groups.required).to.have.length(1)
+    expect(oidc.groups.required[0]).not.to.equal(oidc.groups.required[0].trim())
+    expect(paths).to.deep.equal(['groups.required'])
+  })
+
+  it('requests a scope that is requested anyway where groups.scope is empty or false', () => {
+    for (const scope of ['', false]) {
+      const { oidc, paths } = backWith({ groups: { scope, required: ['a'] } })
+      expect(oidc.groups.scope).to.equal('openid')
+      expect(paths).to.deep.equal(['groups.scope'])
+    }
+  })
+
+  it('mirrors no group where the filter is an empty list, which would mean all', () => {
+    expect(backWith({ groups: { sync: { filter: [] } } }).oidc.groups.sync).to.equal(false)
+  })
+
+  it('takes out what only the plugin knows, and says that it stops counting', () => {
+    const { oidc, paths } = backWith({
+      client: {
+        ...CLIENT,
+        response_types: ['code id_token'],
+        dpop_bound_access_tokens: true,
+        post_logout_redirect_uri: false,
+      },
+      custom: {
+        required_acr: 'mfa',
+        authorization_params: { prompt: 'login' },
+        claims: { uuid: 'oid' },
+        scope: 'openid',
+      },
+      groups: { siteadmin: ['a'], revokeAdmin: false, rights: { staff: ['recordings'] }, claim: 'realm_access.roles' },
+      newAccounts: false,
+    })
+    expect(oidc).to.deep.equal({
+      issuer: ISSUER,
+      client: CLIENT,
+      custom: { scope: ['openid'], claims: { uuid: 'oid' } },
+      groups: { siteadmin: ['a'], claim: 'realm_access.roles' },
+      newAccounts: false,
+    })
+    expect(paths).to.have.members([
+      'client.response_types',
+      'client.dpop_bound_access_tokens',
+      'client.post_logout_redirect_uri',
+      'custom.scope',
+      'custom.claims.uuid',
+      'custom.authorization_params',
+      'custom.required_acr',
+      'groups.revokeAdmin',
+      'groups.rights',
+      'groups.claim',
+      'newAccounts',
+    ])
+  })
+
+  it('leaves the issuer out that a preset chosen by its name replaces', () => {
+    const custom = { preset: 'azure', tenant_id: 'contoso.example' }
+    expect(backWith({ custom }).oidc).to.deep.equal({ client: CLIENT, custom })
+    const inferred = { tenant_id: 'contoso.example' }
+    expect(backWith({ custom: inferred }).oidc.issuer).to.equal(ISSUER)
+    expect(backWith({ custom: { preset: null, tenant_id: 'x' } }).oidc.custom).to.equal(undefined)
+  })
+
+  it('writes lists of the issuer as arrays, and current names for deprecated ones', () => {
+    const oidc = {
+      issuer: { issuer: ISSUER, scopes_supported: 'openid, profile' },
+      clientid: 'mesh',
+      clientsecret: 'hunter2',
+      client: undefined,
+    }
+    expect(backWith(oidc).oidc).to.deep.equal({
+      issuer: { issuer: ISSUER, scopes_supported: ['openid', 'profile'] },
+      client: CLIENT,
+    })
+  })
+
+  it('keeps what neither of both reads, comments and settings of the host included', () => {
+    const { oidc } = backWith({ _note: 'x', newAccountsRights: ['none'] })
+    expect(oidc)
+      .to.include({ _note: 'x' })
+      .and.deep.include({ newAccountsRights: ['none'] })
+  })
+
+  it('takes the plugin out of settings.plugins, and nothing else', () => {
+    const plugins = { ...SETTINGS.plugins, meshcompanion: { sessionCheckMinutes: 1 } }
+    const { config } = back({ settings: { ...SETTINGS, plugins }, domains: {}, smtp: { host: 'x' } })
+    expect(config).to.deep.equal({
+      settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: ['other'] } },
+      domains: {},
+      smtp: { host: 'x' },
+    })
+  })
+
+  it('gives each domain a copy of the object in domaindefaults, which would end MeshCentral', () => {
+    const oidc = { issuer: ISSUER, client: CLIENT }
+    const { config } = back({
+      settings: SETTINGS,
+      domainDefaults: { title: 'All', authStrategies: { oidc, saml: {} } },
+      domains: { b: {} },
+    })
+    expect(config.domainDefaults).to.deep.equal({ title: 'All' })
+    for (const key of ['', 'b']) expect(config.domains[key].authStrategies).to.deep.equal({ saml: {}, oidc })
+  })
+
+  it('warns of keys that are not read, and of a dns domain without single sign-on in the default one', () => {
+    const domains = { own: { dns: 'own.example.com', authStrategies: { oidc: { issuer: ISSUER, client: CLIENT } } } }
+    const { differences } = back({ settings: SETTINGS, domains })
+    expect(differences.get('own')?.map(({ path }) => path)).to.deep.equal(['dns'])
+    expect(backWith({}, { oidcCredentials: {} }).paths).to.deep.equal(['oidcCredentials'])
+  })
+
+  it('never widens who is admitted or who becomes site admin, whatever is configured', () => {
+    fc.assert(
+      fc.property(validOidc, (oidc) => {
+        const config = { settings: SETTINGS, domains: { '': { authStrategies: { oidc } } } }
+        const options = { meshCentral: true, unknownKeys: 'warn', inferPresets: true } as const
+        const groups = readDomains(config, options).domains[0]?.settings?.groups
+        const written = back(config).config.domains[''].authStrategies.oidc.groups
+        if (groups?.required) {
+          expect(written.required).to.be.an('array').that.has.length.above(0)
+          if (groups.required.length > 0) expect(written.required).to.deep.equal(groups.required)
+        }
+        if (groups?.siteadmin) expect(written.siteadmin).to.deep.equal(groups.siteadmin)
+      }),
+    )
+  })
+})
