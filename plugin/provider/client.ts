@@ -2,6 +2,7 @@ import * as oidc from 'openid-client'
 import type { Clock } from '../clock.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Transaction } from '../login/transaction/transaction.ts'
+import { withoutAccessToken } from './answers/no-access-token.ts'
 import { createRedeem, type Redeem } from './answers/redeem.ts'
 import { stateIn } from './answers/signed-answer.ts'
 import { createAssertionAudiences } from './authentication/assertion-audience.ts'
@@ -70,7 +71,9 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     const noted = noteExchanges(fetch, (address) => endpointName(metadata, address))
     const authentication = clientAuthentication(settings, endpoint, metadata, { fetch: noted, audiences, now })
     const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
-    const answers = withExactRedirect(openAnswers(authentication.fetch, endpoints, settings), client.redirect_uri)
+    const opened = openAnswers(authentication.fetch, endpoints, settings)
+    const complete = endpoints.userinfo === undefined ? withoutAccessToken(opened, endpoints.token) : opened
+    const answers = withExactRedirect(complete, client.redirect_uri)
     config[oidc.customFetch] = withServedKeys(answers, deps.keySet, metadata.jwks_uri, token)
     // The limited fetch has the last word on time and on plain HTTP.
     config.timeout = 0

@@ -16,6 +16,7 @@ import type { IdpSignatures } from '../protection/id-token-signature.ts'
 import { openIdToken } from '../protection/protected-answers.ts'
 import { objectionToBinding, objectionToTokenHash } from '../tokens/access-token-rules.ts'
 import { authenticatedAt, objectionToFrontToken, objectionToIdToken } from '../tokens/id-token-rules.ts'
+import { NO_ACCESS_TOKEN } from './no-access-token.ts'
 import { explainScopes } from './scope-refusal.ts'
 import { parametersOf } from './signed-answer.ts'
 import { askUserInfo, NOT_NEEDED } from './user-info.ts'
@@ -146,14 +147,14 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       judge(objectionToFrontToken(front, claims, client.client_id, now() / 1000), front)
     }
     const lifeS = tokens.expiresIn()
-    const access = tokens.access_token
+    const access = tokens.access_token === NO_ACCESS_TOKEN ? null : tokens.access_token
     const accessExpiresAt = lifeS === undefined ? null : now() + lifeS * 1000
     const grantedScopes = tokens.scope?.split(' ') ?? null
     const offline = (grantedScopes ?? deps.scopes).includes('offline_access')
     return {
       claims,
       idToken,
-      tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null, offline },
+      tokens: access === null ? null : { access, accessExpiresAt, refresh: tokens.refresh_token ?? null, offline },
       grantedScopes,
       askedAt,
     }

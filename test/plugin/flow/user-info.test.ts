@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Fault } from '../../../fixtures/idp/faults.ts'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
-import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { type Places, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 /** As AD FS and Entra ID answer: the ID token has what they know, which is neither `email_verified` nor the groups of everybody. */
@@ -150,6 +150,34 @@ describe('UserInfo', () => {
       expect(setup.lines('userinfo-failed')).to.deep.equal([])
     })
   }
+
+  describe('that the IdP does not publish', () => {
+    const withoutAccessToken = (told: unknown) => ({ ...(told as object), access_token: undefined })
+
+    it('is not missed in a login that gives no access token, as at Azure AD B2C', async () => {
+      const setup = await start({ ...ID_TOKEN, publishes: { userinfo_endpoint: undefined } })
+      setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
+      const { who, person } = await setup.signIn('bob')
+      expect(who).to.include({ status: 200, id: '~oidc:u-1002', name: 'Bob Example', email: 'bob@example.test' })
+      expect(await setup.isIn(person)).to.equal(true)
+      expect((await person.get(`${setup.host.url}logout`)).status).to.equal(200)
+      expect(JSON.stringify(setup.authLog) + setup.output.join('')).not.to.include('no-access-token')
+    })
+
+    it('turned off, is as little missed', async () => {
+      const issuer = ({ idp }: Places) => ({ issuer: { issuer: idp.issuer, userinfo_endpoint: false } })
+      const setup = await start({ ...ID_TOKEN, oidc: issuer })
+      setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
+      expect((await setup.signIn('bob')).who).to.include({ status: 200, name: 'Bob Example' })
+    })
+  })
+
+  it('that is published refuses a login that gives no access token', async () => {
+    const setup = await start(ID_TOKEN)
+    const body = (told: unknown) => ({ ...(told as object), access_token: undefined })
+    setup.idp.faults.set('token', { kind: 'rewrite', body })
+    expect((await setup.signIn('bob')).failure).to.include({ code: 'token_request_failed' })
+  })
 
   it('of an outage is in the status, as a warning and no refusal', async () => {
     const setup = await startRefusing()

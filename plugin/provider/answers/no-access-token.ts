@@ -1,0 +1,30 @@
+import { isJsonObject } from '../../config/json/json-object.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
+import { NotedAnswer } from '../http/noted-exchange.ts'
+
+/** Stands in for the access token of a code exchange that gave none. */
+export const NO_ACCESS_TOKEN = 'no-access-token'
+
+/**
+ * Accepts code exchanges that give an ID token and no access token. Directories at b2clogin.com answer so unless a scope is of an API, though
+ * an access token is required (RFC 6749, section 5.1). The client library would refuse the answer, so it gets {@link NO_ACCESS_TOKEN}. For
+ * IdPs without UserInfo only: elsewhere a login needs the token.
+ *
+ * @param tokenEndpoint undefined: the IdP has none
+ */
+export function withoutAccessToken(fetch: Fetch, tokenEndpoint: string | undefined): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init)
+    const isExchange = init.body instanceof URLSearchParams && init.body.get('grant_type') === 'authorization_code'
+    if (url !== tokenEndpoint || !isExchange || response instanceof NotedAnswer) return response
+    const answer = await jsonOf(response.clone())
+    if (!isJsonObject(answer) || answer.access_token !== undefined || typeof answer.id_token !== 'string')
+      return response
+    const body = JSON.stringify({ token_type: 'Bearer', ...answer, access_token: NO_ACCESS_TOKEN })
+    return new Response(body, response)
+  }
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  return response.json().catch(() => undefined)
+}
