@@ -5,6 +5,11 @@
 export const API_ERRORS = {
   invalid_request: { status: 400, message: 'The request is not what this call takes; details says where.' },
   wrong_passcode: { status: 403, message: 'auth is not the APRS passcode of this callsign.' },
+  wrong_token: {
+    status: 403,
+    message:
+      "pushToken is missing, or not the one that this station's device without deviceId registered last: send it, or the deviceId of the device to end.",
+  },
   reserved: {
     status: 403,
     message: 'This call is that of a service, of bulletins or of the server itself: no station can have it.',

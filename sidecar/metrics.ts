@@ -38,6 +38,7 @@ export const COUNTERS = {
   stations_registered: 'Stations registered for the first time',
   devices_joined: 'Devices that came to a registered station as another one of it',
   stations_unregistered: 'Stations unregistered',
+  stations_displaced: 'Unproven stations that made room for new ones in a full registry',
   stations_expired: 'Stations forgotten because they had not registered for too long',
   orphans_removed: 'Rows removed that belonged to no station',
   housekeeping_failed: 'Runs of the housekeeping that failed',

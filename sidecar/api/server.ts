@@ -71,7 +71,7 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const overLimits = new OverLimit(clock, metrics, log)
   const calls: ReadonlyMap<string, Call> = new Map([
     ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics, log })],
-    ['/v1/sync', syncCall({ check: check.sync, rings })],
+    ['/v1/sync', syncCall({ check: check.sync, rings, stations: store.stations })],
     [
       '/v1/avatars',
       avatarsCall({
@@ -82,7 +82,7 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
         countCalls: (client, count) => limit.take(client, clock.elapsed(), count),
       }),
     ],
-    ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
+    ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics, log })],
   ])
   const { publicKey } = webPush
   const documents = new Map<string, Body>([['/v1/openapi.json', lastingBody(openApiDocument())]])

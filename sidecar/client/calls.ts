@@ -3,12 +3,12 @@ import { platformTimers, type Timers } from './timers.ts'
 import type {
   AvatarsAnswer,
   AvatarsBody,
-  DeviceClaim,
   RegisterAnswer,
   RegisterBody,
   Stamped,
   SyncAnswer,
   SyncBody,
+  UnregisterBody,
   WebPushAnswer,
 } from './wire/bodies.ts'
 
@@ -40,7 +40,7 @@ export interface Calls {
   register(body: RegisterBody): Promise<RegisterAnswer>
   sync(body: SyncBody): Promise<SyncAnswer>
   avatars(body: AvatarsBody): Promise<AvatarsAnswer>
-  unregister(body: DeviceClaim): Promise<Stamped>
+  unregister(body: UnregisterBody): Promise<Stamped>
   /** The key that apps subscribe with; `not_found` while Web Push is off. */
   webPush(): Promise<WebPushAnswer>
 }

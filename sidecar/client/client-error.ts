@@ -4,6 +4,7 @@ import type { ApiErrorCode, ErrorDetail } from '../errors.ts'
 const API_CODES: Readonly<Record<ApiErrorCode, 'passing' | 'lasting'>> = {
   invalid_request: 'lasting',
   wrong_passcode: 'lasting',
+  wrong_token: 'lasting',
   reserved: 'lasting',
   devices_full: 'lasting',
   not_registered: 'lasting',

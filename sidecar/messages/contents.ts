@@ -17,12 +17,16 @@ export interface DeviceContents extends Device {
   readonly pushedThrough: number
   /** The newest cursor that it has brought; 0 where it has brought none. */
   readonly asked: number
+  /** Its first push token, once another one has replaced that; null before. */
+  readonly firstToken: string | null
 }
 
 /** A station with all that is its own. */
 export interface StationContents {
   readonly key: StationKey
   readonly registeredAt: number
+  /** A phone is known to be behind it. */
+  readonly proven: boolean
   readonly devices: readonly DeviceContents[]
   /** Undefined where it never set one; of one that was cleared all texts are empty. */
   readonly avatar:

@@ -24,6 +24,9 @@ export type DeviceId = string
 /** How many devices a station may have. */
 export const MOST_DEVICES = 8
 
+/** After so many milliseconds a station that was never proven makes room for a new one in a full registry. */
+export const UNPROVEN_MS = 3_600_000
+
 /** A phone of a station. */
 export interface Device {
   readonly id: DeviceId
@@ -49,6 +52,14 @@ export interface Station {
   /** At least one; in the order in which they came. */
   readonly devices: readonly Device[]
   readonly avatar: Avatar
+}
+
+/**
+ * Whether the cursors that calls of the device bring are remembered for its later calls. Not for the device without an id: anybody who computes
+ * the passcode can bring one in its name, and a newer cursor than its own would have its next heartbeat skip messages.
+ */
+export function remembersCursor(id: DeviceId): boolean {
+  return id !== ''
 }
 
 /** The station's device of that id. */

@@ -90,17 +90,28 @@ export interface AvatarRecord {
  * - `limited`: station or device is new, and its client has registered as many in this hour as it may.
  */
 export type RegisterOutcome =
-  | { readonly kind: 'created' | 'joined' | 'refreshed'; readonly station: Station }
+  /** `displaced`: the unproven station that made room for it, and is gone. */
+  | { readonly kind: 'created'; readonly station: Station; readonly displaced?: StationKey }
+  | { readonly kind: 'joined' | 'refreshed'; readonly station: Station }
   | { readonly kind: 'full' | 'devices_full' | 'limited' }
 
 /** Which of a station's devices are meant; all of them where nothing is said. Times are of the clock. */
 export interface WhichDevices {
   readonly deviceId?: DeviceId
+  /** Only while the device of {@link deviceId} has this token. */
+  readonly pushToken?: string
   readonly seenBeforeMs?: number
 }
 
-/** What became of devices that were to be removed: there were none such, or they went, or the station with them. */
-export type RemoveOutcome = 'none' | 'devices' | 'station'
+/**
+ * The outcome of a removal:
+ * - `none`: there were no such devices;
+ * - `wrong_token`: the device has another push token;
+ * - `silenced`: the device stays, without notifications and acks until it registers again. It had another token first, so that a
+ *   stranger may have taken it over: the history stays for the phone that comes back;
+ * - `devices`: the devices went; `station`: the station went with its last device.
+ */
+export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'
 
 /** The registry. Look-ups but {@link Stations.find} are answered from memory, so that the pipeline asks them for each packet. */
 export interface Stations {
@@ -118,6 +129,12 @@ export interface Stations {
    * one phone may have two calls.
    */
   register(registration: Registration): Promise<RegisterOutcome>
+  /**
+   * Notes that a phone is behind the station, which synced or whose token a gateway accepted. A second register call says so, too. In a full
+   * registry, a new station takes the place of the oldest one that is over {@link UNPROVEN_MS} old and of which nothing says so. Never
+   * throws; written down later.
+   */
+  prove(key: StationKey): void
   /** Removes devices; with its last one the station goes, and its history with it. */
   remove(key: StationKey, which?: WhichDevices): Promise<RemoveOutcome>
   /** The gateway refused `pushToken` for good. Does nothing when the device has another token by now. */
@@ -192,7 +209,8 @@ export interface Cursors {
   /**
    * The server time of an answer to the station's device, which brings the cursor `since`, where it does, and gets messages up to the stamp
    * `lastMessage`, where it gets some: that stamp then. Else a new stamp where nothing newer than the device's cursor is stored, and where
-   * something is, that cursor: the one that it brings, or the newest that it ever brought, or the stamp of its registration. One above
+   * something is, that cursor: the one that it brings, or the newest that it ever brought, or the stamp of its registration. The device
+   * without an id is the exception: what it brought before is not remembered, because a stranger could have brought it. A cursor above
    * every stamp that was issued counts for nothing. Where `deviceId` is undefined, for any of its devices could have called, the oldest of
    * their cursors decides.
    */

@@ -31,6 +31,11 @@ export function registerCall(parts: RegisterParts): Call {
     log.info('device-joined', 'A station has another device.', { station: key, platform, devices: devices.length })
   }
 
+  function logDisplaced(station: StationKey): void {
+    metrics.count('stations_displaced')
+    log.info('station-left', 'An unproven station made room for a new one, because the registry is full.', { station })
+  }
+
   return async (received, client) => {
     const body = check(received)
     checkPushToken(body)
@@ -49,7 +54,10 @@ export function registerCall(parts: RegisterParts): Call {
     })
     if (outcome.kind === 'limited') return { kind: 'drop', limit: 'new_stations' }
     if (!('station' in outcome)) throw new ApiError(outcome.kind)
-    if (outcome.kind === 'created') metrics.count('stations_registered')
+    if (outcome.kind === 'created') {
+      metrics.count('stations_registered')
+      if (outcome.displaced !== undefined) logDisplaced(outcome.displaced)
+    }
     if (outcome.kind === 'joined') tellOfDevice(outcome.station, body.platform)
     const held = outcome.station.avatar
     const avatarHash = held.state === 'set' ? held.hash : ''

@@ -1,5 +1,6 @@
 import type { SyncBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
+import type { Stations } from '../../messages/store.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'
@@ -8,15 +9,17 @@ import { claimedCursor, claimedDevice, claimedStation } from './claim.ts'
 interface SyncParts {
   readonly check: BodyCheck<SyncBody>
   readonly rings: Pick<RingCache, 'since'>
+  readonly stations: Pick<Stations, 'prove'>
 }
 
 /** `/v1/sync`: what a device missed since its cursor. */
-export function syncCall({ check, rings }: SyncParts): Call {
+export function syncCall({ check, rings, stations }: SyncParts): Call {
   return async (received) => {
     const body = check(received)
     const key = claimedStation(body)
     const found = await rings.since(key, claimedDevice(body), claimedCursor(body.since))
     if (!found) throw new ApiError('not_registered')
+    stations.prove(key)
     const { head, serverTime } = found
     return answer({ head, tail: `,"serverTime":${serverTime}}` })
   }

@@ -53,7 +53,7 @@ export function openApiDocument() {
         'Forgets a device, and with its last one the station and its history',
         ref('UnregisterBody'),
         'UnregisterAnswer',
-        ['not_registered'],
+        ['wrong_token', 'not_registered'],
       ),
       '/v1/webpush': {
         get: {

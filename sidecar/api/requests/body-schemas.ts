@@ -85,7 +85,17 @@ export const BODY_SCHEMAS = {
       description: 'Stations as CALL or CALL-SSID.',
     },
   }),
-  unregister: bodySchema({}, DEVICE),
+  unregister: bodySchema(
+    {},
+    {
+      ...DEVICE,
+      pushToken: {
+        type: ['string', 'null'],
+        maxLength: MAX_TOKEN_CHARACTERS,
+        description: 'As it was registered last. Required without deviceId, and not read with one.',
+      },
+    },
+  ),
 } as const satisfies Readonly<Record<string, BodySchema>>
 
 function bodySchema(required: Members, optional: Members = {}): BodySchema {

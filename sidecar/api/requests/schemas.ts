@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { AvatarsBody, DeviceClaim, RegisterBody, SyncBody } from '../../client/wire/bodies.ts'
+import type { AvatarsBody, RegisterBody, SyncBody, UnregisterBody } from '../../client/wire/bodies.ts'
 import { jsonPath, pointerSteps } from '../../config/json-path.ts'
 import { ApiError, type ErrorDetail } from '../../errors.ts'
 import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
@@ -12,7 +12,7 @@ export interface BodyChecks {
   readonly register: BodyCheck<RegisterBody>
   readonly sync: BodyCheck<SyncBody>
   readonly avatars: BodyCheck<AvatarsBody>
-  readonly unregister: BodyCheck<DeviceClaim>
+  readonly unregister: BodyCheck<UnregisterBody>
 }
 
 /**
@@ -36,6 +36,7 @@ export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: bool
     }
   }
   const register = check<RegisterBody>(BODY_SCHEMAS.register)
+  const unregister = check<UnregisterBody>(BODY_SCHEMAS.unregister)
   return {
     register(received) {
       const body = register(received)
@@ -44,7 +45,10 @@ export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: bool
     },
     sync: check(BODY_SCHEMAS.sync),
     avatars: check(BODY_SCHEMAS.avatars),
-    unregister: check(BODY_SCHEMAS.unregister),
+    unregister(received) {
+      const body = unregister(received)
+      return body.pushToken ? { ...body, pushToken: storedToken(body.pushToken) } : body
+    },
   }
 }
 
@@ -79,6 +83,12 @@ function reasonOf({ keyword, params }: ErrorObject): string {
     default:
       return 'It does not have the right form.'
   }
+}
+
+/** A push token of any platform as it is kept: a subscription of Web Push in the one text that all its forms have in common. */
+function storedToken(pushToken: string): string {
+  const parsed = parseSubscription(pushToken, true)
+  return 'subscription' in parsed ? subscriptionText(parsed.subscription) : pushToken
 }
 
 /** What is kept of the subscription that a phone sent as its push token; throws `invalid_request` with every mistake in it. */

@@ -12,13 +12,19 @@ export interface StationClaim {
   readonly auth: number
 }
 
-/** What a call of one of the station's phones says of who calls. All that is in the body of `/v1/unregister`. */
+/** What a call of one of the station's phones says of who calls. */
 export interface DeviceClaim extends StationClaim {
   /**
    * 1 to 64 visible ASCII characters without blanks, which the app made at random once: a secret between it and the sidecar. Without it,
    * or null: the one device that has none.
    */
   readonly deviceId?: string | null
+}
+
+/** Body of `/v1/unregister`. */
+export interface UnregisterBody extends DeviceClaim {
+  /** As it was registered last. Required without `deviceId`, and not read with one. */
+  readonly pushToken?: string | null
 }
 
 /** Body of `/v1/register`. An optional member may also be null. */

@@ -10,7 +10,7 @@ import type { Lane } from './lane.ts'
 import { type NextTry, planAfterFailure, planAfterRefusal, planWhilePhoneIsAway } from './retry-plan.ts'
 
 interface DeliveryParts {
-  readonly stations: Pick<Stations, 'get' | 'markTokenDead'>
+  readonly stations: Pick<Stations, 'get' | 'markTokenDead' | 'prove'>
   readonly pushes: Pick<PushQueue, 'settle' | 'later'>
   readonly hasGateway: (platform: Platform) => boolean
   readonly clock: Clock
@@ -98,6 +98,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     if (outcome.kind === 'unauthorized') return waitForAuthorization(claimed, outcome.reason)
     if (outcome.kind === 'accepted') {
       metrics.countCase('pushes_accepted', { platform })
+      stations.prove(station)
       // What waited for somebody else says nothing of how quick the gateway is.
       if (claim.refusals === 0) metrics.observePushLatency(platform, (claim.waitedMs + clock.elapsed() - at) / MS_PER_S)
     } else {

@@ -12,7 +12,7 @@ import { type Lane, openLane } from './lane.ts'
 export interface DispatcherParts {
   /** Those that are configured. The dispatcher closes them when it is closed. */
   readonly gateways: Readonly<Partial<Record<Platform, PushGateway>>>
-  readonly stations: Pick<Stations, 'get' | 'avatars' | 'markTokenDead'>
+  readonly stations: Pick<Stations, 'get' | 'avatars' | 'markTokenDead' | 'prove'>
   /** The dispatcher claims what falls due in it, and closes it when it is closed. */
   readonly pushes: PushQueue
   readonly clock: Clock

@@ -25,15 +25,17 @@ const FOUND = `
 
 const DEVICES = `
   INSERT INTO device (
-    key, station, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked)
+    key, station, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked,
+    first_token)
   SELECT * FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])`
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],
+    $11::text[])`
 
 // What is a device's stands there for instances of 0.2.0 alone.
 const STATIONS = `
-  INSERT INTO station (key, registered_at, platform, push_token, ack_messages, last_seen_at, pushed_through)
-  SELECT station.key, station.registered_at, platform, push_token, ack_messages, last_seen_at, pushed_through
-  FROM unnest($1::text[], $2::bigint[]) AS station (key, registered_at)
+  INSERT INTO station (key, registered_at, proven, platform, push_token, ack_messages, last_seen_at, pushed_through)
+  SELECT station.key, station.registered_at, proven, platform, push_token, ack_messages, last_seen_at, pushed_through
+  FROM unnest($1::text[], $2::bigint[], $3::boolean[]) AS station (key, registered_at, proven)
     CROSS JOIN LATERAL (SELECT * FROM device WHERE device.station = station.key LIMIT 1) AS device`
 
 const AVATARS = `
@@ -157,8 +159,9 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ lastSeenAt }) => lastSeenAt),
     column(({ pushedThrough }) => pushedThrough),
     column(({ asked }) => asked),
+    column(({ firstToken }) => (firstToken === null ? null : withoutNul(firstToken))),
   ])
-  await query(STATIONS, [keys, page.map(({ registeredAt }) => registeredAt)])
+  await query(STATIONS, [keys, page.map(({ registeredAt }) => registeredAt), page.map(({ proven }) => proven)])
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))
   await query(AVATARS, [
     avatars.map(({ key }) => key),

@@ -20,7 +20,7 @@ fun main(given: Array<String>) {
     val synced = api.sync(SyncBody("N0CALL", "7", 13023, registered.serverTime))
     val pictured = api.register(first.copy(wantHistory = null, avatarUpdate = true, avatarIcon = "", avatarImage = image, avatarHash = hash))
     val avatars = api.avatars(AvatarsBody("N0CALL", "7", 13023, listOf("N0CALL-7")))
-    api.unregister(UnregisterBody("N0CALL", "7", 13023))
+    api.unregister(UnregisterBody("N0CALL", "7", 13023, pushToken = "token"))
     val refused = try {
         api.sync(SyncBody("N0CALL", "7", 13023, synced.serverTime)).toString()
     } catch (refusal: ClientException) {

@@ -19,7 +19,7 @@ pictured = register.sync(
     body=RegisterBody(**phone, avatar_update=True, avatar_icon="", avatar_image=image, avatar_hash=picture),
 )
 theirs = avatars.sync(client=client, body=AvatarsBody(**station, stations=["N0CALL-7"]))
-unregister.sync(client=client, body=UnregisterBody(**station))
+unregister.sync(client=client, body=UnregisterBody(**station, push_token="token"))
 refusal = sync.sync(client=client, body=SyncBody(**station, since=synced.server_time))
 print(
     json.dumps(

@@ -14,7 +14,7 @@ const synced = await api.POST('/v1/sync', { body: { ...station, since: registere
 const picture = { avatarUpdate: true, avatarIcon: '', avatarImage, avatarHash }
 const pictured = await api.POST('/v1/register', { body: { ...phone, ...picture } })
 const avatars = await api.POST('/v1/avatars', { body: { ...station, stations: ['N0CALL-7'] } })
-await api.POST('/v1/unregister', { body: station })
+await api.POST('/v1/unregister', { body: { ...station, pushToken: phone.pushToken } })
 const refusal = await api.POST('/v1/sync', { body: { ...station, since: synced.data?.serverTime ?? 0 } })
 /** @type {import('./generated.d.ts').components['schemas']['ErrorCode'] | undefined} */
 const refused = refusal.error?.error

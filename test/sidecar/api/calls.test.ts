@@ -145,6 +145,21 @@ describe('the API', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
+  it('gives a place in a full registry from an unproven station, and keeps stations that have synced', async () => {
+    await api.close()
+    api = await startApi({ maxStations: 2 })
+    await register('N1CALL')
+    await register('N2CALL')
+    expect((await api.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(200)
+    expect((await register('N3CALL')).body.error).to.equal('full')
+    await api.clock.advance(3_601_000)
+    expect((await register('N3CALL')).status).to.equal(200)
+    expect([...api.store.stations.keys()].sort()).to.deep.equal(['N1CALL-7', 'N3CALL-7'])
+    const left = api.logged.filter(({ event }) => event === 'station-left').map(({ station }) => station)
+    expect([left, api.metrics.value('stations_displaced')]).to.deep.equal([['N2CALL-7'], 1])
+    expect((await register('N4CALL')).body.error).to.equal('full')
+  })
+
   it('gives a new stamp for a cursor below 0 while no message is stored', async () => {
     const { body } = await register('N0CALL')
     for (const since of [-1, Number.MIN_SAFE_INTEGER]) {

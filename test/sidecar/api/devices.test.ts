@@ -1,6 +1,10 @@
+import { createECDH } from 'node:crypto'
 import { expect } from 'chai'
 import { type ApiAnswer, claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 import { append, message } from '../store/sqlite/temporary-stores.ts'
+
+/** A public key on P-256, uncompressed. */
+const P256DH = createECDH('prime256v1').generateKeys('base64url')
 
 describe('several phones of a station at the API', () => {
   let api: RunningApi
@@ -14,8 +18,8 @@ describe('several phones of a station at the API', () => {
     api.post('/v1/register', registration('N0CALL', { pushToken: `token-of-${deviceId}`, ...as(deviceId), ...members }))
   const sync = (deviceId: string | undefined, since: number) =>
     api.post('/v1/sync', { ...claim('N0CALL'), ...as(deviceId), since })
-  const unregister = (deviceId: string | undefined) =>
-    api.post('/v1/unregister', { ...claim('N0CALL'), ...as(deviceId) })
+  const unregister = (deviceId: string | undefined, members: object = { pushToken: `token-of-${deviceId}` }) =>
+    api.post('/v1/unregister', { ...claim('N0CALL'), ...as(deviceId), ...members })
   const receive = (text: string) => append(api.store, message(text, { to: 'N0CALL-7', seqId: '' }))
   const said = ({ status, body }: ApiAnswer) => [status, body.error]
   const texts = ({ body }: ApiAnswer) => body.messages.map(({ text }) => text)
@@ -34,6 +38,69 @@ describe('several phones of a station at the API', () => {
     expect(api.metrics.value('stations_unregistered')).to.equal(0)
     expect((await unregister(undefined)).status).to.equal(200)
     expect([api.store.stations.size, api.metrics.value('stations_unregistered')]).to.deep.equal([0, 1])
+  })
+
+  it('are ended without an id by the push token of that device only', async () => {
+    await register(undefined)
+    await receive('hello')
+    for (const members of [
+      {},
+      { pushToken: null },
+      { pushToken: '' },
+      { pushToken: 'token-of-one' },
+      { deviceId: null },
+    ])
+      expect(said(await unregister(undefined, members))).to.deep.equal([403, 'wrong_token'])
+    expect(texts(await sync(undefined, 0))).to.deep.equal(['hello'])
+    expect((await unregister(undefined)).status).to.equal(200)
+    expect(said(await unregister(undefined))).to.deep.equal([404, 'not_registered'])
+  })
+
+  it('are ended by an equal subscription of Web Push, however its text is written', async () => {
+    const { p256dh, auth } = { p256dh: Buffer.from(P256DH, 'base64url'), auth: Buffer.alloc(16, 7) }
+    const text = (encoding: 'base64' | 'base64url', more = {}) =>
+      JSON.stringify({
+        endpoint: 'https://push.example.net/1',
+        keys: { p256dh: p256dh.toString(encoding), auth: auth.toString(encoding) },
+        ...more,
+      })
+    await register(undefined, { platform: 'webpush', pushToken: text('base64') })
+    expect((await unregister(undefined, { pushToken: text('base64url', { expirationTime: null }) })).status).to.equal(
+      200,
+    )
+  })
+
+  it('are logged when they leave, and so is the station, without their ids', async () => {
+    await register('one')
+    await register(undefined)
+    await unregister('one')
+    await unregister(undefined)
+    const left = api.logged.flatMap(({ event, level, station, devices }) =>
+      String(event).endsWith('-left') ? [[event, level, station, devices]] : [],
+    )
+    expect(left).to.deep.equal([
+      ['device-left', 'info', 'N0CALL-7', 1],
+      ['station-left', 'info', 'N0CALL-7', undefined],
+    ])
+  })
+
+  it('are not starved by a stranger who has the passcode: the phone without an id misses no message', async () => {
+    const { body } = await register(undefined)
+    let cursor = body.serverTime
+    const keep = ({ body: { serverTime } }: ApiAnswer) => {
+      cursor = Math.max(cursor, serverTime)
+    }
+    await receive('first')
+    const stranger = (members: object = {}) => register(undefined, { pushToken: 'of-a-stranger', ...members })
+    await sync(undefined, api.clock.now() + 1)
+    keep(await register(undefined))
+    await stranger({ since: api.clock.now() + 1, wantHistory: true })
+    keep(await api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] }))
+    expect((await unregister(undefined, { pushToken: 'of-a-stranger' })).status).to.equal(200)
+    keep(await register(undefined))
+    const missed = await sync(undefined, cursor)
+    expect(texts(missed)).to.deep.equal(['first'])
+    expect(devices()).to.have.nested.property('[0].tokenDead', false)
   })
 
   it('are 8 at most, the one without an id among them', async () => {

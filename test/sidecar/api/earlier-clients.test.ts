@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { startApi } from '../../support/running-api.ts'
 
-/** What version 0.2.0 answered to a client of its time, and what came from the air between, a second after the step before each. */
+/**
+ * What version 0.2.0 answered to a client of its time, and what came from the air between, a second after the step before each. One thing
+ * is new in the calls: the device without an id shows its push token when it unregisters.
+ */
 type Step =
   | { readonly message: { readonly from: string; readonly to: string; readonly seqId: string; readonly text: string } }
   | { readonly path: string; readonly body: object; readonly status: number; readonly answer: object }

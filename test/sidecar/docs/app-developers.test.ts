@@ -35,10 +35,14 @@ describe('the page for the developer of the app', () => {
 
   it('has every member of the bodies, those that are required as such', () => {
     const common = rowsIn(textOf(NAME, '## The calls'), 'member').slice(0, 4)
-    expect(common.map(([cell]) => codesIn(cell)[0])).to.have.members(Object.keys(BODY_SCHEMAS.unregister.properties))
+    const { since: _, ...ofEvery } = BODY_SCHEMAS.sync.properties
+    expect(common.map(([cell]) => codesIn(cell)[0])).to.have.members(Object.keys(ofEvery))
+    const toEnd = rowsIn(section('unregister'), 'member').map(([cell]) => codesIn(cell)[0])
+    const { properties: ofUnregister } = BODY_SCHEMAS.unregister
+    expect(toEnd).to.have.members(Object.keys(ofUnregister).filter((name) => !(name in ofEvery)))
     const rows = rowsIn(section('register'), 'member')
     const { properties, required } = BODY_SCHEMAS.register
-    const own = Object.keys(properties).filter((name) => !(name in BODY_SCHEMAS.unregister.properties))
+    const own = Object.keys(properties).filter((name) => !(name in ofEvery))
     expect(rows.map(([cell]) => codesIn(cell)[0])).to.have.members(own)
     for (const [cell, , what] of rows) {
       const [name = ''] = codesIn(cell)

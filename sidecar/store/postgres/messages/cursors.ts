@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../../clock.ts'
+import { deviceNamed, remembersCursor } from '../../../messages/station.ts'
 import type { Cursors } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Answer, DeviceReading, Reader } from './reader.ts'
@@ -62,6 +63,8 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
   }
 
   function cursorOf({ key, registeredAt, asked }: DeviceReading, brought: number | undefined): number {
+    const [, id] = deviceNamed(key)
+    if (!remembersCursor(id)) return Math.max(registeredAt, brought ?? 0)
     if (brought !== undefined && brought > asked) bring(key, brought)
     // That of an earlier registration is older than the stamp of the present one.
     return Math.max(registeredAt, brought ?? Math.max(asked, unwritten.get(key) ?? 0))

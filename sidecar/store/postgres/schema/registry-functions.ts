@@ -1,3 +1,4 @@
+import { UNPROVEN_MS } from '../../../messages/station.ts'
 import { MOST_DEVICES } from '../../../messages/store.ts'
 import { FREE_TEXT } from './ring-functions.ts'
 
@@ -71,7 +72,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
   //
   // A heartbeat that brings nothing new is compared with the row, since any instance may have changed it. It costs a write once an
   // hour, in either direction, so that a clock that was wrong for a while leaves nothing behind. A refusal is found before the clock is
-  // taken, and decided again under it. Of more devices than a station may have, those last seen before room_after_ms go.
+  // taken, and decided again under it. Of more devices than a station may have, those last seen before room_after_ms go. In a full
+  // registry, the oldest unproven stations make room; their locks come with those of devices that go, in one order.
   //
   // The clock is taken once for all, and rows of one table are written together. Taken one after the other, a new station took 1 ms and
   // a new token 0.23 ms; together they take 0.65 ms, nearly all of it for the places of the ring, and 0.1 ms.
@@ -82,7 +84,7 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     at_most int, per_hour int, room_after_ms bigint)
   RETURNS TABLE (
     i bigint, kind text, version bigint, registered_at bigint, written_at bigint, now bigint, icon text, hash text, updated_at bigint,
-    devices json)
+    devices json, displaced text)
   LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
   #variable_conflict use_column
   DECLARE
@@ -96,12 +98,17 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     created int := 0;
     joined text[] := '{}';
     leaving text[];
+    -- Heartbeats that bring nothing new, of stations that are unproven.
+    proving text[] := '{}';
+    -- Stations that make room, by the registration that takes the place.
+    victims text[] := array_fill(NULL::text, ARRAY[total]);
+    victim text;
     base bigint;
     known record;
     place int;
   BEGIN
     FOR known IN
-      SELECT one.i, compared.same, device.key AS device, (SELECT last FROM clock) AS last, device.last_seen_at, station.registered_at AS since,
+      SELECT one.i, compared.same, station.proven, device.key AS device, (SELECT last FROM clock) AS last, device.last_seen_at, station.registered_at AS since,
         avatar.icon, avatar.hash, avatar.updated_at, CASE WHEN compared.same THEN ${DEVICES} END AS devices
       FROM unnest(its_keys, own, its_platforms, its_tokens, its_acks, its_icons, its_images, its_hashes) WITH ORDINALITY
           AS one (key, device, platform, token, acks, icon, image, hash, i)
@@ -116,16 +123,18 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     LOOP
       place := known.i;
       IF known.same THEN
+        IF NOT known.proven THEN proving := proving || its_keys[place]; END IF;
         IF abs(at_now - known.last_seen_at) > ${HOUR_MS} THEN
           stale := stale || own[place];
           known.last_seen_at := at_now;
         END IF;
         RETURN QUERY SELECT known.i, 'refreshed', known.last, known.since, known.last_seen_at, at_now,
-          known.icon, known.hash, known.updated_at, known.devices;
+          known.icon, known.hash, known.updated_at, known.devices, NULL::text;
         CONTINUE;
       END IF;
       IF known.device IS NULL THEN
         kinds[place] := refuses_device(its_keys[place], at_now - room_after_ms, clients[place], at_most, per_hour);
+        IF kinds[place] = 'full' AND oldest_unproven(at_now, its_keys, at_most) IS NOT NULL THEN kinds[place] := NULL; END IF;
       END IF;
       IF kinds[place] IS NULL THEN changing := changing || place; END IF;
     END LOOP;
@@ -138,7 +147,12 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
           kinds[place] := 'refreshed';
           CONTINUE;
         END IF;
-        kinds[place] := refuses_device(its_keys[place], at_now - room_after_ms, clients[place], at_most - created, per_hour);
+        kinds[place] := refuses_device(its_keys[place], at_now - room_after_ms, clients[place],
+          at_most - created + cardinality(array_remove(victims, NULL)), per_hour);
+        IF kinds[place] = 'full' THEN
+          victims[place] := oldest_unproven(at_now, its_keys || array_remove(victims, NULL), at_most);
+          IF victims[place] IS NOT NULL THEN kinds[place] := NULL; END IF;
+        END IF;
         CONTINUE WHEN kinds[place] IS NOT NULL;
         IF EXISTS (SELECT FROM station WHERE key = its_keys[place]) THEN
           kinds[place] := 'joined';
@@ -153,28 +167,67 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     END IF;
 
     -- Below the clock, and in the order in which settling pushes locks these rows.
-    IF joined <> '{}' THEN
+    IF joined <> '{}' OR array_remove(victims, NULL) <> '{}' THEN
       leaving := ARRAY(
         SELECT key FROM (
           SELECT key, row_number() OVER (PARTITION BY station ORDER BY last_seen_at DESC) AS place FROM device WHERE station = ANY (joined)
         ) AS ranked WHERE place >= ${MOST_DEVICES});
-      PERFORM FROM push_due WHERE station = ANY (leaving) ORDER BY station FOR UPDATE;
+      PERFORM FROM push_due WHERE station = ANY (leaving || ARRAY(SELECT key FROM device WHERE station = ANY (victims)))
+        ORDER BY station FOR UPDATE;
     END IF;
     IF changing <> '{}' OR stale <> '{}' THEN
-      PERFORM FROM device WHERE station = ANY (its_keys) AND (key = ANY (stale) OR base IS NOT NULL) ORDER BY key FOR UPDATE;
+      PERFORM FROM device
+        WHERE station = ANY (its_keys) AND (key = ANY (stale) OR base IS NOT NULL) OR station = ANY (victims) ORDER BY key FOR UPDATE;
       UPDATE device SET last_seen_at = at_now WHERE key = ANY (stale);
     END IF;
     PERFORM remove_devices(leaving, at_now - room_after_ms) WHERE leaving <> '{}';
+    FOREACH victim IN ARRAY array_remove(victims, NULL) LOOP
+      PERFORM remove_station(victim, ${Number.MAX_SAFE_INTEGER}, NULL);
+    END LOOP;
+    IF proving <> '{}' THEN PERFORM prove_stations(proving); END IF;
     IF base IS NOT NULL THEN
       PERFORM write_registrations(kinds, base, at_now, created,
         its_keys, own, its_platforms, its_tokens, its_acks, its_icons, its_images, its_hashes);
     END IF;
     RETURN QUERY
-      SELECT one.i, one.kind, base + one.i, station.registered_at, at_now, at_now, avatar.icon, avatar.hash, avatar.updated_at, ${DEVICES}
-      FROM unnest(kinds, its_keys) WITH ORDINALITY AS one (kind, key, i)
+      SELECT one.i, one.kind, base + one.i, station.registered_at, at_now, at_now, avatar.icon, avatar.hash, avatar.updated_at, ${DEVICES},
+        one.victim
+      FROM unnest(kinds, its_keys, victims) WITH ORDINALITY AS one (kind, key, victim, i)
         LEFT JOIN station ON station.key = one.key AND one.kind IN (${ACCEPTED})
         LEFT JOIN avatar ON avatar.station = station.key
       WHERE one.kind IS NOT NULL;
+  END $$`,
+
+  // The station that makes room in a full registry, which is none of those; null where there is none, or room for one more is not enough.
+  // By the index station_unproven: a stranger can have this searched at each call.
+  `
+  CREATE OR REPLACE FUNCTION oldest_unproven(at_now bigint, others text[], at_most int) RETURNS text LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN (
+      SELECT key FROM station
+      WHERE NOT proven AND registered_at < at_now - ${UNPROVEN_MS} AND key <> ALL (others) AND (SELECT station_count FROM clock) <= at_most
+      ORDER BY registered_at LIMIT 1);
+  END $$`,
+
+  // In one order, since calls of several instances may prove the same ones.
+  `
+  CREATE OR REPLACE FUNCTION prove_stations(keys text[]) RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    UPDATE station SET proven = true
+      WHERE key = ANY (ARRAY(SELECT key FROM station WHERE key = ANY (keys) AND NOT proven ORDER BY key FOR UPDATE));
+  END $$`,
+
+  // Ends the device without an id if this is its push token. One that had another token first stays, silenced: a stranger may have taken it
+  // over. \`outcome\` is none, wrong_token, silenced or removed; the stamp of the change, if there is one.
+  `
+  CREATE OR REPLACE FUNCTION end_by_token(its_key text, its_token text, OUT outcome text, OUT version bigint) LANGUAGE plpgsql AS $$
+  DECLARE found record;
+  BEGIN
+    SELECT push_token, first_token INTO found FROM device WHERE key = its_key;
+    outcome := CASE WHEN found IS NULL THEN 'none' WHEN found.push_token <> its_token THEN 'wrong_token'
+      WHEN found.first_token <> its_token THEN 'silenced' ELSE 'removed' END;
+    IF outcome = 'silenced' THEN version := mark_token_dead(its_key, its_token); END IF;
+    IF outcome = 'removed' THEN version := remove_station(its_key, ${Number.MAX_SAFE_INTEGER}, '{""}'); END IF;
   END $$`,
 
   // The rows of the registrations that are accepted. The stamp of each is base and its number.
@@ -201,8 +254,11 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
       FROM unnest(kinds, own, its_keys, its_platforms, its_tokens, its_acks) WITH ORDINALITY
         AS one (kind, device, key, platform, token, acks, i)
       WHERE kind IN (${ACCEPTED})
-      ON CONFLICT (key) DO UPDATE SET platform = excluded.platform, push_token = excluded.push_token, token_dead = false,
+      ON CONFLICT (key) DO UPDATE SET
+        first_token = coalesce(device.first_token, CASE WHEN device.push_token <> excluded.push_token THEN device.push_token END),
+        platform = excluded.platform, push_token = excluded.push_token, token_dead = false,
         ack_messages = excluded.ack_messages, last_seen_at = excluded.last_seen_at;
+    PERFORM prove_stations(ARRAY(SELECT key FROM unnest(kinds, its_keys) AS one (kind, key) WHERE kind IN ('joined', 'refreshed')));
     -- One phone, which has another id by now.
     UPDATE device SET token_dead = true FROM unnest(kinds, own, its_keys, its_tokens) AS one (kind, device, key, token)
       WHERE one.kind IN (${ACCEPTED}) AND station = one.key AND device.key <> one.device AND push_token = one.token AND NOT token_dead;

@@ -9,9 +9,9 @@
  *   since counting 36,000 takes milliseconds for which everybody would wait. `version` is that of the
  *   tables. `changes_since`: of what `station_change` said up to it, some is deleted. `present_since`: from then on some instance was
  *   there at all times, but for gaps in which no phone can have been missed. `timeline`: in which `server` last wrote, as instances saw it.
- * - `station`: what a station has for itself is `key` and `registered_at`. The rest is what 0.2.0 takes for its phone, as it was when the station
+ * - `station`: what a station has for itself is `key`, `registered_at` and `proven`, as in SQLite's file. The rest is what 0.2.0 takes for its phone, as it was when the station
  *   came; its instances learn what counts from the functions. `avatar`: apart from it, since its image is large.
- * - `device`: as in SQLite's file. `key` is `CALL-SSID` for the one that has no id, `CALL-SSID id` for others: neither has blanks, and where
+ * - `device`: as in SQLite's file, `first_token` too. `key` is `CALL-SSID` for the one that has no id, `CALL-SSID id` for others: neither has blanks, and where
  *   0.2.0 writes a station's key, it means that device.
  * - `ring`: what a station has of places for messages, made when it registers, so that its ring lies on one or two pages; `time` 0 is
  *   a place that is free still. `time` is in no index, so that an update stays on its page (HOT). Calls, numbers and texts are `bytea`: text here
@@ -155,5 +155,15 @@ export const MIGRATIONS: readonly string[] = [
   DROP FUNCTION IF EXISTS
     register_station(text, text, text, boolean, text, text, text, int, text, int),
     remove_station(text, bigint), claim_pushes(text, text[], int[], int);
+  `,
+  // Stations that a stranger may have made up. A station is proven if its rows show a cursor, a notification, another device or a later call.
+  `
+  ALTER TABLE device ADD COLUMN first_token text;
+  ALTER TABLE station ADD COLUMN proven boolean NOT NULL DEFAULT false;
+  UPDATE station SET proven = true WHERE EXISTS (
+    SELECT FROM device WHERE device.station = station.key AND (
+      device.key <> device.station OR device.asked > 0 OR device.pushed_through > device.registered_at
+        OR device.last_seen_at > device.registered_at + 3600000));
+  CREATE INDEX station_unproven ON station (registered_at) WHERE NOT proven;
   `,
 ]

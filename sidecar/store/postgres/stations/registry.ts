@@ -6,6 +6,7 @@ import type {
   AvatarRecord,
   RegisterOutcome,
   Registration,
+  RemoveOutcome,
   Station,
   StationKey,
   Stations,
@@ -46,10 +47,16 @@ const FIND = `
   FROM clock JOIN station ON station.key = $1 LEFT JOIN avatar ON avatar.station = station.key`
 
 const REGISTER = `
-  SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash, updated_at AS "updatedAt", devices
+  SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash, updated_at AS "updatedAt", devices, displaced
   FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ORDER BY i`
 
 const REMOVE = 'SELECT remove_station($1, $2, $3) AS version'
+
+const END_BY_TOKEN = 'SELECT outcome, version FROM end_by_token($1, $2)'
+
+const PROVEN = 'SELECT key, registered_at AS "registeredAt" FROM station WHERE proven'
+
+const PROVE = 'SELECT prove_stations($1)'
 
 const MARK_TOKEN_DEAD = 'SELECT mark_token_dead($1, $2) AS version'
 
@@ -66,6 +73,7 @@ type Registered = Versioned<
     readonly kind: RegisterOutcome['kind']
     readonly writtenAt: number
     readonly now: number
+    readonly displaced: StationKey | null
   }
 >
 
@@ -97,6 +105,8 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
   const { register, write } = openRegistryQueue({ registerAll, clock })
   /** That of which all stations were read. */
   let timelineRead = 0
+  /** Stations that are known to be proven, with the time of their registration. */
+  const proven = new Map<StationKey, number>()
   let looking = false
   let lookAgain = false
   let timer: Timer | undefined
@@ -111,6 +121,9 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       if (page.length < PAGE) break
       last = page.at(-1)?.key ?? last
     }
+    const provenThere = await read<{ key: StationKey; registeredAt: number }>(PROVEN)
+    proven.clear()
+    for (const { key, registeredAt } of provenThere) proven.set(key, registeredAt)
     // When it changes, all connections end, so all pages are of one timeline.
     timelineRead = timeline()
     copy.replace(records, before?.version ?? 0)
@@ -172,7 +185,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
 
   /** Takes the station over into the copy. */
   function outcomeOf({ key, deviceId }: Registration, row: Registered): RegisterOutcome {
-    const { kind, version, registeredAt, devices, writtenAt, now, icon, hash, updatedAt } = row
+    const { kind, version, registeredAt, devices, writtenAt, now, icon, hash, updatedAt, displaced } = row
     if (kind === 'full' || kind === 'devices_full' || kind === 'limited') return { kind }
     const seenAt = (lastSeenAt: number): StationRecord => {
       const seen = devices.map((device) => (device.id === deviceId ? { ...device, lastSeenAt } : device))
@@ -180,7 +193,38 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     }
     copy.take([key, seenAt(writtenAt)], version)
     copy.touch(key, deviceId, now)
-    return { kind, station: stationFrom(seenAt(now)) }
+    const station = stationFrom(seenAt(now))
+    if (kind !== 'created') {
+      proven.set(key, registeredAt)
+      return { kind, station }
+    }
+    if (displaced === null) return { kind, station }
+    copy.take([displaced, undefined], version)
+    return { kind, station, displaced }
+  }
+
+  /** Nothing to do where it is known. Late is early enough: the next call tries again. */
+  function prove(key: StationKey): void {
+    const registeredAt = copy.get(key)?.registeredAt
+    if (registeredAt === undefined || proven.get(key) === registeredAt) return
+    proven.set(key, registeredAt)
+    write(() => query(PROVE, [[key]])).catch(() => proven.delete(key))
+  }
+
+  async function endByToken(key: StationKey, pushToken: string): Promise<RemoveOutcome> {
+    const [ended] = await query<{ outcome: 'none' | 'wrong_token' | 'silenced' | 'removed'; version: number | null }>(
+      END_BY_TOKEN,
+      [key, withoutNul(pushToken)],
+    )
+    const outcome = ended?.outcome ?? 'none'
+    if (outcome === 'none' || outcome === 'wrong_token') return outcome
+    await follow()
+    if (outcome === 'silenced') return outcome
+    return copy.get(key) ? 'devices' : 'station'
+  }
+
+  function forgetProven(): void {
+    for (const key of proven.keys()) if (!copy.get(key)) proven.delete(key)
   }
 
   /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
@@ -192,6 +236,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
   }
 
   await load()
+  copy.onChange(forgetProven)
   postgres.listen(CHANNEL, changedElsewhere)
   changedElsewhere()
 
@@ -221,8 +266,10 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
         throw error
       }
     },
-    remove: (key, { deviceId, seenBeforeMs = NEVER } = {}) =>
+    prove,
+    remove: (key, { deviceId, pushToken, seenBeforeMs = NEVER } = {}) =>
       write(async () => {
+        if (pushToken !== undefined) return endByToken(key, pushToken)
         const asked = deviceId === undefined ? null : [deviceId]
         // Both have to say so: of heartbeats within the hour memory alone knows.
         const known = seenBeforeMs === NEVER ? undefined : copy.get(key)

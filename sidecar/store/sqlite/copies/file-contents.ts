@@ -27,13 +27,14 @@ const OWNED = `
     (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars`
 
 const STATIONS = `
-  SELECT key, registered_at AS registeredAt, icon, hash, updated_at AS updatedAt, image
+  SELECT key, registered_at AS registeredAt, proven, icon, hash, updated_at AS updatedAt, image
   FROM station LEFT JOIN avatar ON avatar.station = key
   WHERE key > ? ORDER BY key LIMIT ${PAGE_STATIONS}`
 
 const DEVICES = `
   SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough, asked
+    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough, asked,
+    first_token AS firstToken
   FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
 const MESSAGES = `
@@ -45,6 +46,7 @@ const DROPPED = `
   WHERE time IN (SELECT value FROM json_each(?)) AND station IN (SELECT key FROM station) ORDER BY time`
 
 interface StationRow extends Pick<StationContents, 'key' | 'registeredAt'> {
+  readonly proven: number
   readonly icon: string | null
   readonly hash: string
   readonly updatedAt: number
@@ -140,8 +142,8 @@ async function* stationsOf(
     const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
     const keys = rows.map(({ key }) => key)
     const devices = new Map<StationKey, DeviceContents[]>(keys.map((key) => [key, []]))
-    for (const { station, tokenDead, ackMessages, ...device } of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
-      devices.get(station)?.push({ ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 })
+    for (const row of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
+      devices.get(row.station)?.push(deviceFrom(row))
     const times = JSON.stringify(keys.flatMap((key) => ringsInFile.newer(key, 0)))
     const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
     const rings = new Map<StationKey, RingMessage[]>(keys.map((key) => [key, []]))
@@ -151,12 +153,23 @@ async function* stationsOf(
   }
 }
 
+function deviceFrom({ station: _, tokenDead, ackMessages, ...device }: DeviceRow): DeviceContents {
+  return { ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 }
+}
+
 function contentsOf(
-  { key, registeredAt, icon, ...avatar }: StationRow,
+  { key, registeredAt, proven, icon, ...avatar }: StationRow,
   devices: readonly DeviceContents[],
   messages: readonly RingMessage[],
 ): StationContents {
-  return { key, registeredAt, devices, avatar: icon === null ? undefined : { icon, ...avatar }, messages }
+  return {
+    key,
+    registeredAt,
+    proven: proven === 1,
+    devices,
+    avatar: icon === null ? undefined : { icon, ...avatar },
+    messages,
+  }
 }
 
 async function* droppedOf(

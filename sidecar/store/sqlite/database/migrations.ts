@@ -9,8 +9,10 @@ const APPLICATION_ID = 0x6d637363
  *
  * - `state`: one row. `reserved_time`: no stamp above it was ever issued, none at or below it ever will be again.
  *   `per_station`: the ring size that the file was last used with.
- * - `station`: has at least one `device`. `pushed_through` is the stamp up to which that was told, or given up on; `asked` the newest cursor
- *   that it brought, or an older one.
+ * - `station`: has at least one `device`. `proven`: it registered again, synced, or a gateway accepted its token; others make room in a full
+ *   registry.
+ * - `device`: `pushed_through` is the stamp up to which that was told, or given up on; `asked` the newest cursor that it brought, or an older
+ *   one. `first_token`: its first push token, once another one has replaced that.
  * - `avatar`: apart from the station, since its image is large and the station's row is written at each push.
  *   A row with an empty hash is a cleared avatar, no row one that was never set.
  * - `message`: in the order of coming, so that what comes together goes to one place of the file, whoever it is for; whose ring is
@@ -135,6 +137,15 @@ export const MIGRATIONS: readonly string[] = [
   INSERT INTO station_anew SELECT key, registered_at FROM station;
   DROP TABLE station;
   ALTER TABLE station_anew RENAME TO station;
+  `,
+  // Stations that a stranger may have made up. A station is proven if its file shows a cursor, a notification, another device or a later call.
+  `
+  ALTER TABLE device ADD COLUMN first_token TEXT;
+  ALTER TABLE station ADD COLUMN proven INTEGER NOT NULL DEFAULT 0 CHECK (proven IN (0, 1));
+  UPDATE station SET proven = 1 WHERE EXISTS (
+    SELECT 1 FROM device WHERE device.station = key AND (
+      id <> '' OR asked > 0 OR pushed_through > device.registered_at OR last_seen_at > device.registered_at + 3600000));
+  CREATE INDEX station_unproven ON station (registered_at) WHERE proven = 0;
   `,
 ]
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../clock.ts'
-import { deviceName, deviceNamed, deviceOf, MOST_DEVICES } from '../../../messages/station.ts'
+import { deviceName, deviceNamed, deviceOf, MOST_DEVICES, remembersCursor } from '../../../messages/station.ts'
 import type { Cursors, Device, DeviceId, StationKey, Stations } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
@@ -9,7 +9,7 @@ import type { Stamps } from './server-time.ts'
 // What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
 const WRITE_AFTER_MS = 10_000
 
-const LOAD = 'SELECT station, id, asked FROM device WHERE asked > 0'
+const LOAD = "SELECT station, id, asked FROM device WHERE asked > 0 AND id <> ''"
 
 const WRITE = `
   UPDATE device SET asked = row.value ->> 2 FROM json_each(?) AS row
@@ -45,6 +45,7 @@ export async function openCursors(
     Math.max(registeredAt, brought ?? 0)
 
   function bring(key: StationKey, device: Device, cursor: number): void {
+    if (!remembersCursor(device.id)) return
     const before = cursorOf(key, device)
     if (cursor <= before) return
     const name = deviceName(key, device.id)

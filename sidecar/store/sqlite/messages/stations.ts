@@ -1,7 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { Log } from '../../../log.ts'
 import { createRateLimit } from '../../../messages/rate-limit.ts'
-import { deviceOf, MOST_DEVICES } from '../../../messages/station.ts'
+import { deviceOf, MOST_DEVICES, UNPROVEN_MS } from '../../../messages/station.ts'
 import {
   avatarAfter,
   createPlatformCounts,
@@ -9,9 +9,7 @@ import {
   makesRoomAfterMs,
   type SeenDevice,
   type SeenStation,
-  type StationRecord,
   saysNothingNew,
-  stationFrom,
 } from '../../../messages/station-record.ts'
 import type {
   AvatarRecord,
@@ -27,6 +25,7 @@ import type {
 } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import { type Database, eachInTurn, type Transaction, type Write } from '../database/database.ts'
+import { loadStations } from './load-stations.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { Stamps } from './server-time.ts'
 
@@ -35,22 +34,25 @@ const LAST_SEEN_WRITE_MS = 3_600_000
 const HOUR_MS = 3_600_000
 const AVATAR_CHARACTERS_A_ROW = 1024
 
-const LOAD = `
-  SELECT key, station.registered_at AS stationSince, icon, hash, updated_at AS updatedAt,
-    id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    device.registered_at AS registeredAt, last_seen_at AS lastSeenAt
-  FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
-  ORDER BY key, device.registered_at`
-
 // Nothing where the registry is full.
 const ADD_STATION = `
   INSERT INTO station (key, registered_at) SELECT ?1, ?2 WHERE (SELECT count(*) FROM station) < ?3 RETURNING key`
+
+/** By the index station_unproven: a stranger can have this searched at each call. */
+export const OLDEST_UNPROVEN = `
+  SELECT key FROM station WHERE proven = 0 AND registered_at < ?1 AND (SELECT count(*) FROM station) <= ?2
+  ORDER BY registered_at LIMIT 1`
+
+const UNPROVEN = 'SELECT key FROM station WHERE proven = 0'
+
+const PROVE = 'UPDATE station SET proven = 1 WHERE key = ?'
 
 const SET_DEVICE = `
   INSERT INTO device (
     station, id, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6)
   ON CONFLICT (station, id) DO UPDATE SET
+    first_token = coalesce(first_token, CASE WHEN push_token <> excluded.push_token THEN push_token END),
     platform = excluded.platform, push_token = excluded.push_token, token_dead = 0,
     ack_messages = excluded.ack_messages, last_seen_at = excluded.last_seen_at`
 
@@ -64,6 +66,9 @@ const REMOVE_DEVICES = 'DELETE FROM device WHERE station = ? AND id IN (SELECT v
 
 const MARK_TOKEN_DEAD = 'UPDATE device SET token_dead = 1 WHERE station = ? AND id = ?'
 
+const HAS_FIRST_TOKEN =
+  'SELECT first_token IS NULL OR first_token = push_token AS yes FROM device WHERE station = ? AND id = ?'
+
 const AVATARS = `
   SELECT station, icon, image, hash FROM avatar
   WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
@@ -73,12 +78,6 @@ const AVATARS_PER_READ = 5
 
 interface AvatarRow extends AvatarRecord {
   readonly station: StationKey
-}
-
-interface DeviceRow extends Omit<StationRecord, 'registeredAt' | 'devices'>, Omit<Device, 'tokenDead' | 'ackMessages'> {
-  readonly stationSince: number
-  readonly tokenDead: number
-  readonly ackMessages: number
 }
 
 interface Removal extends WhichDevices {
@@ -115,9 +114,11 @@ export async function openStations(
   const writing = new Map<StationKey, number>()
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: settings.rateLimit.newStationsPerHour })
   const makesRoomAfter = makesRoomAfterMs(settings.stations.expireAfterHours)
+  /** As the file has it. */
+  const unproven = new Set((await queries.all<{ key: StationKey }>(UNPROVEN)).map(({ key }) => key))
   let avatarChanges = 0
   const counts = createPlatformCounts()
-  for (const station of stationsIn(await queries.all<DeviceRow>(LOAD))) {
+  for (const station of await loadStations(queries)) {
     for (const device of station.devices) lastSeenOnDisk.set(device, device.lastSeenAt)
     remember(station.key, station)
   }
@@ -127,7 +128,10 @@ export async function openStations(
     if (!isSameAvatar(station?.avatar, before?.avatar)) avatarChanges += 1
     counts.change(before, station)
     if (station) known.set(key, station)
-    else known.delete(key)
+    else {
+      known.delete(key)
+      unproven.delete(key)
+    }
     if ((before === undefined) !== (station === undefined)) changed()
   }
 
@@ -201,7 +205,9 @@ export async function openStations(
     }
     const stamp = stamps.take(tx, 1)
     await stamps.cover(tx)
-    if (!before && (await tx.all(ADD_STATION, key, stamp, settings.stations.max)).length === 0) return { kind: 'full' }
+    const added = before ? undefined : await addStation(tx, key, stamp)
+    if (added === 'full') return { kind: 'full' }
+    if (before) await proveOne(tx, key)
     const lastSeenAt = clock.now()
     const registeredAt = same?.registeredAt ?? stamp
     const device = { id: deviceId, platform, pushToken, tokenDead: false, ackMessages, registeredAt, lastSeenAt }
@@ -218,7 +224,41 @@ export async function openStations(
       avatar: shown,
     }
     changing(tx, key, station)
-    return { kind: !before ? 'created' : same ? 'refreshed' : 'joined', station }
+    if (added) return { kind: 'created', station, ...added }
+    return { kind: same ? 'refreshed' : 'joined', station }
+  }
+
+  /** Adds a station, in a full registry in place of the oldest unproven one, which is gone then. */
+  async function addStation(
+    tx: Transaction,
+    key: StationKey,
+    stamp: number,
+  ): Promise<'full' | { readonly displaced?: StationKey }> {
+    const { max } = settings.stations
+    const add = () => tx.all(ADD_STATION, key, stamp, max)
+    const adds = () => tx.onCommit(() => unproven.add(key))
+    if ((await add()).length > 0) {
+      adds()
+      return {}
+    }
+    const [oldest] = await tx.all<{ key: StationKey }>(OLDEST_UNPROVEN, clock.now() - UNPROVEN_MS, max)
+    if (!oldest) return 'full'
+    await tx.all(REMOVE, oldest.key)
+    await rings.discard(tx, [oldest.key])
+    changing(tx, oldest.key, undefined)
+    await add()
+    adds()
+    return { displaced: oldest.key }
+  }
+
+  async function proveOne(tx: Transaction, key: StationKey): Promise<void> {
+    if (!unproven.has(key)) return
+    await tx.all(PROVE, key)
+    tx.onCommit(() => unproven.delete(key))
+  }
+
+  const prove: Write<Pick<Registration, 'key'>, void> = {
+    run: (tx, inputs) => eachInTurn(inputs, ({ key }) => proveOne(tx, key)),
   }
 
   const remove: Write<Removal, RemoveOutcome> = {
@@ -234,12 +274,22 @@ export async function openStations(
 
   async function removeOne(
     tx: Transaction,
-    { key, deviceId, seenBeforeMs = Infinity }: Removal,
+    { key, deviceId, pushToken, seenBeforeMs = Infinity }: Removal,
   ): Promise<RemoveOutcome> {
     const station = current(key)
     const goes = ({ id, lastSeenAt }: Device) => (deviceId ?? id) === id && lastSeenAt < seenBeforeMs
     const gone = station?.devices.filter(goes) ?? []
     if (!station || gone.length === 0) return 'none'
+    if (pushToken !== undefined) {
+      const [device] = gone
+      if (device?.pushToken !== pushToken) return 'wrong_token'
+      const [first] = await tx.all<{ yes: number }>(HAS_FIRST_TOKEN, key, device.id)
+      if (first?.yes !== 1) {
+        const devices = await markDead(tx, key, station.devices, ({ id }) => id === device.id)
+        changing(tx, key, { ...station, devices })
+        return 'silenced'
+      }
+    }
     const left = station.devices.filter((device) => !gone.includes(device))
     if (left.length > 0) await tx.all(REMOVE_DEVICES, key, JSON.stringify(gone.map(({ id }) => id)))
     else await tx.all(REMOVE, key)
@@ -261,7 +311,7 @@ export async function openStations(
   function refreshInMemory(registration: Registration): Station | undefined {
     const device = deviceOf(known.get(registration.key), registration.deviceId)
     // While a write is on its way, memory may be about to change: this call takes its place in the queue behind it.
-    if (!device || writing.has(registration.key)) return undefined
+    if (!device || writing.has(registration.key) || unproven.has(registration.key)) return undefined
     // In either direction, so that a clock that was wrong for a while leaves nothing behind.
     if (Math.abs(clock.now() - (lastSeenOnDisk.get(device) ?? 0)) > LAST_SEEN_WRITE_MS) return undefined
     return seeAgain(registration)
@@ -302,6 +352,10 @@ export async function openStations(
       }
     },
     remove: (key, which) => write(remove, { key, ...which }),
+    prove(key) {
+      // Late is early enough: the next call tries again.
+      if (unproven.has(key) && !writing.has(key)) write(prove, { key }).catch(() => undefined)
+    },
     markTokenDead: (key, deviceId, pushToken) => write(markTokenDead, { key, deviceId, pushToken }),
     async avatars(keys) {
       const avatars = new Map<StationKey, AvatarRecord>()
@@ -320,16 +374,4 @@ export async function openStations(
       listeners.push(listener)
     },
   }
-}
-
-/** The stations of rows that are in the order of their keys. */
-function stationsIn(rows: readonly DeviceRow[]): readonly SeenStation[] {
-  const records: (StationRecord & { readonly devices: Device[] })[] = []
-  for (const row of rows) {
-    const { key, stationSince, icon, hash, updatedAt, tokenDead, ackMessages, ...device } = row
-    if (records.at(-1)?.key !== key)
-      records.push({ key, registeredAt: stationSince, devices: [], icon, hash, updatedAt })
-    records.at(-1)?.devices.push({ ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 })
-  }
-  return records.map(stationFrom)
 }

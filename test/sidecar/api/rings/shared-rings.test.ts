@@ -113,7 +113,7 @@ describe('The rings of a store that others share', () => {
       expect(await status('/v1/sync', { ...claim('N0CALL'), since: 0 })).to.equal(200)
       expect(await status('/v1/avatars', { ...claim('N0CALL'), stations: [] })).to.equal(200)
       expect(await status('/v1/avatars', { ...claim('K9NONE'), stations: [] })).to.equal(404)
-      expect(await status('/v1/unregister', claim('N0CALL'))).to.equal(200)
+      expect(await status('/v1/unregister', { ...claim('N0CALL'), pushToken: 'token-of-N0CALL-7' })).to.equal(200)
       expect(await status('/v1/sync', { ...claim('N0CALL'), since: 0 })).to.equal(404)
     } finally {
       await api.close()

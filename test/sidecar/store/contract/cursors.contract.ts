@@ -6,6 +6,7 @@ import { append, message, newer, register, registration, SETTINGS, stampOf, text
 import type { ContractStores } from './stores.ts'
 
 const KEY = 'N0CALL'
+const PHONE = 'phone'
 const WRITTEN_AFTER_MS = 10_000
 
 /** How phones sync with a store. */
@@ -30,13 +31,14 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     let sent = 0
     beforeEach(async () => {
       store = await stores.open()
-      await register(store, KEY, 'W1AW')
+      await store.stations.register(registration(KEY, { deviceId: PHONE }))
+      await register(store, 'W1AW')
       registeredAt = store.stations.get(KEY)?.registeredAt ?? Number.NaN
     })
 
     /** Of an answer without messages. */
-    const current = (since?: number) => store.cursors.timeOf(KEY, '', since)
-    const sync = (since: number) => newer(store, KEY, since)
+    const current = (since?: number) => store.cursors.timeOf(KEY, PHONE, since)
+    const sync = (since: number) => newer(store, KEY, since, PHONE)
     const receive = async () => {
       await stores.shift(1000)
       sent += 1
@@ -113,11 +115,47 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       await receive()
       await store.stations.remove(KEY)
       expect(await current()).to.be.above(registeredAt)
-      await register(store, KEY)
+      await store.stations.register(registration(KEY, { deviceId: PHONE }))
       const again = await current()
       const time = await receive()
       expect(await current()).to.equal(store.stations.get(KEY)?.registeredAt)
       expect((await sync(again)).messages.map((one) => one.time)).to.deep.equal([time])
+    })
+  })
+
+  describe('of the phone without an id', () => {
+    let store: Store
+    beforeEach(async () => {
+      store = await stores.open()
+      await register(store, KEY)
+    })
+
+    const heartbeat = (since?: number) => store.cursors.timeOf(KEY, '', since)
+    const registeredAt = () => store.stations.get(KEY)?.registeredAt
+
+    it('is as new as what is stored for others while nothing was stored since its registration', async () => {
+      await register(store, 'W1AW')
+      const time = await stampOf(store, message('for another', { to: 'W1AW' }))
+      expect(await heartbeat()).to.be.at.least(time)
+      expect((await newer(store, KEY, 0)).serverTime).to.be.at.least(time)
+    })
+
+    it('is that of its registration, whatever cursor a stranger brings', async () => {
+      const stored = await stampOf(store, 'first')
+      for (const stranger of [stored, stored + 1, stores.now()]) {
+        await newer(store, KEY, stranger)
+        await heartbeat(stranger)
+        expect(await heartbeat()).to.equal(registeredAt())
+        expect(await store.cursors.timeOf(KEY, undefined)).to.equal(registeredAt())
+      }
+      expect((await newer(store, KEY, await heartbeat())).messages.map(({ time }) => time)).to.deep.equal([stored])
+    })
+
+    it('goes by the cursor that this very call brings', async () => {
+      const [first, second] = [await stampOf(store, 'first'), await stampOf(store, 'second')]
+      expect(await heartbeat(first)).to.equal(first)
+      expect(await heartbeat(second)).to.be.above(second)
+      expect(await heartbeat()).to.equal(registeredAt())
     })
   })
 
@@ -146,9 +184,9 @@ export function bringsEachOnce(
 const PHONES = [
   { station: 'K1NEW', device: '', keeps: 'newest' },
   { station: 'K1LAST', device: '', keeps: 'last' },
-  // Whose cursors move by syncs alone: each has those of the other for its own in heartbeats.
-  { station: 'K1TWO', device: '', keeps: 'syncs' },
-  { station: 'K1TWO', device: '', keeps: 'syncs' },
+  // Two without an id are strangers to each other: neither moves the other's cursor.
+  { station: 'K1TWO', device: '', keeps: 'newest' },
+  { station: 'K1TWO', device: '', keeps: 'newest' },
   { station: 'K1MANY', device: '', keeps: 'newest' },
   { station: 'K1MANY', device: 'tablet', keeps: 'newest' },
   { station: 'K1MANY', device: 'browser', keeps: 'last' },

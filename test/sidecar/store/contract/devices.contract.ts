@@ -132,16 +132,16 @@ export function devicesContract(stores: ContractStores): void {
     await registerAll()
     const [first, second] = [await receive(), await receive()]
     const timeOf = (id: string | undefined, since?: number) => store.cursors.timeOf(KEY, id, since)
-    await timeOf(PHONE.deviceId, second)
     await timeOf(TABLET.deviceId, first)
     for (let round = 0; round < 2; round += 1) {
-      expect(await timeOf(PHONE.deviceId)).to.be.at.least(second)
+      expect(await timeOf(PHONE.deviceId)).to.equal(device(PHONE.deviceId)?.registeredAt)
       expect(await timeOf(TABLET.deviceId)).to.equal(first)
       expect(await timeOf(BROWSER.deviceId)).to.equal(device(BROWSER.deviceId)?.registeredAt)
-      expect(await timeOf(undefined)).to.equal(device(BROWSER.deviceId)?.registeredAt)
+      expect(await timeOf(undefined)).to.equal(device(PHONE.deviceId)?.registeredAt)
       await reopen()
     }
-    for (const { deviceId } of DEVICES) await timeOf(deviceId, second)
+    await store.stations.remove(KEY, { deviceId: PHONE.deviceId })
+    for (const { deviceId } of [TABLET, BROWSER]) await timeOf(deviceId, second)
     expect(await timeOf(undefined)).to.be.at.least(second)
   })
 
@@ -168,6 +168,30 @@ export function devicesContract(stores: ContractStores): void {
     expect(store.stations.get(KEY)).to.equal(undefined)
     await register(PHONE)
     expect(await held(store)).to.deep.equal([])
+  })
+
+  it('ends the one without an id by its own push token only', async () => {
+    await registerAll()
+    const end = (pushToken: string) => store.stations.remove(KEY, { deviceId: '', pushToken })
+    for (const wrong of ['', 'of the tablet', 'Of the phone']) expect(await end(wrong)).to.equal('wrong_token')
+    expect(ids()).to.have.length(3)
+    expect(await end('of the phone')).to.equal('devices')
+    expect(await end('of the phone')).to.equal('none')
+    expect(ids()).to.not.include('')
+  })
+
+  it('keeps station and history of the one without an id when a stranger took over its token and ends it', async () => {
+    await register(PHONE)
+    const time = await receive()
+    await register({ ...PHONE, pushToken: 'of a stranger' })
+    await reopen()
+    expect(await store.stations.remove(KEY, { deviceId: '', pushToken: 'of a stranger' })).to.equal('silenced')
+    expect(device('')?.tokenDead).to.equal(true)
+    await reopen()
+    expect(await register(PHONE)).to.equal('refreshed')
+    expect(device('')).to.include({ pushToken: 'of the phone', tokenDead: false })
+    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.time)).to.deep.equal([time])
+    expect(await store.stations.remove(KEY, { deviceId: '', pushToken: 'of the phone' })).to.equal('station')
   })
 
   it('removes a station with all of them', async () => {
@@ -203,17 +227,17 @@ export function devicesContract(stores: ContractStores): void {
 
   it('gives a token to the one that brought it last, and keeps the cursor of the one that had it', async () => {
     await registerAll()
-    await store.stations.register(registration('W1AW', { pushToken: PHONE.pushToken }))
+    await store.stations.register(registration('W1AW', { pushToken: BROWSER.pushToken, platform: 'webpush' }))
     const [first] = [await receive(), await receive()]
-    await store.cursors.timeOf(KEY, '', first)
-    await register({ ...TABLET, pushToken: PHONE.pushToken, platform: 'android' })
+    await store.cursors.timeOf(KEY, BROWSER.deviceId, first)
+    await register({ ...TABLET, pushToken: BROWSER.pushToken, platform: 'webpush' })
     const dead = () => store.stations.get(KEY)?.devices.flatMap(({ id, tokenDead }) => (tokenDead ? [id] : []))
-    expect(dead()).to.deep.equal([''])
-    expect(await store.cursors.timeOf(KEY, '')).to.equal(first)
+    expect(dead()).to.deep.equal([BROWSER.deviceId])
+    expect(await store.cursors.timeOf(KEY, BROWSER.deviceId)).to.equal(first)
     expect(store.stations.get('W1AW')?.devices[0]?.tokenDead).to.equal(false)
     await reopen()
-    expect(dead()).to.deep.equal([''])
-    await register({ ...PHONE, pushToken: 'another' })
+    expect(dead()).to.deep.equal([BROWSER.deviceId])
+    await register({ ...BROWSER, pushToken: 'another' })
     expect(dead()).to.deep.equal([])
   })
 

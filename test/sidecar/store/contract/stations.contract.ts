@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Avatar, AvatarUpload, Store } from '../../../../sidecar/messages/store.ts'
-import { append, newer, register, registration, SETTINGS } from '../sqlite/temporary-stores.ts'
+import { append, message, newer, register, registration, SETTINGS } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const HOUR = 3_600_000
@@ -71,6 +71,73 @@ export function stationsContract(stores: ContractStores): void {
     await store.stations.remove(one)
     expect(await kindOf('E')).to.equal('created')
     expect([...store.stations.keys()].sort()).to.deep.equal([other, 'E'].sort())
+  })
+
+  describe('when it is full', () => {
+    const full = { stations: { ...SETTINGS.stations, max: 3 } }
+    const keys = () => [...store.stations.keys()].sort()
+    const displacedBy = async (key: string) => {
+      const outcome = await store.stations.register(registration(key))
+      return outcome.kind === 'created' ? outcome.displaced : outcome.kind
+    }
+    beforeEach(async () => {
+      await reopened(full)
+      for (const key of ['K1OLD', 'K2OLD', 'K3OLD']) {
+        await register(store, key)
+        await stores.shift(1000)
+      }
+    })
+
+    it('gives the place of the oldest unproven station that is over an hour old, over a restart too', async () => {
+      expect(await displacedBy('K4NEW')).to.equal('full')
+      await stores.shift(HOUR)
+      await append(store, message('to the oldest', { to: 'K1OLD' }))
+      expect(await displacedBy('K4NEW')).to.equal('K1OLD')
+      await reopened(full)
+      expect(await displacedBy('K5NEW')).to.equal('K2OLD')
+      expect(keys()).to.deep.equal(['K3OLD', 'K4NEW', 'K5NEW'])
+      expect(await store.stations.find('K1OLD')).to.equal(undefined)
+      expect(await displacedBy('K6NEW')).to.equal('K3OLD')
+      // The others are new.
+      expect(await displacedBy('K7NEW')).to.equal('full')
+      await stores.shift(HOUR + 1000)
+      expect(await displacedBy('K1OLD')).to.equal('K4NEW')
+      expect((await newer(store, 'K1OLD', 0)).messages).to.deep.equal([])
+    })
+
+    it('keeps stations that registered again, brought another device, or were proven, over a restart too', async () => {
+      await register(store, 'K1OLD')
+      await store.stations.register(registration('K2OLD', { deviceId: 'another' }))
+      store.stations.prove('K3OLD')
+      await stores.shift(HOUR)
+      expect(await displacedBy('K4NEW')).to.equal('full')
+      await reopened(full)
+      expect(await displacedBy('K4NEW')).to.equal('full')
+      expect(keys()).to.deep.equal(['K1OLD', 'K2OLD', 'K3OLD'])
+    })
+
+    it('takes a station that was removed and came again for unproven', async () => {
+      store.stations.prove('K2OLD')
+      await register(store, 'K1OLD', 'K3OLD')
+      await store.stations.remove('K2OLD')
+      await register(store, 'K2OLD')
+      await stores.shift(HOUR + 1000)
+      expect(await displacedBy('K4NEW')).to.equal('K2OLD')
+    })
+
+    it('removes nobody while more stations are there than may be', async () => {
+      await stores.shift(HOUR)
+      await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
+      expect(await displacedBy('K4NEW')).to.equal('full')
+      expect(keys()).to.have.length(3)
+    })
+
+    it('finds places for several that come together', async () => {
+      await stores.shift(HOUR)
+      const displaced = await Promise.all(['K4NEW', 'K5NEW', 'K6NEW', 'K7NEW'].map(displacedBy))
+      expect(displaced).to.have.members(['K1OLD', 'K2OLD', 'K3OLD', 'full'])
+      expect(keys()).to.have.length(3)
+    })
   })
 
   it('stores nothing of a new station over what its client may register in an hour, and takes those of others', async () => {

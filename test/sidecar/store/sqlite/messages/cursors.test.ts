@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { MOST_DEVICES } from '../../../../../sidecar/messages/station.ts'
 import { cursorsContract } from '../../contract/cursors.contract.ts'
-import { append, message, newer, register, stampOf, temporaryStores } from '../temporary-stores.ts'
+import { append, message, newer, registration, stampOf, temporaryStores } from '../temporary-stores.ts'
+
+const PHONE = { deviceId: 'phone' }
 
 describe('The server time of an answer', () => {
   const stores = temporaryStores()
@@ -14,36 +16,38 @@ describe('The server time of an answer', () => {
   })
 
   it('is the cursor of the phone, of each call, while the disk takes no more writes', async () => {
-    const { store, connection } = await stores.openOverWith('N0CALL')
+    const { store, connection } = await stores.openOver()
+    await store.stations.register(registration('N0CALL', PHONE))
     const time = await stampOf(store, 'a')
     await connection.exec('PRAGMA query_only = ON')
     await stores.shift(60_000)
-    expect([(await newer(store, 'N0CALL', time)).serverTime, await store.cursors.timeOf('N0CALL', '')]).to.deep.equal([
-      time,
-      time,
-    ])
+    const synced = await newer(store, 'N0CALL', time, PHONE.deviceId)
+    expect([synced.serverTime, await store.cursors.timeOf('N0CALL', PHONE.deviceId)]).to.deep.equal([time, time])
     await connection.exec('PRAGMA query_only = OFF')
   })
 
   it('is the beginning for a device that is not there, and the cursor of one that is, however many others have gone', async () => {
-    const store = await stores.openWith('N0CALL')
+    const store = await stores.open()
+    await store.stations.register(registration('N0CALL', PHONE))
     const time = await stampOf(store, 'a')
-    await newer(store, 'N0CALL', time)
+    await newer(store, 'N0CALL', time, PHONE.deviceId)
     await append(store, message('b', { seqId: '2' }))
     for (let at = 0; at < 2 * MOST_DEVICES; at += 1) {
-      await register(store, `N1CALL-${at}`)
+      await store.stations.register(registration(`N1CALL-${at}`, PHONE))
       await stores.shift(1)
-      await newer(store, `N1CALL-${at}`, await store.cursors.timeOf(`N1CALL-${at}`, ''))
+      const cursor = await store.cursors.timeOf(`N1CALL-${at}`, PHONE.deviceId)
+      await newer(store, `N1CALL-${at}`, cursor, PHONE.deviceId)
       await store.stations.remove(`N1CALL-${at}`)
     }
-    expect(await store.cursors.timeOf('N0CALL', '')).to.equal(time)
+    expect(await store.cursors.timeOf('N0CALL', PHONE.deviceId)).to.equal(time)
     expect(await store.cursors.timeOf('N0CALL', 'nobody')).to.equal(0)
   })
 
   it('writes cursors down where something was stored between one and the next, of stations that there still are', async () => {
-    const { store, connection } = await stores.openOverWith('N0CALL', 'W1AW', 'K1ABC')
+    const { store, connection } = await stores.openOver()
+    for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await store.stations.register(registration(key, PHONE))
     const times = await Promise.all(['N0CALL', 'W1AW'].map((to) => stampOf(store, message('a', { to }))))
-    for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await newer(store, key, Math.max(...times))
+    for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await newer(store, key, Math.max(...times), PHONE.deviceId)
     await store.stations.remove('W1AW')
     await stores.shift(10_000)
     await append(store, 'comes after the write that is on its way')

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { AvatarUpload, Store } from '../../../../../sidecar/messages/store.ts'
+import { OLDEST_UNPROVEN } from '../../../../../sidecar/store/sqlite/messages/stations.ts'
 import { stationsContract } from '../../contract/stations.contract.ts'
 import { register, registration, temporaryStores } from '../temporary-stores.ts'
 
@@ -23,7 +24,8 @@ describe('The registry in SQLite', () => {
 
   describe('at a heartbeat that brings nothing new', () => {
     it('writes the time of the last sign of life once an hour', async () => {
-      await store.stations.register(registration('N0CALL', { avatar: CAR }))
+      // The second call proves the station, which is written.
+      for (let times = 0; times < 2; times += 1) await store.stations.register(registration('N0CALL', { avatar: CAR }))
       const start = stores.clock.now()
       const onDiskAfter = async (ms: number) => {
         stores.clock.set(start + ms)
@@ -38,7 +40,7 @@ describe('The registry in SQLite', () => {
 
     it('still knows its time when the token is found dead', async () => {
       const start = stores.clock.now()
-      await register(store, 'N0CALL')
+      for (let times = 0; times < 2; times += 1) await register(store, 'N0CALL')
       stores.clock.set(start + 60_000)
       await register(store, 'N0CALL')
       await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
@@ -54,6 +56,13 @@ describe('The registry in SQLite', () => {
       await register(store, 'N0CALL')
       expect((await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start)
     })
+  })
+
+  it('finds the oldest unproven station by an index', async () => {
+    await store.close()
+    const { connection } = await stores.openOver()
+    const plan = await connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${OLDEST_UNPROVEN}`, 0, 0)
+    expect(plan[0]?.detail).to.match(/^SEARCH station USING (?:COVERING )?INDEX station_unproven \(registered_at<\?\)$/)
   })
 
   it('refuses with store_overloaded once more than 50 MB of avatars wait', async () => {

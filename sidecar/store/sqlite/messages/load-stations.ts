@@ -1,0 +1,28 @@
+import { type SeenStation, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
+import type { Device } from '../../../messages/store.ts'
+import type { Queries } from '../database/connection.ts'
+
+const LOAD = `
+  SELECT key, station.registered_at AS stationSince, icon, hash, updated_at AS updatedAt,
+    id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
+    device.registered_at AS registeredAt, last_seen_at AS lastSeenAt
+  FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
+  ORDER BY key, device.registered_at`
+
+interface DeviceRow extends Omit<StationRecord, 'registeredAt' | 'devices'>, Omit<Device, 'tokenDead' | 'ackMessages'> {
+  readonly stationSince: number
+  readonly tokenDead: number
+  readonly ackMessages: number
+}
+
+/** Reads all stations with their devices, whose heartbeats are to be noted in place. */
+export async function loadStations(queries: Queries): Promise<readonly SeenStation[]> {
+  const records: (StationRecord & { readonly devices: Device[] })[] = []
+  for (const row of await queries.all<DeviceRow>(LOAD)) {
+    const { key, stationSince, icon, hash, updatedAt, tokenDead, ackMessages, ...device } = row
+    if (records.at(-1)?.key !== key)
+      records.push({ key, registeredAt: stationSince, devices: [], icon, hash, updatedAt })
+    records.at(-1)?.devices.push({ ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 })
+  }
+  return records.map(stationFrom)
+}
