@@ -97,9 +97,9 @@ export const STORE_FAULTS = {
     remedy: 'Look at the system log for faults of the disk or its file system.',
   },
   sqlite_missing: {
-    what: "SQLite's library is missing, or was made for another system or version of Node.",
+    what: "SQLite's library is missing, or was made for another system, a newer glibc or another version of Node.",
     remedy:
-      'Run "npm rebuild sqlite3" where the package is installed: npm does what is missing there only if it may run install scripts.',
+      'Run "npm rebuild sqlite3" where the package is installed: npm fetches what is missing only if it may run install scripts. If the error names GLIBC, fetching brings the same library again: run "npm rebuild sqlite3 --build-from-source", which needs python3, make and a C++ compiler.',
   },
   database_unreachable: {
     what: 'PostgreSQL cannot be reached, or does not answer in time.',

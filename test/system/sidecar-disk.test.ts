@@ -97,7 +97,9 @@ describe('the sidecar as a process, and its disk', () => {
     expect(failed.lines.filter(({ level }) => level === 'error')).to.have.length(1)
     const line = await failed.logged('start-failed')
     expect(line.error).to.deep.include({ code: 'sqlite_missing' })
-    expect(line.remedy).to.match(/npm rebuild sqlite3/)
+    expect(line.remedy)
+      .to.match(/npm rebuild sqlite3/)
+      .and.match(/GLIBC.*--build-from-source/)
   })
 
   it('ends by SIGTERM while the disk hangs in a sync', async function () {

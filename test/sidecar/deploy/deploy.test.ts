@@ -175,10 +175,25 @@ describe('what an operator installs', () => {
       expect(balancer).to.include(`check port ${settings.admin.port} `).and.include('httpchk GET /readyz/api')
       expect(balancer).to.match(/^ {2}balance source$/m)
       expect(balancer).to.include('set-header X-Forwarded-For %[src]')
-      expect(settings.listen.trustProxy).to.deep.equal([/subnet: ([\d./]+)/.exec(compose)?.[1]])
+      const [, balancerAddress = ''] =
+        /^ {2}balancer:\n(?: {4}.*\n)*? +inside: \{ ipv4_address: ([\d.]+) \}/m.exec(compose) ?? []
+      expect(settings.listen.trustProxy).to.deep.equal([balancerAddress])
+      // Outside the range, from which all other containers get theirs.
+      const [, network = '', range = ''] = /subnet: ([\d.]+)\/24, ip_range: ([\d.]+)\/25/.exec(compose) ?? []
+      expect([network, range]).to.deep.equal(['172.31.250.0', '172.31.250.128'])
+      expect(Number(balancerAddress.split('.').at(-1))).to.be.within(2, 127)
       // The operator's port is the balancer's too, and else stays on this machine.
       expect(settings.admin.host).to.equal('0.0.0.0')
       expect(compose.match(/ports: \["(?!127\.0\.0\.1:|443:443)/g)).to.equal(null)
+    })
+
+    it('is started from a copy outside the package, which an upgrade replaces', () => {
+      const [, copy = ''] = /^# {3}cp -r sidecar\/deploy\/several (\S+)$/m.exec(compose) ?? []
+      expect(copy).to.match(/^\/srv\//)
+      expect(compose).to.include(`docker compose -f ${copy}/compose.yaml up -d`)
+      expect(OPERATE)
+        .to.include(`cp -r sidecar/deploy/several ${copy}`)
+        .and.include(`docker compose -f ${copy}/compose.yaml up -d`)
     })
 
     it('keeps what the Dockerfile and the page for operators say of a container', () => {

@@ -351,7 +351,12 @@ export async function connectPostgres(
   }
 
   function listen(channel: string, heard: () => void): void {
-    stopListening.push(listenTo(channel, heard, () => new Client({ ...config, ...hosts[at] }), clock))
+    const create = () => {
+      const socket = openSocket()
+      const client = new Client({ ...config, ...hosts[at], stream: () => socket })
+      return { client, destroy: () => void socket.destroy() }
+    }
+    stopListening.push(listenTo(channel, heard, create, clock))
   }
 
   function close(): Promise<void> {

@@ -1,7 +1,9 @@
+import { connect as connectTcp, createServer } from 'node:net'
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
 import { WHOLE_TABLE_MS } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../../sidecar/store/postgres/open-postgres.ts'
+import { onLoopback } from '../../../../support/on-loopback.ts'
 import { recordedLog } from '../../../../support/recorded-log.ts'
 import type { TcpRelay } from '../../../../support/tcp-relay.ts'
 import { rejection, SETTINGS } from '../../sqlite/temporary-stores.ts'
@@ -79,5 +81,27 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
     const store = await opening
     database.closing.push(store.close)
     expect(shown('event')).to.include('store-write-failed')
+  })
+
+  it('is listened to on another connection where it did not answer LISTEN', async () => {
+    const server = Number(new URL(database.address).port)
+    let listens = 0
+    const proxy = createServer((client) => {
+      const upstream = connectTcp(server, '127.0.0.1')
+      for (const socket of [client, upstream]) socket.on('error', () => undefined)
+      client.on('close', () => upstream.destroy())
+      upstream.pipe(client)
+      client.on('data', (bytes) => {
+        // The first one never arrives.
+        if (bytes.includes('LISTEN')) listens += 1
+        if (!bytes.includes('LISTEN') || listens > 1) upstream.write(bytes)
+      })
+    })
+    const { port, close } = await onLoopback(proxy)
+    database.closing.push(close)
+    const hasty: Clock = { ...systemClock, after: (ms, task) => systemClock.after(ms / 50, task) }
+    const { listen } = await database.connect(hasty, log, database.address.replace(/:\d+\//, `:${port}/`))
+    await new Promise<void>((resolve) => listen('mesh_companion', resolve))
+    expect(listens).to.equal(2)
   })
 })
