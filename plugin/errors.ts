@@ -109,6 +109,11 @@ export const LOGIN_ERRORS = {
     remedy:
       'The user has no account here and `newAccounts` is not true. Create the account, or set `newAccounts` to true.',
   },
+  issuer_changed: {
+    message: 'access_denied',
+    remedy:
+      'The account belongs to another issuer: `remembered` is that of its last login, `issuer` is this one. If both have the same users, add `remembered` to `custom.previous_issuers`. If not, somebody else may have the same id there: remove the account or change `custom.claims.uuid`.',
+  },
   account_limit: {
     message: 'access_denied',
     remedy: 'The domain has as many accounts as its limit allows. Raise the limit, or remove accounts.',

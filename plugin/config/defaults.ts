@@ -113,6 +113,7 @@ function customSettings(
     claims: { uuid: 'sub', name: 'name', email: 'email', ...custom.claims },
     authorizationParams: custom.authorization_params ?? {},
     requiredAcr: custom.required_acr === undefined ? [] : names(custom.required_acr),
+    previousIssuers: custom.previous_issuers === undefined ? [] : names(custom.previous_issuers),
     ...(custom.buttonText === undefined ? {} : { buttonText: custom.buttonText }),
     ...(custom.buttonIconUrl === undefined ? {} : { buttonIconUrl: custom.buttonIconUrl }),
     ...(custom.buttonIconUrl2x === undefined ? {} : { buttonIconUrl2x: custom.buttonIconUrl2x }),

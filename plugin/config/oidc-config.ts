@@ -32,6 +32,7 @@ export interface CustomConfig {
   readonly claims?: Partial<CustomSettings['claims']>
   readonly authorization_params?: Readonly<Record<string, string>>
   readonly required_acr?: string | readonly string[]
+  readonly previous_issuers?: string | readonly string[]
   readonly preset?: string | null
   readonly buttonText?: string
   readonly buttonIconUrl?: string

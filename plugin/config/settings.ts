@@ -177,6 +177,8 @@ export interface CustomSettings {
   readonly authorizationParams: Readonly<Record<string, string>>
   /** Authentication contexts (`acr`) that a login may have, in the order of preference; empty: any. */
   readonly requiredAcr: readonly string[]
+  /** Issuers of the same people under other addresses: accounts and sessions from there count like those of `issuer`. */
+  readonly previousIssuers: readonly string[]
   /** The whole text of the login button, in place of the provider's name. One line, at most 128 characters. */
   readonly buttonText?: string
   /** Its icon: an address, or a path of the server. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Request } from 'express'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
-import type { Sessions } from './port.ts'
+import type { IssuerRule, Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
 import { readRecord, type SignInRecord } from './sign-in-record.ts'
@@ -49,10 +49,14 @@ export interface CookieSignIn extends SignInRecord {
  * middleware has to be in place before the plugin's routes. Tokens are not kept, so a logout at the IdP has no `id_token_hint`: nginx with
  * its defaults takes 4 KB of answer headers, and with an ID token of 25 groups in a cookie each login was a 502. Everything rejects when the store of revocations fails or does not answer in time; then nobody is signed in.
  */
-export function cookieSessions(options: CookieSessionsOptions): Sessions & Required<Pick<Sessions, 'cookieBytes'>> {
+export function cookieSessions(
+  options: CookieSessionsOptions,
+): Sessions & Required<Pick<Sessions, 'cookieBytes' | 'acceptIssuers'>> {
   const { storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, clock = systemClock } = options
   const { now = () => clock.now() } = options
   const revocations = withTimeLimit(options.revocations, timeLimit(clock, storeTimeoutMs))
+
+  let acceptsIssuer: IssuerRule = () => true
 
   /** A copy of the cookie may be anywhere. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
@@ -84,11 +88,15 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions & Requi
 
     async current(req: Request) {
       const kept = cookieSignIn(req)
-      if (!kept || kept.startedAt + maxAgeMs <= now()) return undefined
+      if (!kept || kept.startedAt + maxAgeMs <= now() || !acceptsIssuer(kept)) return undefined
       const { handle, ...record } = kept
       const signIn = { ...record, idToken: null, tokens: null }
       const endedAt = await revocations.endedAt([keyOfHandle(handle), ...keysOfSignIn(signIn)])
       return endedAt !== undefined && kept.startedAt <= endedAt ? undefined : signIn
+    },
+
+    acceptIssuers(accepts) {
+      acceptsIssuer = accepts
     },
 
     cookieBytes: (req) => bytesOf(Reflect.get(req, 'session')),

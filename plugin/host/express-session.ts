@@ -3,7 +3,7 @@ import type { Session, SessionData, Store } from 'express-session'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
 import { type ExpressTokens, expressTokens, type StoreOperation } from './express-tokens.ts'
-import { type EndedSessions, LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
+import { type EndedSessions, type IssuerRule, LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
   keyOfHandle,
@@ -82,6 +82,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     limit(called(what, run), `The session store took too long to ${what}.`)
   const listings = new WeakMap<Store, () => Promise<readonly Kept[]>>()
   const tokens = options.tokens ? expressTokens(settle, now) : undefined
+  let acceptsIssuer: IssuerRule = () => true
   /** In the order of use. */
   const used = new Map<string, Used>()
 
@@ -127,7 +128,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       },
       endAllOfUser: () => endIn(store, { ...signIn, sid: null }),
     })
-    const living = () => [...used.values()].filter(({ signIn }) => signIn.startedAt + maxAgeMs > now())
+    const living = () =>
+      [...used.values()].filter(({ signIn }) => signIn.startedAt + maxAgeMs > now() && acceptsIssuer(signIn))
     return {
       checkMs,
       sealBy: tokens.sealBy,
@@ -176,7 +178,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   }
 
   async function counts(kept: Kept): Promise<boolean> {
-    if (kept.startedAt + maxAgeMs <= now()) return false
+    if (kept.startedAt + maxAgeMs <= now() || !acceptsIssuer(kept)) return false
     const endedAt = await revocations.endedAt([keyOfHandle(kept.id), ...keysOfSignIn(kept)])
     return endedAt === undefined || kept.startedAt > endedAt
   }
@@ -192,6 +194,10 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   return {
     revocations,
     ...(tokens ? keeping(tokens) : {}),
+
+    acceptIssuers(accepts) {
+      acceptsIssuer = accepts
+    },
 
     async start(req, _res, signIn) {
       // A new id and an empty session: whoever planted the old id, or left something in the session, has nothing of this login.

@@ -42,6 +42,8 @@ export interface Account {
   readonly name: string
   readonly email: string | null
   readonly siteAdmin: boolean
+  /** The issuer of the last login, as `Profile.issuer` had it; absent: none is remembered. */
+  readonly issuer?: string
   /** True when an administrator has locked the account: it signs nobody in, and no group of the IdP changes its rights. */
   readonly locked?: boolean
 }
@@ -53,6 +55,11 @@ export interface Profile {
   readonly email: string | null
   /** True only when the IdP vouches for the address; null when it says nothing about it. */
   readonly emailVerified: boolean | null
+  /**
+   * The issuer that vouches for the user. Accounts remember it, because another IdP may have another user of the same id. Absent: what
+   * is remembered stays.
+   */
+  readonly issuer?: string
 }
 
 /** Kept for one process or for several. */
@@ -177,6 +184,9 @@ export interface OpenSession {
   endAllOfUser?(): Promise<number | null>
 }
 
+/** Whether sessions of that issuer count in that domain. */
+export type IssuerRule = (session: Pick<SignIn, 'domainKey' | 'issuer'>) => boolean
+
 /** The server's sessions. */
 export interface Sessions {
   /** Where several processes serve them: what they share. Absent: there is one process, or each knows for itself what was used. */
@@ -228,6 +238,11 @@ export interface Sessions {
   inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
   /** How often the IdP is asked about a session in use, in milliseconds. 0: never. Absent: as the plugin was mounted with. */
   readonly checkMs?: number
+  /**
+   * Tells it which issuers count, before anything else: `current` knows no session of another one, because its user may be somebody
+   * else. Absent: a session goes on after `issuer` was replaced.
+   */
+  acceptIssuers?(accepts: IssuerRule): void
   /** Tells it `host.secret`, or what holds for this process in its place, before anything else: to seal tokens by. */
   sealBy?(secret: string): void
   /**

@@ -1,4 +1,5 @@
-import type { DomainSettings } from '../config/settings.ts'
+import { isSameSpelling } from '../config/rules/issuer-spelling.ts'
+import type { CustomSettings, DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
 import type { Account, Accounts, Host, Profile } from '../host/port.ts'
 import { decideAccess } from './groups/access.ts'
@@ -20,7 +21,7 @@ export type SignInIdentity = Profile & Partial<Identity>
  * A refusal writes nothing here. What it takes from a known account is the caller's part: `sessions/refused-user.ts`.
  *
  * @param reported what the IdP said of groups, for the log line of a refusal
- * @throws LoginError `account_unknown`, `account_limit`, `account_locked`, `maintenance`, `not_in_required_group`, `memberships_unknown`, `host_failed`
+ * @throws LoginError `issuer_changed`, `account_unknown`, `account_limit`, `account_locked`, `maintenance`, `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
 export async function signIn(
   identity: SignInIdentity,
@@ -30,16 +31,19 @@ export async function signIn(
   reported: Readonly<Record<string, unknown>> = {},
 ): Promise<SignInResult> {
   const { isNameClaimed = true, ...profile } = identity
-  const access = decideAccess(memberships, settings.groups)
-  if (!access.admitted) throw refusal(access.code, profile, reported)
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const account = await host.accounts.find(settings.key, profile.id)
+    // First of all: another IdP's word on this id must neither open the account nor take anything from it.
+    checkIssuer(account, profile, settings.custom)
+    const access = decideAccess(memberships, settings.groups)
+    if (!access.admitted) throw refusal(access.code, profile, reported)
     if (account?.locked) throw new LoginError('account_locked', { details: { user: profile.id } })
     if (host.inMaintenance?.(settings.key) && !willBeSiteAdmin(access.siteAdmin, account)) {
       throw new LoginError('maintenance', { details: { user: profile.id } })
     }
-    const entering = { profile, isNameClaimed, domainKey: settings.key, mayCreate, accounts: host.accounts }
+    const { key: domainKey, custom } = settings
+    const entering = { profile, isNameClaimed, domainKey, custom, mayCreate, accounts: host.accounts }
     const created = await enter(entering, account)
     if (created && (await host.accounts.find(settings.key, profile.id))?.locked) {
       const remedy = 'The account was made, and is locked, as `newAccountsRights` says. Unlock it to let the user in.'
@@ -63,6 +67,21 @@ function refusal(
   return new LoginError(code, { details: { user: id, ...reported }, ...(remedy === undefined ? {} : { remedy }) })
 }
 
+/**
+ * An id is unique within one issuer only. Accounts of older versions and of other strategies remember none, and take that of their
+ * next login.
+ */
+function checkIssuer(
+  account: Account | undefined,
+  { id, issuer }: Profile,
+  { previousIssuers }: Pick<CustomSettings, 'previousIssuers'>,
+): void {
+  const remembered = account?.issuer
+  if (remembered === undefined || issuer === undefined) return
+  if ([issuer, ...previousIssuers].some((accepted) => isSameSpelling(accepted, remembered))) return
+  throw new LoginError('issuer_changed', { details: { user: id, remembered, issuer } })
+}
+
 function willBeSiteAdmin(wanted: SignInResult['siteAdmin'], account: Account | undefined): boolean {
   return wanted === 'keep' ? (account?.siteAdmin ?? false) : wanted === 'grant'
 }
@@ -71,13 +90,14 @@ interface Entering {
   readonly profile: Profile
   readonly isNameClaimed: boolean
   readonly domainKey: string
+  readonly custom: CustomSettings
   readonly mayCreate: boolean
   readonly accounts: Accounts
 }
 
 /** Updates the account, or creates it. @returns whether it was created */
 async function enter(entering: Entering, account: Account | undefined): Promise<boolean> {
-  const { profile, domainKey, mayCreate, accounts } = entering
+  const { profile, domainKey, custom, mayCreate, accounts } = entering
   if (account) {
     await accounts.update(domainKey, updated(entering, account))
     return false
@@ -90,6 +110,7 @@ async function enter(entering: Entering, account: Account | undefined): Promise<
     // Two first logins of one person at the same time: the later one finds the account that the other made.
     const other = await accounts.find(domainKey, profile.id)
     if (!other) throw error
+    checkIssuer(other, profile, custom)
     await accounts.update(domainKey, updated(entering, other))
     return false
   }

@@ -11,7 +11,7 @@ import type { OpenSessions, SeenSession } from './sessions/open-sessions.ts'
 import { isOurs } from './sessions/sealed.ts'
 import { type MeshSessions, ownSession } from './sessions/sessions.ts'
 
-export interface GuardedSessions extends Sessions, Pick<MeshSessions, 'counts'> {
+export interface GuardedSessions extends Sessions, Pick<MeshSessions, 'counts' | 'acceptsIssuer'> {
   /** Whether the session has ended that something belongs to. A rejection means that nobody knows. */
   hasEnded(owner: SessionOwner): Promise<boolean>
 }

@@ -69,7 +69,8 @@ export function meshHost(options: MeshHostOptions): MeshHost {
     groups: meshUserGroups(server, web, options.presets, clock),
     sessions: {
       ...sessions,
-      hasEnded: async ({ keys, startedAt, until = startedAt + maxAgeMs }) =>
+      hasEnded: async ({ keys, startedAt, until = startedAt + maxAgeMs, from }) =>
+        (from !== undefined && !sessions.acceptsIssuer(from)) ||
         Math.min(until, startedAt + maxAgeMs) <= clock.now() ||
         startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
     },

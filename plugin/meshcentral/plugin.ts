@@ -250,7 +250,15 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   keepSocketsOpen(web)
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
   const work = followWork(server.db)
-  const sealed = sealedBySession({ server: door.sealing as Sealing, ended, open, work, domains, now: clock.now })
+  const sealed = sealedBySession({
+    server: door.sealing as Sealing,
+    ended,
+    open,
+    work,
+    domains,
+    now: clock.now,
+    acceptsIssuer: host.sessions.acceptsIssuer,
+  })
   const visits = createEndedVisits()
   const guard = caught(
     sessionGuard({

@@ -108,6 +108,8 @@ export interface MeshUser {
   siteadmin?: number
   /** Those of its mask that groups of the IdP gave. MeshCentral keeps it and makes nothing of it. */
   oidcrights?: number
+  /** The issuer of its last login. MeshCentral keeps it and makes nothing of it. */
+  oidcissuer?: string
   /** Realms, that is groups of users who administer one another. */
   groups?: readonly string[]
   links?: Record<string, { rights: number }>

@@ -25,6 +25,7 @@ import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy 
 import { createIntrospection, type SessionState } from '../sessions/introspection.ts'
 import { followRenewedGroups } from '../sessions/renewed-groups.ts'
 import { type ChecksOptions, createSessionChecks } from '../sessions/session-checks.ts'
+import { AcceptedIssuers } from './accepted-issuers.ts'
 import { checkShared } from './check-shared.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
@@ -148,7 +149,10 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     pathsOf: sharedRoutePaths(PRESET_NAMES),
     everyMs: options.host.sessions.checkMs ?? options.sessionCheckMs ?? 0,
   }
-  const opened = domains.map((domain) => ({ ...openDomain(domain, parts), domain }))
+  const issuers = new AcceptedIssuers()
+  for (const { settings } of domains) if (settings) issuers.add(settings)
+  host.sessions.acceptIssuers?.(issuers.accepts)
+  const opened = domains.map((domain) => ({ ...openDomain(domain, { ...parts, issuers }), domain }))
   const strategies = opened.map(({ strategy }) => strategy)
   host.sessions.sealBy?.(host.secret ?? randomBytes(LEAST_SECRET).toString('base64url'))
   const transactions = createTransactions(host.secret, now)
@@ -215,6 +219,7 @@ interface StrategyParts {
   readonly clock: Clock
   readonly presets: PresetUrls
   readonly documents: Documents
+  readonly issuers: AcceptedIssuers
   readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
   /** How often sessions in use are asked about. 0: never. */
   readonly everyMs: number
@@ -229,7 +234,7 @@ interface OpenedDomain {
 
 function openDomain(
   { key, settings }: DomainReading,
-  { host, log, fetch, clock, presets, documents, pathsOf, everyMs }: StrategyParts,
+  { host, log, fetch, clock, presets, documents, issuers, pathsOf, everyMs }: StrategyParts,
 ): OpenedDomain {
   const paths = pathsOf(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
   if (!settings)
@@ -243,7 +248,10 @@ function openDomain(
     keepsTokens: host.sessions.inUse !== undefined,
     documents,
     onFailure: discovery.onFailure,
-    onDiscovered: discovery.onDiscovered,
+    onDiscovered: (metadata) => {
+      issuers.notePublished(key, metadata.issuer)
+      discovery.onDiscovered(metadata)
+    },
     onAudience: (address, audience) => {
       const { origin, pathname } = new URL(address)
       const fields = { domain: key, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }

@@ -28,7 +28,7 @@ export function keyedAccounts(store: KeyedStore, options: StoredAccountsOptions 
   return {
     isShared: false,
     find: async (domainKey, id) => readAccount(await records.read('account', [domainKey, id]), id),
-    create: (domainKey, { id, name, email, emailVerified }) =>
+    create: (domainKey, { id, name, email, emailVerified, issuer }) =>
       records.change('account', [domainKey, id], async (record) => {
         if (record !== undefined) throw accountExists()
         // Counted first. What is counted and then cannot be written takes a place; the other way round, the limit would not hold.
@@ -37,23 +37,28 @@ export function keyedAccounts(store: KeyedStore, options: StoredAccountsOptions 
           if (count >= most) throw new LoginError('account_limit', { details: { user: id } })
           return count + 1
         })
-        return written({ name, email, emailVerified, siteAdmin: false })
+        return written({ name, email, emailVerified, siteAdmin: false, ...rememberedIssuer(issuer) })
       }),
-    update: (domainKey, { id, name, email, emailVerified }) =>
-      changeKnown(domainKey, id, { name, email, emailVerified }),
+    update: (domainKey, { id, name, email, emailVerified, issuer }) =>
+      changeKnown(domainKey, id, { name, email, emailVerified, ...rememberedIssuer(issuer) }),
     setSiteAdmin: (domainKey, id, siteAdmin) => changeKnown(domainKey, id, { siteAdmin }),
   }
 }
 
 /** In one order of members, so that what did not change is the same text. The key says whose it is. */
-function written({ name, email, emailVerified, siteAdmin }: Omit<StoredAccount, 'id'>): object {
-  return { name, email, emailVerified, siteAdmin }
+function written({ name, email, emailVerified, siteAdmin, issuer }: Omit<StoredAccount, 'id'>): object {
+  return { name, email, emailVerified, siteAdmin, ...rememberedIssuer(issuer) }
+}
+
+/** Older versions wrote none. */
+function rememberedIssuer(issuer: unknown): { readonly issuer?: string } {
+  return typeof issuer === 'string' ? { issuer } : {}
 }
 
 function readAccount(record: unknown, id: UserId): StoredAccount | undefined {
   if (record === undefined) return undefined
   if (typeof record !== 'object' || record === null) throw damaged('account')
-  const { name, email, emailVerified, siteAdmin }: Partial<Record<string, unknown>> = { ...record }
+  const { name, email, emailVerified, siteAdmin, issuer }: Partial<Record<string, unknown>> = { ...record }
   if (
     typeof name !== 'string' ||
     !(typeof email === 'string' || email === null) ||
@@ -62,5 +67,5 @@ function readAccount(record: unknown, id: UserId): StoredAccount | undefined {
   ) {
     throw damaged('account')
   }
-  return { id, name, email, emailVerified, siteAdmin }
+  return { id, name, email, emailVerified, siteAdmin, ...rememberedIssuer(issuer) }
 }

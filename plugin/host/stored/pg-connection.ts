@@ -1,6 +1,6 @@
 import type { TimeLimit } from '../time-limit.ts'
 import { type PgPool, pgTable, quotedName } from './pg-table.ts'
-import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
+import { type AddedColumns, LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
 /** What is used of a pool of `pg`, version 8, where several statements have to hold together. */
 export interface PgPoolOfClients extends PgPool {
@@ -11,9 +11,15 @@ export interface PgPoolOfClients extends PgPool {
 const LOCK = 0x6d63616c
 
 /** A table of PostgreSQL, made before its first statement where it is missing. */
-export function pgStatements(pool: PgPoolOfClients, table: string, columns: string, limit: TimeLimit): SqlTable {
+export function pgStatements(
+  pool: PgPoolOfClients,
+  table: string,
+  columns: string,
+  limit: TimeLimit,
+  added: AddedColumns = {},
+): SqlTable {
   const name = quotedName(table)
-  const prepared = pgTable(pool, name, columns)
+  const prepared = pgTable(pool, name, columns, added)
   const inTime = <Result>(work: () => Promise<Result>) => limit(prepared().then(work), LATE)
 
   async function runAlone(sql: string, values: SqlValue[]): Promise<number> {

@@ -26,19 +26,23 @@ const COLUMNS = `
   email TEXT,
   email_verified INTEGER,
   site_admin INTEGER NOT NULL DEFAULT 0,
+  issuer TEXT,
   PRIMARY KEY (domain, id)`
+
+/** Not in the tables of version 0.2 and earlier. */
+const ADDED = { issuer: 'TEXT' }
 
 /** As SQLite and PostgreSQL say that a row with this key is there. */
 const TAKEN: ReadonlySet<unknown> = new Set(['SQLITE_CONSTRAINT', '23505'])
 
 /** The accounts of a server in a table of SQLite. Several processes may share it. */
 export function sqliteAccounts(connection: SqliteConnection, options: SqliteAccountsOptions = {}): StoredAccounts {
-  return sqlAccounts(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
+  return sqlAccounts(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options), ADDED), options)
 }
 
 /** The accounts of a server in a table of PostgreSQL, for all processes that share it. */
 export function pgAccounts(pool: PgPoolOfClients, options: PgAccountsOptions = {}): StoredAccounts {
-  return sqlAccounts(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
+  return sqlAccounts(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options), ADDED), options)
 }
 
 function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOptions): StoredAccounts {
@@ -49,7 +53,7 @@ function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOp
 
   return {
     find: async (domain, id) => {
-      const sql = `SELECT name, email, email_verified, site_admin FROM ${name} WHERE domain = $1 AND id = $2`
+      const sql = `SELECT name, email, email_verified, site_admin, issuer FROM ${name} WHERE domain = $1 AND id = $2`
       const [row] = await table.all(sql, domain, id)
       if (!row) return undefined
       return {
@@ -58,21 +62,23 @@ function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOp
         email: row.email === null ? null : String(row.email),
         emailVerified: row.email_verified === null ? null : row.email_verified === 1,
         siteAdmin: row.site_admin === 1,
+        ...(typeof row.issuer === 'string' ? { issuer: row.issuer } : {}),
       }
     },
-    create: async (domain, { id, name: called, email, emailVerified }) => {
+    create: async (domain, { id, name: called, email, emailVerified, issuer = null }) => {
       // One statement: the key refuses who is there already, and nobody comes in between the count and the new row.
-      const sql = `INSERT INTO ${name} (domain, id, name, email, email_verified, site_admin) SELECT $1, $2, $3, $4, $5, 0
-        WHERE (SELECT count(*) FROM (SELECT 1 FROM ${name} WHERE domain = $1 AND id <> $2 LIMIT $6) AS others) < $6`
-      const values = [domain, id, called, email, asInteger(emailVerified), most]
+      const sql = `INSERT INTO ${name} (domain, id, name, email, email_verified, site_admin, issuer) SELECT $1, $2, $3, $4, $5, 0, $6
+        WHERE (SELECT count(*) FROM (SELECT 1 FROM ${name} WHERE domain = $1 AND id <> $2 LIMIT $7) AS others) < $7`
+      const values = [domain, id, called, email, asInteger(emailVerified), issuer, most]
       const added = await table.runAlone(sql, ...values).catch((error: unknown) => {
         throw error instanceof Error && 'code' in error && TAKEN.has(error.code) ? accountExists() : error
       })
       if (added === 0) throw new LoginError('account_limit', { details: { user: id } })
     },
-    update: (domain, { id, name: called, email, emailVerified }) => {
-      const sql = `UPDATE ${name} SET name = $1, email = $2, email_verified = $3 WHERE domain = $4 AND id = $5`
-      return requireChange(table.run(sql, called, email, asInteger(emailVerified), domain, id))
+    update: (domain, { id, name: called, email, emailVerified, issuer = null }) => {
+      const changes = 'name = $1, email = $2, email_verified = $3, issuer = coalesce($4, issuer)'
+      const sql = `UPDATE ${name} SET ${changes} WHERE domain = $5 AND id = $6`
+      return requireChange(table.run(sql, called, email, asInteger(emailVerified), issuer, domain, id))
     },
     setSiteAdmin: (domain, id, siteAdmin) => {
       const sql = `UPDATE ${name} SET site_admin = $1 WHERE domain = $2 AND id = $3`

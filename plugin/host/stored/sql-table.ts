@@ -9,6 +9,17 @@ export interface SqlTable {
   all(sql: string, ...values: SqlValue[]): Promise<readonly SqlRow[]>
 }
 
+/** Columns that a newer version has added to a table, with their types. All of them may be null. */
+export type AddedColumns = Readonly<Record<string, string>>
+
+/** What an administrator can do where the server may not change its own table. */
+export function missingColumn(table: string, column: string, type: string, cause: unknown): Error {
+  const statement = `ALTER TABLE ${table} ADD COLUMN ${column} ${type}`
+  return new Error(`The table ${table} is of an older version, and this server may not change it: ${statement}`, {
+    cause,
+  })
+}
+
 export type SqlValue = string | number | null
 export type SqlRow = Readonly<Record<string, unknown>>
 

@@ -86,8 +86,10 @@ export function meshAccounts(
       requireHarmlessId(domainId, profile.id)
       const user = knownRecord(domainId, profile.id)
       const changed = takeOnProfile(user, withoutMarkup(profile))
+      const isNewIssuer = profile.issuer !== undefined && user.oidcissuer !== profile.issuer
+      if (isNewIssuer) user.oidcissuer = profile.issuer
       // Device groups keep the name that somebody had when they were let in.
-      await Promise.all([...linksUnderOtherNames(web, user).map(save), ...(changed ? [save(user)] : [])])
+      await Promise.all([...linksUnderOtherNames(web, user).map(save), ...(changed || isNewIssuer ? [save(user)] : [])])
       if (changed) announceAccount(server, web, user, 'accountchange', 'Account changed')
     },
 
@@ -137,11 +139,12 @@ function accountOf(id: UserId, user: MeshUser): Account {
     name: user.name,
     email: user.email ?? null,
     siteAdmin: user.siteadmin === SITE_ADMIN,
+    ...(typeof user.oidcissuer === 'string' ? { issuer: user.oidcissuer } : {}),
     ...(isLocked(user) ? { locked: true } : {}),
   }
 }
 
-function newUser(domain: string, { id, name, email, emailVerified }: Profile, seconds: number): MeshUser {
+function newUser(domain: string, { id, name, email, emailVerified, issuer }: Profile, seconds: number): MeshUser {
   return {
     type: 'user',
     _id: userKey(domain, id),
@@ -151,6 +154,7 @@ function newUser(domain: string, { id, name, email, emailVerified }: Profile, se
     login: seconds,
     access: seconds,
     domain,
+    ...(issuer === undefined ? {} : { oidcissuer: issuer }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isJsonObject } from '../../config/json/json-object.ts'
+import { isJsonObject, membersOf } from '../../config/json/json-object.ts'
+import type { SignIn } from '../../host/port.ts'
 import type { MeshCookie } from '../server.ts'
 
 /**
@@ -12,6 +13,8 @@ export type Owner =
       readonly keys: readonly string[]
       readonly startedAt: number
       readonly until?: number
+      /** Of a session of ours: where its user came from. */
+      readonly from?: Pick<SignIn, 'domainKey' | 'issuer'>
     }
   | { readonly kind: 'none' }
   | { readonly kind: 'unknown'; readonly sealedAt: number }
@@ -23,15 +26,20 @@ export function writeOwner({ kind: _kind, ...members }: Owner): object {
 
 /** What bears no owner was sealed before a start with this plugin, or by somebody who has MeshCentral's key. */
 export function readOwner({ oidcSession: value, time }: MeshCookie): Owner {
-  const { keys, startedAt, sealedAt, until } = isJsonObject(value) ? value : {}
+  const { keys, startedAt, sealedAt, until, from } = isJsonObject(value) ? value : {}
   if (Array.isArray(keys) && typeof startedAt === 'number') {
     const limit = typeof until === 'number' ? { until } : {}
-    return { kind: 'session', keys: keys.map(String), startedAt, ...limit }
+    return { kind: 'session', keys: keys.map(String), startedAt, ...limit, ...readFrom(from) }
   }
   if (typeof sealedAt === 'number') return { kind: 'unknown', sealedAt }
   if (isJsonObject(value)) return { kind: 'none' }
   // In whole seconds: what is from the second of an end may be from before it.
   return { kind: 'unknown', sealedAt: typeof time === 'number' ? time : 0 }
+}
+
+function readFrom(value: unknown): Pick<Extract<Owner, { readonly kind: 'session' }>, 'from'> {
+  const { domainKey, issuer } = membersOf(value)
+  return typeof domainKey === 'string' && typeof issuer === 'string' ? { from: { domainKey, issuer } } : {}
 }
 
 /** Key of what MeshCentral itself began for a user: by login tokens, login cookies and login keys. */

@@ -1,3 +1,4 @@
+import type { IssuerRule } from '../../host/port.ts'
 import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshCookie, MeshServer } from '../server.ts'
 import type { CurrentWork } from './current-work.ts'
@@ -14,6 +15,7 @@ export interface SealedOptions {
   /** Ids of the domains whose logins are ours. */
   readonly domains: ReadonlySet<string>
   readonly now: () => number
+  readonly acceptsIssuer: IssuerRule
 }
 
 const NONE: Owner = { kind: 'none' }
@@ -23,7 +25,7 @@ const NONE: Owner = { kind: 'none' }
  * some of it for four, without any session: so it bears the session that it was sealed for, and no longer opens once that has ended.
  */
 export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
-  const { server, ended, open, work, domains, now } = options
+  const { server, ended, open, work, domains, now, acceptsIssuer } = options
   const seal = server.encodeCookie.bind(server)
   const unseal = server.decodeCookie.bind(server)
 
@@ -42,6 +44,7 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
     if (owner.kind === 'none') return false
     const isOne = owner.kind === 'session'
     if (isOne && owner.until !== undefined && owner.until <= now()) return true
+    if (isOne && owner.from && !acceptsIssuer(owner.from)) return true
     const endedAt = ended.latest(isOne ? owner.keys : [keyOfSealed(user)])
     return endedAt !== undefined && (isOne ? owner.startedAt : owner.sealedAt) <= endedAt
   }
@@ -83,7 +86,8 @@ export function isOurs(user: string, domains: ReadonlySet<string>): boolean {
 }
 
 function ownerOf({ signIn }: SeenSession): Owner {
-  return { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }
+  const { domainKey, issuer, startedAt } = signIn
+  return { kind: 'session', keys: keysOfOpen(signIn), startedAt, from: { domainKey, issuer } }
 }
 
 /** In whose name MeshCentral sealed it; invitations of guests bear other members. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
-import type { EndedSessions, OpenSession, Sessions, SignIn } from '../../host/port.ts'
+import type { EndedSessions, IssuerRule, OpenSession, Sessions, SignIn } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
 import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
 import { NO_TOKENS } from '../../host/sign-in-record.ts'
@@ -50,6 +50,8 @@ export interface MeshSessions extends Sessions {
   counts(session: SeenSession, keys: readonly string[]): boolean
   /** Ends one session of whichever browser, and its open pages. */
   endOne(session: SeenSession): Promise<void>
+  /** Whether sessions of an issuer count. */
+  acceptsIssuer: IssuerRule
   /** Ends what MeshCentral itself began for a user, here and on other servers of the same database. */
   endDirect(user: string): Promise<void>
   /** Closes what another server of the same database has ended, and lets its tokens go. */
@@ -66,6 +68,7 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
   const maxAgeMs = maxAgeOf(web)
   const now = () => clock.now()
   const cookies = cookieSessions({ revocations: ended, maxAgeMs, clock })
+  let acceptsIssuer: IssuerRule = () => true
 
   /**
    * What sessions leave once they have ended: their names at MeshCentral, their sockets and tokens. What was sealed for one bears it; what
@@ -166,9 +169,17 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
       if (oldest) endNow([oldest], now() + maxAgeMs, open.find([oldest])).catch(onFailure)
     },
 
-    counts({ signIn: { startedAt } }, keys) {
+    acceptIssuers(accepts) {
+      acceptsIssuer = accepts
+      cookies.acceptIssuers(accepts)
+    },
+
+    acceptsIssuer: (session) => acceptsIssuer(session),
+
+    counts({ signIn }, keys) {
+      const { startedAt } = signIn
       const endedAt = ended.latest(keys) ?? Number.NEGATIVE_INFINITY
-      return startedAt > endedAt && startedAt + maxAgeMs > now()
+      return startedAt > endedAt && startedAt + maxAgeMs > now() && acceptsIssuer(signIn)
     },
 
     async current(req) {

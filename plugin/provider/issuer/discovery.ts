@@ -1,5 +1,6 @@
 import type * as oidc from 'openid-client'
 import type { Clock, Timer } from '../../clock.ts'
+import { withoutSuffix } from '../../config/rules/issuer-spelling.ts'
 import type { IssuerSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import { causes } from '../../log.ts'
@@ -7,7 +8,6 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { UnansweredRequest } from '../http/noted-exchange.ts'
 import { assertSafeAddresses, UnusableDocument } from './discovery-document.ts'
 import type { Documents } from './documents.ts'
-import { withoutSuffix } from './issuer-name.ts'
 
 /** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 1_000

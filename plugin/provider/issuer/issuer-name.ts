@@ -1,13 +1,10 @@
+import { withoutSuffix } from '../../config/rules/issuer-spelling.ts'
+
 const WELL_KNOWN = '/.well-known/openid-configuration'
 
 /** Where an issuer's discovery document lies. Source: OpenID Connect Discovery 1.0, section 4. */
 export function discoveryAddress(configured: string): string {
   return baseOf(withoutSuffix(configured)) + WELL_KNOWN
-}
-
-/** An issuer as it was meant: some write the address of its discovery document. */
-export function withoutSuffix(configured: string): string {
-  return configured.replace(/\/\.well-known\/openid-configuration\/?$/, '')
 }
 
 /**

@@ -145,7 +145,7 @@ async function finish(
   const evidence = { ...told, isPartial: userInfoFailure !== null }
   // What ended before the person authenticated is not this session, though its login had begun by then.
   const startedAt = Math.max(transaction.startedAt, authenticatedAt ?? 0)
-  const profile = profileOf(preset.claims(evidence.claims), settings.custom.claims)
+  const profile = { ...profileOf(preset.claims(evidence.claims), settings.custom.claims), issuer }
   const memberships = settings.groups ? await learnMemberships(evidence, working, host, profile) : []
   if (memberships.length > 0 && memberships !== 'unknown') toldGroups.add(settings.key)
   const reported = settings.groups
@@ -154,8 +154,7 @@ async function finish(
   const otherAccount = await findOtherAccount(host, settings.key, profile.id, subject)
   const result = await signIn(profile, memberships, settings, host, reported).catch(async (error: unknown) => {
     if (error instanceof LoginError && error.code === 'not_in_required_group') {
-      const sessions = { domainKey: settings.key, issuer, subject, sid: null }
-      const endSessions = () => host.sessions.endMatching(req, sessions)
+      const endSessions = () => endAllOf(subject, issuer, settings, host, req)
       await lockOutRefusedUser(host, { settings, userId: profile.id, req, endSessions })
     }
     throw withOtherAccount(error, otherAccount)
@@ -190,6 +189,22 @@ async function findOtherAccount(
   const other = await accountUnderSubject(userId, subject, domainKey, accounts).catch(() => undefined)
   if (other !== undefined) authLog(otherAccountWarning(domainKey, userId, other))
   return other
+}
+
+/** Ends a user's sessions, those too that began while the IdP had another address. */
+async function endAllOf(
+  subject: string,
+  issuer: string,
+  { key, custom }: DomainSettings,
+  { sessions }: Host,
+  req: Request,
+): Promise<number | null> {
+  let all: number | null = 0
+  for (const from of new Set([issuer, ...custom.previousIssuers])) {
+    const ended = await sessions.endMatching(req, { domainKey: key, issuer: from, subject, sid: null })
+    all = all === null || ended === null ? null : all + ended
+  }
+  return all
 }
 
 async function learnMemberships(

@@ -14,6 +14,7 @@ describe('custom configuration', () => {
       authorities: ['groups'],
       authorizationParams: {},
       requiredAcr: [],
+      previousIssuers: [],
       preset: null,
       presetMembers: {},
     }
@@ -49,6 +50,18 @@ describe('custom configuration', () => {
         ],
       ],
       ['', 'two words', 'a\n', [], null, 2, true, {}],
+    ],
+    [
+      'takes previous_issuers as one text or several',
+      'previous_issuers',
+      [
+        ['https://old.example', ['https://old.example']],
+        [
+          ['https://old.example', 'accounts.google.com'],
+          ['https://old.example', 'accounts.google.com'],
+        ],
+      ],
+      ['', null, 2, true, {}],
     ],
     [
       'takes scope in its three forms, with openid always first and none twice, and none that no request can carry',

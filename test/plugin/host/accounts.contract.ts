@@ -79,6 +79,20 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
+  it('remembers the issuer of the last login, and keeps it where a login names none', async () => {
+    const remembered = async (id: UserId) => (await records.accounts.find('', id))?.issuer
+    expect(await remembered(ALICE.id)).to.equal(undefined)
+    await records.accounts.update('', { ...ALICE, issuer: 'https://one.example' })
+    await records.accounts.update('', ALICE)
+    await records.accounts.setSiteAdmin('', ALICE.id, true)
+    expect(await remembered(ALICE.id)).to.equal('https://one.example')
+    await records.accounts.update('', { ...ALICE, issuer: 'https://two.example' })
+    expect(await remembered(ALICE.id)).to.equal('https://two.example')
+    await records.accounts.create('customer', { ...ALICE, issuer: 'https://one.example' })
+    expect((await records.accounts.find('customer', ALICE.id))?.issuer).to.equal('https://one.example')
+    expect(await remembered(BOB.id)).to.equal(undefined)
+  })
+
   it('gives and takes site admin rights', async () => {
     for (const siteAdmin of [true, false]) {
       await records.accounts.setSiteAdmin('', ALICE.id, siteAdmin)

@@ -71,6 +71,19 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
   const end = async (changes: Partial<EndedSessions>) => call(newBrowser(), 'ended', ended(changes))
 
+  it('does not count once its issuer is another one than the domain has, and counts again when that is back', async () => {
+    const one = opened()
+    let accepted = true
+    one.sessions.acceptIssuers?.(({ domainKey, issuer }) => accepted && domainKey === '' && issuer !== '')
+    await serveWith(one)
+    const browser = await started()
+    expect(await current(browser)).to.not.equal(null)
+    accepted = false
+    expect(await current(browser)).to.equal(null)
+    accepted = true
+    expect(await current(browser)).to.not.equal(null)
+  })
+
   it('remember the sign-in, in the same request and in the next', async () => {
     const expected = signIn(traits.keepsTokens ? {} : { idToken: null, tokens: null })
     const browser = newBrowser()

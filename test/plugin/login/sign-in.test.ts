@@ -136,6 +136,72 @@ describe('signing in', () => {
       expect([failure.code, failure.cause]).to.deep.equal(['host_failed', cause])
     })
 
+    const from = (
+      issuer: string | undefined,
+      previous_issuers: unknown = [],
+      groups?: object,
+      of: Memberships = [],
+    ) => {
+      const settings = settingsOf({
+        ...MINIMAL,
+        newAccounts: true,
+        custom: { previous_issuers },
+        ...(groups && { groups }),
+      })
+      return signIn({ ...ALICE, name: 'Now', ...(issuer && { issuer }) }, of, settings, records)
+    }
+
+    it('refuses the account of another issuer, names both, and changes nothing of it', async () => {
+      await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/realms/a' })
+      await records.accounts.setSiteAdmin('', ALICE.id, true)
+      for (const groups of [undefined, { required: 'staff', siteadmin: 'staff', sync: true }]) {
+        const refused = await refusal(from('https://new.example', [], groups))
+        expect(refused.code).to.equal('issuer_changed')
+        const issuers = { remembered: 'https://old.example/realms/a', issuer: 'https://new.example' }
+        expect(refused.details).to.deep.equal({ user: ALICE.id, ...issuers })
+      }
+      expect((await refusal(from('https://old.example/realms/b'))).code).to.equal('issuer_changed')
+      expect(await account()).to.include({ name: 'Alice', siteAdmin: true, issuer: 'https://old.example/realms/a' })
+    })
+
+    it('accepts an account whose issuer is listed as a previous one, and remembers the new one', async () => {
+      await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/' })
+      expect(await from('https://new.example', ['https://older.example', 'https://OLD.example'])).to.deep.equal(NOTHING)
+      expect(await account()).to.include({ issuer: 'https://new.example' })
+      expect((await refusal(from('https://old.example'))).code).to.equal('issuer_changed')
+    })
+
+    it('has an account without a remembered issuer remember that of its next login', async () => {
+      await records.accounts.create('', ALICE)
+      expect(await from('https://one.example')).to.deep.equal(NOTHING)
+      expect(await account()).to.include({ issuer: 'https://one.example' })
+      expect(await from('https://one.example/')).to.deep.equal(NOTHING)
+      expect(await from(undefined)).to.deep.equal(NOTHING)
+    })
+
+    it('refuses another issuer too where the account is made while the login is under way', async () => {
+      let isMade = false
+      const accounts: Accounts = {
+        ...records.accounts,
+        find: async (domain, id) => (isMade ? records.accounts.find(domain, id) : undefined),
+        create: async (domain, profile) => {
+          await records.accounts.create(domain, { ...profile, issuer: 'https://old.example' })
+          isMade = true
+          throw new Error('exists by now')
+        },
+      }
+      const login = signIn(
+        { ...ALICE, issuer: 'https://new.example' },
+        [],
+        settingsOf({ ...MINIMAL, newAccounts: true }),
+        {
+          ...records,
+          accounts,
+        },
+      )
+      expect((await refusal(login)).code).to.equal('issuer_changed')
+    })
+
     it('keeps the users of one domain out of the other', async () => {
       await records.accounts.create('elsewhere', ALICE)
       expect((await refusal(enter([], {}, { newAccounts: false }))).code).to.equal('account_unknown')

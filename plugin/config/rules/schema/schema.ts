@@ -165,6 +165,12 @@ const custom = (presets: readonly PresetRules[]) =>
       items: { type: 'string', ...CONTEXT },
       description: 'Write the `acr` that a login must have, or an array of those that it may have, without blanks.',
     },
+    previous_issuers: {
+      type: ['string', 'array'],
+      minLength: 1,
+      items: { type: 'string', minLength: 1 },
+      description: 'Write the issuer that accounts signed in from before, or an array of such issuers.',
+    },
     preset: {
       enum: [...presets.map(({ name }) => name), null],
       description: `Write ${presets.map(({ name }) => `"${name}"`).join(' or ')}, or null for no preset.`,

@@ -161,6 +161,40 @@ describe('Ready-made accounts and user groups', () => {
     await Promise.all([pool.end(), owner.end()])
   })
 
+  /** Columns of version 0.2. */
+  const OLDER = `domain TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, email TEXT, email_verified INTEGER,
+    site_admin INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (domain, id)`
+  const REMEMBERS = { ...ALICE, issuer: 'https://idp.example' }
+
+  it('add the column of the issuer to a table of SQLite that an older version made, with two processes too', async () => {
+    const [one, other] = [await openDatabase(path('host.sqlite')), await openDatabase(path('host.sqlite'))]
+    await one.run(`CREATE TABLE mesh_companion_account (${OLDER}) STRICT, WITHOUT ROWID`)
+    await one.run("INSERT INTO mesh_companion_account (domain, id, name) VALUES ('', '~oidc:a', 'Alice')")
+    const both = [sqliteAccounts(one.connection), sqliteAccounts(other.connection)]
+    for (const found of await Promise.all(both.map((accounts) => accounts.find('', ALICE.id)))) {
+      expect(found).to.deep.equal({ ...ALICE, siteAdmin: false })
+    }
+    await both[0]?.update('', REMEMBERS)
+    expect(await both[1]?.find('', ALICE.id)).to.deep.equal({ ...REMEMBERS, siteAdmin: false })
+    for (const { close } of [one, other]) await close()
+  })
+
+  it('add the column of the issuer to a table of PostgreSQL, or say what an administrator has to run', async () => {
+    const owner = poolAt(postgres.address, 2)
+    const name = `"${table.replaceAll('"', '""')}"`
+    await owner.query("CREATE ROLE writer LOGIN PASSWORD 'writer'")
+    await owner.query(`CREATE TABLE ${name} (${OLDER})`)
+    await owner.query(`GRANT SELECT, INSERT, UPDATE ON ${name} TO writer`)
+    const address = Object.assign(new URL(postgres.address), { username: 'writer', password: 'writer' }).href
+    const pool = poolAt(address, 1)
+    const accounts = pgAccounts(pool, { table })
+    expect(await rejected(accounts.find('', ALICE.id))).to.include(`ALTER TABLE ${name} ADD COLUMN issuer TEXT`)
+    await Promise.all([1, 2].map(() => pgAccounts(owner, { table }).find('', ALICE.id)))
+    await accounts.create('', REMEMBERS)
+    expect(await accounts.find('', ALICE.id)).to.deep.equal({ ...REMEMBERS, siteAdmin: false })
+    await Promise.all([pool.end(), owner.end()])
+  })
+
   it('take turns over one store, whoever opened it', async () => {
     const store = slow(new Map())
     const both = [keyedAccounts(store), keyedAccounts(store)]

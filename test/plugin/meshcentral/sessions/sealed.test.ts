@@ -17,7 +17,10 @@ const GUEST = { userid: USER, domainid: '', nid: 'node//1', pid: 'public', gn: '
 
 describe('what MeshCentral seals', () => {
   const opened: { close(): void }[] = []
+  /** Issuers that the domain has no longer. */
+  const replaced = new Set<string>()
   afterEach(() => {
+    replaced.clear()
     for (const one of opened.splice(0)) one.close()
   })
 
@@ -37,6 +40,7 @@ describe('what MeshCentral seals', () => {
     const { encodeCookie, decodeCookie } = sealedBySession({
       ...{ server, ended, open, work, now },
       domains: new Set(['']),
+      acceptsIssuer: ({ issuer }) => !replaced.has(issuer),
     })
     const revoke = (...keys: readonly string[]) => ended.revoke(keys, now(), 1_000_000)
     return { clock, open, work, server, revoke, seal: encodeCookie, unseal: decodeCookie, db }
@@ -104,7 +108,15 @@ describe('what MeshCentral seals', () => {
   it('says neither who the person is nor what lets somebody in', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('the handle') }), { userid: USER })
-    for (const secret of ['the handle', 'sid of', 'https://idp']) expect(sealed).not.to.include(secret)
+    for (const secret of ['the handle', 'sid of']) expect(sealed).not.to.include(secret)
+  })
+
+  it('no longer opens once the domain has another issuer than its session', async () => {
+    const all = await setUp()
+    const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
+    expect(opens(all, sealed)).to.equal(true)
+    replaced.add(session('a').signIn.issuer)
+    expect(opens(all, sealed)).to.equal(false)
   })
 
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {

@@ -1,0 +1,35 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { isSameSpelling, issuerSpelling } from '../../../../plugin/config/rules/issuer-spelling.ts'
+
+describe('spellings of an issuer', () => {
+  for (const [one, other] of [
+    ['https://idp.example/realms/a', 'https://idp.example/realms/a/'],
+    ['https://idp.example', 'https://idp.example/'],
+    ['https://IDP.example/realms/a', 'https://idp.example:443/realms/a'],
+    ['https://idp.example/realms/a', 'https://idp.example/realms/a/.well-known/openid-configuration'],
+    ['accounts.google.com', 'https://accounts.google.com'],
+    ['not an address', 'not an address'],
+  ] as const) {
+    it(`are the same: ${one} and ${other}`, () => expect(isSameSpelling(one, other)).to.equal(true))
+  }
+
+  for (const [one, other] of [
+    ['https://idp.example/realms/a', 'https://idp.example/realms/A'],
+    ['https://idp.example/realms/a', 'https://idp.example/realms/b'],
+    ['https://idp.example', 'http://idp.example'],
+    ['https://idp.example', 'https://idp.example:8443'],
+    ['https://idp.example', 'https://idp.example.evil.test'],
+    ['https://idp.example', 'https://idp.example?tenant=b'],
+    ['https://idp.example', 'https://user@idp.example'],
+    ['https://\u212aeycloak.example/\u212a', 'https://keycloak.example/k'],
+    ['', 'https://idp.example'],
+  ] as const) {
+    it(`are not the same: ${one || 'nothing'} and ${other}`, () => expect(isSameSpelling(one, other)).to.equal(false))
+  }
+
+  it('settle: the spelling of a spelling is itself', () => {
+    const texts = fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string())
+    fc.assert(fc.property(texts, (text) => issuerSpelling(issuerSpelling(text)) === issuerSpelling(text)))
+  })
+})

@@ -1,0 +1,38 @@
+import { expect } from 'chai'
+import { AcceptedIssuers } from '../../../plugin/mount/accepted-issuers.ts'
+import { MINIMAL, settingsOf } from '../config/one-domain.ts'
+
+describe('the issuers whose sessions count', () => {
+  const open = (issuer: string, previous_issuers: readonly string[] = []) => {
+    const issuers = new AcceptedIssuers()
+    issuers.add(settingsOf({ ...MINIMAL, issuer, custom: { previous_issuers } }))
+    return { issuers, counts: (one: string) => issuers.accepts({ domainKey: '', issuer: one }) }
+  }
+  const TENANT = '11111111-2222-3333-4444-555555555555'
+  const OTHER = '99999999-2222-3333-4444-555555555555'
+
+  it('are before discovery the configured one in whatever spelling, and the previous ones', () => {
+    const { counts } = open('https://idp.example/.well-known/openid-configuration', ['https://old.example'])
+    for (const one of ['https://idp.example', 'https://idp.example/', 'https://old.example/']) {
+      expect(counts(one), one).to.equal(true)
+    }
+    for (const other of ['https://idp.example/realms/b', 'http://old.example', '']) {
+      expect(counts(other), other).to.equal(false)
+    }
+  })
+
+  it('are after discovery the published one, and of a directory by name no other directory', () => {
+    const { issuers, counts } = open('https://login.microsoftonline.com/contoso.com/v2.0')
+    const published = `https://login.microsoftonline.com/${TENANT}/v2.0`
+    expect(counts(published)).to.equal(true)
+    issuers.notePublished('', published)
+    expect(counts(published)).to.equal(true)
+    expect(counts(`https://login.microsoftonline.com/${OTHER}/v2.0`)).to.equal(false)
+  })
+
+  it('are all in a domain that is served elsewhere', () => {
+    const { issuers } = open('https://idp.example')
+    issuers.notePublished('customer', 'https://idp.example')
+    expect(issuers.accepts({ domainKey: 'customer', issuer: 'https://other.example' })).to.equal(true)
+  })
+})
