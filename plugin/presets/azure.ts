@@ -11,8 +11,9 @@ import {
   UUID,
 } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
+import { isGroupScopeDeclined } from './declined-scope.ts'
 import type { Evidence, Preset, PresetDefinition } from './preset.ts'
-import { isText, PAGES_MS, type Page, readPages, type VendorAccess } from './vendor-api.ts'
+import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
 /** Microsoft Entra ID: the directory of one company. */
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
@@ -94,7 +95,7 @@ async function ofGroups(
   evidence: Evidence,
   groups: GroupSettings | null,
 ): Promise<Memberships> {
-  const { claims, accessToken } = evidence
+  const { claims, accessToken, grantedScopes } = evidence
   const claim = groups?.claim ?? null
   if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(evidence, claim)
   const told = claim === null ? idsInToken(claims, groups) : undefined
@@ -114,6 +115,12 @@ async function ofGroups(
     totalMs: PAGES_MS,
     headers,
     read: (json) => readPage(json, readGroup),
+  }).catch((error: unknown): Memberships => {
+    // Nobody can untick a scope there, but anybody can take it out of the address that the browser is sent to.
+    const asked = groups?.scope && claim === null ? [groups.scope] : []
+    const isRefused = error instanceof RefusedPage && error.isFirst && error.status === 403
+    if (isRefused && isGroupScopeDeclined(asked, grantedScopes)) return []
+    throw error
   })
 }
 

@@ -1,7 +1,9 @@
 import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { Finding } from '../config/problem.ts'
+import type { CustomSettings, GroupSettings } from '../config/settings.ts'
 import { groupOf, type Membership } from '../login/groups/memberships.ts'
 import { isEmailVerified } from '../login/profile.ts'
+import { isGroupScopeDeclined } from './declined-scope.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
@@ -63,7 +65,9 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
     scopes: ({ groups }) => (groups?.scope ? [groups.scope] : []),
     groupsClaim: () => null,
     claims: (claims) => claims,
-    async memberships({ claims, accessToken }, { groups, custom }) {
+    async memberships({ claims, accessToken, grantedScopes }, { groups, custom }) {
+      // Google lets the user untick each scope.
+      if (isGroupScopeDeclined(groupScopesAsked(groups, custom), grantedScopes)) return []
       if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
       // The API looks members up by address: one that Google does not vouch for could be somebody else's.
       if (!isText(claims.email) || isEmailVerified(claims) !== true)
@@ -101,6 +105,12 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
       )
     },
   }
+}
+
+/** `groups.scope`, or what stands in `custom.scope` in its place: the API accepts several. */
+function groupScopesAsked(groups: GroupSettings | null, custom: CustomSettings): readonly string[] {
+  const own = groups?.scope ? [groups.scope] : []
+  return [...own, ...custom.scope.filter((scope) => scope.startsWith('https://www.googleapis.com/auth/cloud'))]
 }
 
 /** Labels of the two kinds: a workspace's own groups, and those that were mapped from another directory. */

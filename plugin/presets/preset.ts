@@ -10,6 +10,8 @@ export interface Evidence {
   readonly claims: Claims
   /** True if UserInfo was needed and gave no answer: a claim that is missing may exist. Default false. */
   readonly isPartial?: boolean
+  /** Scopes that the IdP granted; null or absent: it does not say, so all that were asked for. */
+  readonly grantedScopes?: readonly string[] | null
   /** For the vendor's own API; null when the flow brings none. A secret. */
   readonly accessToken: string | null
 }

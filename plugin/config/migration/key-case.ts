@@ -5,6 +5,7 @@ import { isComment } from '../meshcentral/host-members.ts'
 import type { Finding, Steps } from '../problem.ts'
 import type { MemberSchema } from '../rules/schema/member-schema.ts'
 import { OIDC_NAMES } from './deprecated-keys.ts'
+import { settleRightNames } from './right-names.ts'
 
 /**
  * The `oidc` object with every name that is known there, deprecated ones included, in its canonical letter case.
@@ -22,7 +23,7 @@ export function settleLetterCase(
   readonly problems: readonly Finding[]
 } {
   const problems: Finding[] = []
-  return { oidc: settle(oidc, schema, [], { problems, hasComments }), problems }
+  return { oidc: settleRightNames(settle(oidc, schema, [], { problems, hasComments })), problems }
 }
 
 interface Settling {

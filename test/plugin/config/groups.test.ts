@@ -86,10 +86,21 @@ describe('groups configuration', () => {
       Object.entries(rights).map(([group, given]) => ({ group, rights: given })),
     )
     for (const wrong of ['helpdesk', 5, null, ['helpdesk']]) expect(problems({ rights: wrong })).to.have.length(1)
-    for (const wrong of ['fulladmin', 'locked', 'ManageUsers', '', 2]) {
+    for (const wrong of ['fulladmin', 'locked', 'manage users', '', 2]) {
       expect(problems({ rights: { helpdesk: ['recordings', wrong] } })).to.deep.equal(['groups.rights.helpdesk[1]'])
     }
     expect(problems({ rights: { helpdesk: 'recordings' } })).to.deep.equal(['groups.rights.helpdesk'])
+  })
+
+  it('takes the names of rights in any letter case of ASCII, as MeshCentral does', () => {
+    const rights = { helpdesk: ['ManageUsers', 'RECORDINGS'] }
+    expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal([
+      { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
+    ])
+    expect(problems({ rights: { helpdesk: ['loc\u212asettings', 'Locked'] } })).to.deep.equal([
+      'groups.rights.helpdesk[0]',
+      'groups.rights.helpdesk[1]',
+    ])
   })
 
   it('warns of rights where the server has none that groups could give', () => {

@@ -99,6 +99,25 @@ describe('group rules', () => {
     it(what, () => expect(decideAccess(membershipsOf(claim), given && rules(given))).to.deep.equal(expected))
   }
 
+  it('give no rights to a group whose name is equal only by a letter that is not of ASCII', () => {
+    const given = (group: string, name: string) =>
+      rightsByGroups(membershipsOf([name]), rules({ rights: [{ group, rights: ['manageusers'] }] }))
+    const [yes, no] = [['manageusers'], []].map((rights) => ({ kind: 'set', rights }))
+    // The Kelvin sign, the long s, and the Turkish capital i.
+    for (const [group, name] of [
+      ['kelvin', '\u212aelvin'],
+      ['\u212aelvin', 'kelvin'],
+      ['staff', '\u017ftaff'],
+      ['ids', '\u0130ds'],
+      ['Ärzte', 'ärzte'],
+    ] as const) {
+      expect(given(group, name), group).to.deep.equal(no)
+    }
+    // What MeshCentral has lowered.
+    for (const name of ['Ärzte', 'ÄRZTE']) expect(given('ärzte', name)).to.deep.equal(yes)
+    expect(given('Ärzte', 'ÄRZTE')).to.deep.equal(yes)
+  })
+
   it('give the rights of all groups together, in any letter case of their names, and none to others', () => {
     const given = rules({
       rights: [

@@ -45,6 +45,18 @@ describe('the azure preset', () => {
     expect(scopes(settings())).to.deep.equal([])
   })
 
+  it('finds no groups where the scope was taken out of the request, and cannot learn them where Graph refuses for another reason', async () => {
+    await start(['openid'])
+    const asked = (grantedScopes: readonly string[] | null) => {
+      const evidence = { claims: {}, accessToken: TOKEN, grantedScopes }
+      return azurePreset(api.url, vendorAccess()).memberships(evidence, settings({}))
+    }
+    expect(await asked(['openid', 'User.Read'])).to.deep.equal([])
+    for (const granted of [null, ['Group.Read.All'], ['https://graph.microsoft.com/Group.Read.All']]) {
+      expect(await reasonOf(asked(granted))).to.match(/answered the request for groups with 403/)
+    }
+  })
+
   it('takes the roles of the token in place of groups, or beside them, as authorities say', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     const asked = async (authorities: unknown, claims: Record<string, unknown>, groups = {}) => {

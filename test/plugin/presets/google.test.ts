@@ -50,6 +50,22 @@ describe('the google preset', () => {
     expect(scopes(without)).to.deep.equal([])
   })
 
+  it('finds no groups for a user who declined the scope, without asking the API', async () => {
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    const asked = (grantedScopes: readonly string[] | null, custom: object = {}, groups: object = {}) => {
+      const members = { preset: 'google', customer_id: 'C046psxkn', ...custom }
+      const evidence = { claims: verified(ALICE), accessToken: TOKEN, grantedScopes }
+      const preset = googlePreset(api.url, vendorAccess())
+      return preset.memberships(evidence, settingsOf({ client: CLIENT, custom: members, groups }))
+    }
+    const before = api.requests.length
+    expect(await asked(['openid', 'email'])).to.deep.equal([])
+    // The same where the scope stands among those of custom.scope.
+    expect(await asked(['openid'], { scope: ['openid', SCOPE] }, { scope: '' })).to.deep.equal([])
+    expect(api.requests.length).to.equal(before)
+    for (const granted of [null, ['openid', SCOPE]]) expect(await asked(granted)).to.have.length(1)
+  })
+
   it('knows a group by its resource name, its address and its display name, in exactly that spelling', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
