@@ -102,14 +102,15 @@ interface Configuration {
  * The configuration; ends the process where it is wrong, with every mistake on stdout: as text for whoever checks the file, as log
  * lines for whoever reads the log of a service that did not start.
  */
-function readConfiguration({ config, check }: Arguments): Configuration {
+function readConfiguration({ config, check, restore, moveTo }: Arguments): Configuration {
+  const inWords = check || restore !== undefined || moveTo !== undefined
   const outcome = loadSettings(config, process.env)
-  if (check) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${problemInWords(warning)}\n`)
+  if (inWords) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${problemInWords(warning)}\n`)
   if ('settings' in outcome) return outcome
   const log = createLog('info')
-  if (!check) warnAbout(outcome.warnings, log)
+  if (!inWords) warnAbout(outcome.warnings, log)
   for (const problem of outcome.problems) {
-    if (check) process.stdout.write(`${problemInWords(problem)}\n`)
+    if (inWords) process.stdout.write(`${problemInWords(problem)}\n`)
     else log.error('config-invalid', problemInWords(problem), { path: problem.path })
   }
   process.exit(EXIT_CONFIG)
@@ -127,7 +128,7 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
 async function check({ config, live, public: address }: Arguments, settings: Settings): Promise<never> {
   stopWithoutPackages()
   const { checkStart } = await import('./operator/commands/check.ts')
-  const { errors, warnings } = await checkStart(settings)
+  const { errors, warnings } = await checkStart(settings, config)
   const say = (line: string) => process.stdout.write(`${printableText(line)}\n`)
   for (const warning of warnings) say(`Warning: ${warning}`)
   for (const error of errors) say(error)

@@ -107,7 +107,8 @@ describe('the sidecar as a process', () => {
       return stdout.trimEnd().split('\n')
     }
     const wrong = ['lisen', 'aprsis.callsign', 'aprsis.passcode', 'log.level']
-    expect(linesOf('--check').map((line) => line.slice(0, line.indexOf(':')))).to.have.members(wrong)
+    for (const command of [['--check'], ['--restore', 'backup.sqlite'], ['--move-to', 'postgres://mesh@db/mesh']])
+      expect(linesOf(...command).map((line) => line.slice(0, line.indexOf(':')))).to.have.members(wrong)
     const logged = linesOf().map((line): Record<string, unknown> => JSON.parse(line))
     expect(logged.map(({ path }) => path)).to.have.members(wrong)
     expect(new Set(logged.map(({ event }) => event))).to.deep.equal(new Set(['config-invalid']))

@@ -11,6 +11,8 @@ export type ParsedJson =
 export function parseJson(text: string): ParsedJson {
   const duplicates: (readonly string[])[] = []
   let at = 0
+  /** Where the last token ends, and the one before it begins and ends: commas are missed and doubled between lines. */
+  let last = { token: '', at: 0, end: 0 }
 
   function peek(): string | undefined {
     SPACE.lastIndex = at
@@ -21,9 +23,22 @@ export function parseJson(text: string): ParsedJson {
 
   function take(...expected: readonly string[]): string {
     const token = peek()
-    if (token === undefined || !expected.includes(token[0] ?? '')) throw new SyntaxFault(at, describe(text, at))
+    if (token === undefined || !expected.includes(token[0] ?? '')) throw faultAt(token, expected)
+    last = { token, at, end: at + token.length }
     at += token.length
     return token
+  }
+
+  function faultAt(token: string | undefined, expected: readonly string[]): SyntaxFault {
+    const isNext = token !== undefined && [...SCALAR_STARTS, '{', '['].includes(token[0] ?? '')
+    if (isNext && expected.includes(',')) return new SyntaxFault(last.end, 'a comma is missing')
+    if (isNext && expected.includes(':')) return new SyntaxFault(last.end, 'a colon is missing after a name')
+    if (last.token === ',' && (token === '}' || token === ']' || token === ','))
+      return new SyntaxFault(last.at, 'a comma too many')
+    if (token === ',' && (last.token === '{' || last.token === '[')) return new SyntaxFault(at, 'a comma too many')
+    if (expected[0] === '"' && expected.length === 1 && /[A-Za-z_$]/.test(text[at] ?? ''))
+      return new SyntaxFault(at, 'a name needs double quotes')
+    return new SyntaxFault(at, describe(text, at))
   }
 
   function value(steps: readonly string[]): unknown {
@@ -88,6 +103,7 @@ function describe(text: string, at: number): string {
   const character = String.fromCodePoint(text.codePointAt(at) ?? 0)
   if (at >= text.length) return 'the text ends too early'
   if (character === '/' || character === '#') return 'JSON has no comments'
+  if (character === "'") return 'JSON takes double quotes, not single ones'
   if (character === '"')
     return 'a string that does not end on its line, holds a bad escape or stands in the wrong place'
   return `unexpected ${JSON.stringify(character)}`

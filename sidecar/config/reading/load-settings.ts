@@ -16,12 +16,12 @@ export function loadSettings(file: string, env: Environment): Reading {
     const remedy = 'Name a JSON file that the sidecar may read.'
     return { problems: [{ path: '--config', reason, remedy }], warnings: [] }
   }
-  return settingsFrom(text, dirname(resolve(file)), env)
+  return settingsFrom(text, dirname(resolve(file)), env, resolve(file))
 }
 
-/** The same from a JSON text; relative paths in it start from `folder`. */
-export function settingsFrom(text: string, folder: string, env: Environment = {}): Reading {
-  return readSettings({ text, env, folder, readFile, passcodeOf })
+/** The same from a JSON text. Relative paths in it start from `folder`; messages name `file`. */
+export function settingsFrom(text: string, folder: string, env: Environment = {}, file?: string): Reading {
+  return readSettings({ text, file, env, folder, readFile, passcodeOf })
 }
 
 function readFile(path: string): string {

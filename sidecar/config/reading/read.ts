@@ -10,12 +10,14 @@ import { SETTINGS_SCHEMA } from '../schema.ts'
 import type { Settings } from '../settings.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Override, readEnvironment } from './environment.ts'
-import { parseJson } from './json.ts'
+import { type ParsedJson, parseJson } from './json.ts'
 import { schemaProblem } from './schema-problem.ts'
 
 interface Source extends Surroundings {
   /** The configuration file's text. */
   readonly text: string
+  /** The file's name, for messages; absent for a text from elsewhere. */
+  readonly file?: string | undefined
   /** The process's environment; only its `SIDECAR_…` variables are looked at. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** The configuration file's folder, absolute: what relative paths in it, and in the environment, start from. */
@@ -36,7 +38,8 @@ export function readSettings(source: Source): Reading {
   const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
   // Editors on Windows begin a file with a byte order mark.
   const json = parseJson(source.text.replace(/^\uFEFF/, ''))
-  if (json.kind === 'syntax_error') return { problems: [syntaxProblem(json)], warnings: environment.warnings }
+  if (json.kind === 'syntax_error')
+    return { problems: [syntaxProblem(json, source.file)], warnings: environment.warnings }
 
   const draft = json.value
   // For editors, and nobody else.
@@ -108,10 +111,14 @@ function resolvePath(folder: string, path: string): string {
   return path === '' || path === ':memory:' || isAddress(path) ? path : resolve(folder, path)
 }
 
-function syntaxProblem(fault: { readonly line: number; readonly column: number; readonly reason: string }): Problem {
+function syntaxProblem(
+  { line, column, reason }: Extract<ParsedJson, { kind: 'syntax_error' }>,
+  file: string | undefined,
+): Problem {
+  const place = file === undefined ? '' : ` of ${file}`
   return {
     path: '$',
-    reason: `is not JSON: ${fault.reason}, at line ${fault.line}, column ${fault.column}`,
+    reason: `is not JSON: ${reason}, at line ${line}, column ${column}${place}`,
     remedy: 'Mend the file at that place.',
   }
 }

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { access, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { ListenError, listenHttp } from '../../api/http-listener.ts'
 import { createApiServer } from '../../api/http-server.ts'
 import { warnWithoutTls } from '../../api/server.ts'
@@ -18,6 +18,7 @@ import { inspectDatabase, tryFolder } from '../../store/sqlite/inspect.ts'
 import { tryBackupFolder } from '../housekeeping/backups.ts'
 import { warnNotLocal } from '../server.ts'
 import { errorInWords } from './error-in-words.ts'
+import { serviceGroup, unreadableByService } from './service-account.ts'
 
 /** What a start with these settings would meet, each in a sentence or two. */
 export interface Findings {
@@ -37,8 +38,10 @@ const PASSING_CODES: Readonly<Record<string, string>> = {
 /**
  * Looks at everything that a start would open: push gateways, database, folder of backups, certificate, addresses. Starts nothing,
  * and leaves nothing behind.
+ *
+ * @param configFile if given, and this is root: whether the systemd service may read it and what it names is checked too
  */
-export async function checkStart(settings: Settings): Promise<Findings> {
+export async function checkStart(settings: Settings, configFile?: string): Promise<Findings> {
   const errors: string[] = []
   const warnings: string[] = []
   const log = { ...SILENT, warn: (_event: string, msg: string) => void warnings.push(msg) }
@@ -64,6 +67,10 @@ export async function checkStart(settings: Settings): Promise<Findings> {
       warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
   })
   await attempt('push.webpush.keyFile', () => tryVapidFile(settings))
+  if (configFile !== undefined)
+    await attempt('files', async () => {
+      errors.push(...(await unreadableByService(settings, resolve(configFile), await serviceGroup())))
+    })
   await attempt('backup.folder', () => tryBackupFolder(settings.backup))
   await attempt('listen', async () => {
     const { certificateExpiresAt } = await createApiServer(settings.listen)

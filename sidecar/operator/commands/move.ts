@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { systemClock } from '../../clock.ts'
-import { addressIsReadable } from '../../config/database-rules.ts'
+import { addressIsReadable, backupsAreOfAFile, listenersCarryAll } from '../../config/database-rules.ts'
 import { isPostgresAddress, shownAddress } from '../../config/postgres-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../../config/vapid-keys.ts'
@@ -41,7 +41,8 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
         const counts = await fillDatabase(postgres, contents, { perStation: history.perStation, vapidKeys })
         const keys = vapidKeys === undefined ? [] : ['The keys of Web Push are there too.']
         const lines = [`${shownAddress(target)} has all of ${database} now: ${countsInWords(counts)}.`, ...keys]
-        return { done: true, lines: [...lines, `${database} is as it was. Name the new one in "database", and start.`] }
+        const changes = stepsAfter({ ...settings, database: target })
+        return { done: true, lines: [...lines, `${database} is as it was.`, ...changes, 'Then start the sidecar.'] }
       } finally {
         await postgres.close()
       }
@@ -53,6 +54,15 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
     const remedy = error instanceof Error && 'remedy' in error ? ` ${error.remedy}` : ''
     return { done: false, lines: [`Nothing was moved. ${message}${remedy}`] }
   }
+}
+
+/** What a start with the new database would refuse, said before it does. */
+function stepsAfter(settings: Settings): readonly string[] {
+  const problems = [...backupsAreOfAFile(settings), ...listenersCarryAll(settings)]
+  return [
+    'Now name the new one in "database".',
+    ...problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`),
+  ]
 }
 
 async function demandFile(database: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { readEnvironment } from '../../../sidecar/config/reading/environment.ts'
 import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
@@ -61,12 +62,13 @@ describe('the page of the configuration', () => {
 
 describe('the configurations that the pages show', () => {
   const folder = temporaryFolder()
-  beforeEach(() =>
-    writeCredentials(folder.path(), {
+  beforeEach(async () => {
+    await writeCredentials(folder.path(), {
       ...{ certFile: 'fullchain.pem', keyFile: 'privkey.pem' },
       ...{ serviceAccountFile: 'firebase.json', apnsKeyFile: 'AuthKey_ABC1234567.p8' },
-    }),
-  )
+    })
+    await copyFile(folder.path('fullchain.pem'), folder.path('db-ca.pem'))
+  })
 
   it('are all taken without a complaint, each part of one beside what is required', () => {
     const shown = EXAMPLES.filter(({ name }) => name === '')

@@ -106,7 +106,7 @@ describe('configuration', () => {
   it('says line and column where the file is no JSON', () => {
     const problems = problemsOf('{\n  "aprsis": {,}\n}')
     expect(problems.map(({ path, reason }) => [path, reason])).to.deep.equal([
-      ['$', 'is not JSON: unexpected ",", at line 2, column 14'],
+      ['$', 'is not JSON: a comma too many, at line 2, column 14'],
     ])
   })
 

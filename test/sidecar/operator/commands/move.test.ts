@@ -66,6 +66,17 @@ describe('The move of a database file to PostgreSQL', () => {
     await store.close()
   }
 
+  it('names the settings that the new database does not take, before a start refuses them', async () => {
+    await smallFile()
+    const settings = settingsOf({ database: files.path(), backup: { folder: 'backups' }, stations: { max: 100_000 } })
+    const { done, lines } = await moveDatabase(target(), settings)
+    expect(done).to.equal(true)
+    const said = lines.join('\n')
+    expect(said).to.match(/^backup\.folder is for the file of a SQLite database\. Set it to null/m)
+    expect(said).to.match(/^stations\.max is above \d+/m)
+    expect(lines.at(-1)).to.equal('Then start the sidecar.')
+  })
+
   it('takes stations, devices, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {
     const file = await openFile()
     await register(file, ...MANY)

@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import type { Settings } from '../../config/settings.ts'
+
+/** The group of the systemd unit, whose user exists only while the service runs. */
+const SERVICE_GROUP = 'mesh-companion'
+
+/** Neither owns files nor is in a group: what it may read, the service's user may read by the group alone. */
+const NOBODY_UID = 65534
+
+/** Prints the names of the files that cannot be read, each ended by NUL. */
+const PRINT_UNREADABLE = 'for file do [ -r "$file" ] || printf "%s\\\\0" "$file"; done'
+
+/**
+ * Lists the files of the configuration that the systemd service may not read. Only root can ask, and has to: root itself reads every file.
+ *
+ * @param gid the service's group, by {@link serviceGroup}
+ * @returns a sentence for each file
+ */
+export async function unreadableByService(
+  settings: Settings,
+  configFile: string,
+  gid: number | undefined,
+): Promise<readonly string[]> {
+  if (gid === undefined) return []
+  const files = [configFile, ...filesOf(settings)]
+  const shell = ['-c', PRINT_UNREADABLE, 'sh', ...files]
+  const { stdout } = await promisify(execFile)('/bin/sh', shell, { uid: NOBODY_UID, gid, timeout: 5000 })
+  return stdout
+    .split('\0')
+    .filter((file) => file !== '')
+    .map(
+      (file) =>
+        `${file} cannot be read by the service, which runs in the group ${SERVICE_GROUP}: chgrp ${SERVICE_GROUP} and chmod g+r the file, and let the group enter its folders.`,
+    )
+}
+
+/** Returns the id of the service's group, if this is root and there is one. */
+export async function serviceGroup(): Promise<number | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const groups = await readFile('/etc/group', 'utf8').catch(() => '')
+  const line = groups.split('\n').find((entry) => entry.startsWith(`${SERVICE_GROUP}:`))
+  const gid = Number(line?.split(':')[2])
+  return Number.isInteger(gid) && line !== undefined ? gid : undefined
+}
+
+function filesOf({ listen, databaseTls, push: { fcm, apns, webpush } }: Settings): readonly string[] {
+  const named = [
+    ...[listen.certFile, listen.keyFile, databaseTls.caFile, fcm.serviceAccountFile, fcm.caFile],
+    ...[apns.keyFile, apns.caFile, webpush.caFile],
+  ]
+  return named.filter((file) => file !== null)
+}

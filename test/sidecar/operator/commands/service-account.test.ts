@@ -1,0 +1,49 @@
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { unreadableByService } from '../../../../sidecar/operator/commands/service-account.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+/** A group that no account of this machine is in. */
+const GID = 61_234
+
+const isRoot = process.getuid?.() === 0
+const asRoot = isRoot ? it : it.skip
+const unless = isRoot ? '' : ' (skipped: only root can ask for another account)'
+
+describe('The files that the systemd service may read', () => {
+  const folder = temporaryFolder()
+
+  async function file(name: string, mode: number, gid = GID): Promise<string> {
+    const path = folder.path(name)
+    await writeFile(path, '')
+    await chown(path, 0, gid)
+    await chmod(path, mode)
+    return path
+  }
+  const settings = (caFile: string) => {
+    const { databaseTls, ...others } = settingsOf({ aprsis: { callsign: 'N0CALL' } })
+    return { ...others, databaseTls: { ...databaseTls, caFile } }
+  }
+
+  asRoot(`are those of its group and those of everybody${unless}`, async () => {
+    await chmod(folder.path(), 0o755)
+    const config = await file('sidecar.json', 0o644, 0)
+    expect(await unreadableByService(settings(await file('ca.pem', 0o640)), config, GID)).to.deep.equal([])
+  })
+
+  asRoot(`are no files of root alone, nor what lies in a closed folder${unless}`, async () => {
+    await chmod(folder.path(), 0o755)
+    const config = await file('sidecar.json', 0o600)
+    await mkdir(folder.path('closed'), { mode: 0o700 })
+    const ca = await file('closed/ca.pem', 0o644)
+    const said = await unreadableByService(settings(ca), config, GID)
+    expect(said).to.have.length(2)
+    expect(said[0]).to.match(new RegExp(`^${config} cannot be read by the service.*chgrp mesh-companion`))
+    expect(said[1]).to.match(new RegExp(`^${ca} cannot be read by the service`))
+  })
+
+  it('are not looked at without the group of the service', async () => {
+    expect(await unreadableByService(settings('gone.pem'), 'gone.json', undefined)).to.deep.equal([])
+  })
+})

@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** As after `npm ci --ignore-scripts`: the package is there, its library is not. */
+const WITHOUT_LIBRARY = `data:text/javascript,${encodeURIComponent(`
+import Module from 'node:module'
+const load = Module._load
+Module._load = function (name, ...rest) {
+  if (name === 'sqlite3') throw new Error('Could not locate the bindings file.')
+  return load.call(this, name, ...rest)
+}`)}`
+
+describe("npm start without SQLite's library", () => {
+  it('says in one sentence how to get the library, and ends with exit code 78', () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--import', WITHOUT_LIBRARY, '--import', 'tsx', 'fixtures/start.ts', '--smoke'],
+      { cwd: ROOT, encoding: 'utf8' },
+    )
+    expect([status, stdout]).to.deep.equal([78, ''])
+    expect(stderr).to.match(/^SQLite's library is not there\..*"npm rebuild sqlite3"[^\n]*\n$/)
+  })
+})
