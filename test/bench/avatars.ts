@@ -133,6 +133,8 @@ function image(): string {
 /** Sends a message, of another sender each time, and resolves with how many milliseconds its ack took. */
 function acknowledged(upstream: BareUpstream): () => Promise<number> {
   const waiting = new Map<string, () => void>()
+  // A database that is used again takes messages of senders that it knows for copies.
+  const sendersBegin = randomBytes(2).toString('hex').toUpperCase()
   let count = 0
   upstream.onLine((line) => {
     const [, sender = ''] = /::(\S+) *:ack/.exec(line) ?? []
@@ -141,7 +143,7 @@ function acknowledged(upstream: BareUpstream): () => Promise<number> {
   })
   return () => {
     count += 1
-    const sender = `M${count}`
+    const sender = `${sendersBegin}${count}`
     const begun = performance.now()
     return new Promise((resolve, reject) => {
       const deadline = setTimeout(() => reject(new Error('A message was not acknowledged.')), MAX_ACK_MS)
