@@ -84,8 +84,8 @@ function readArguments(): Arguments {
       /postgres(ql)?:[^\s']*/gi,
       'postgres://…',
     )
-    const [, unknown] = /^Unknown option '-*([^']*)'/.exec(said) ?? []
-    const meant = unknown === undefined ? undefined : nearest(unknown, Object.keys(OPTIONS))
+    const [, unknown] = /^Unknown option '([^']*)'/.exec(said) ?? []
+    const meant = unknown === undefined ? undefined : nearest(unknown.replace(/^-+/, ''), Object.keys(OPTIONS))
     // Without advice on arguments that begin with a dash.
     const [mistake] = said.split(/(?<=')\. |\.\n/)
     process.stderr.write(`${mistake}.${meant === undefined ? '' : ` Did you mean --${meant}?`}\n\n${USAGE}`)

@@ -56,8 +56,12 @@ export function firstRoute(layers: readonly Layer[], bases: readonly string[]): 
   return layers.findIndex((layer) => {
     const path = layer.route?.path
     // MeshCentral looks at each web socket before any route: nothing is served by that.
-    return layer.route && !/\*.*\.websocket$/.test(String(path)) && paths.some((one) => layer.match(one))
+    return layer.route && !isForAnySocket(String(path)) && paths.some((one) => layer.match(one))
   })
+}
+
+function isForAnySocket(path: string): boolean {
+  return path.includes('*') && path.endsWith('.websocket')
 }
 
 /** Whether what MeshCentral seals comes back with all that we put in. */

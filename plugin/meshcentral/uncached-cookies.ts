@@ -3,9 +3,6 @@ import type { Request } from 'express'
 import { cookieSignIn } from '../host/cookie-session.ts'
 import type { MeshSocket, MeshWeb } from './server.ts'
 
-/** Behind the last slash there is a name with an ending, other than that of MeshCentral's own pages. */
-const FILE = /\/[^/?]*\.(?!ashx(?:[/?]|$))[^/?]*(?:\?|$)/i
-
 /**
  * Lets no answer set a cookie that a cache may keep. MeshCentral renews its session's cookie once a minute with whatever is asked for, and
  * caches that keep `Set-Cookie` beside a file, as a common proxy's switch for assets does, sign the next one who asks for it in as the one
@@ -55,6 +52,14 @@ function secure(res: ServerResponse): void {
 function keepFromCaches(url: string, res: ServerResponse): void {
   const said = String(res.getHeader('Cache-Control') ?? '')
   if (/\b(no-store|private)\b/i.test(said)) return
-  if (FILE.test(url) || /\bpublic\b/i.test(said)) res.removeHeader('Set-Cookie')
+  if (namesFile(url) || /\bpublic\b/i.test(said)) res.removeHeader('Set-Cookie')
   else res.setHeader('Cache-Control', said === '' ? 'private' : `${said}, private`)
+}
+
+/** Whether the last part of the path is a name with an ending, other than that of MeshCentral's own pages. */
+function namesFile(url: string): boolean {
+  const [path = ''] = url.split('?', 1)
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const dot = name.indexOf('.')
+  return dot >= 0 && name.slice(dot + 1).toLowerCase() !== 'ashx'
 }

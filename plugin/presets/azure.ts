@@ -1,3 +1,4 @@
+import { withoutTrailingSlashes } from '../config/domains/trailing-slashes.ts'
 import { membersOf } from '../config/json/json-object.ts'
 import type { Finding } from '../config/problem.ts'
 import type { CustomSettings, GroupSettings } from '../config/settings.ts'
@@ -34,7 +35,7 @@ export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   groupScope: 'Group.Read.All',
   issued: () => false,
   check: ({ tenant_id }) => checkTenant(tenant_id),
-  issuer: ({ login }, { tenant_id = '' }) => `${login.replace(/\/+$/, '')}/${tenant_id}/v2.0`,
+  issuer: ({ login }, { tenant_id = '' }) => `${withoutTrailingSlashes(login)}/${tenant_id}/v2.0`,
   open: ({ graph }, access) => azurePreset(graph, access),
 }
 
@@ -102,7 +103,7 @@ async function ofGroups(
   if (told) return told
   if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
   const method = groups?.recursive ? 'transitiveMemberOf' : 'memberOf'
-  const first = new URL(`${graph.replace(/\/+$/, '')}/v1.0/me/${method}/microsoft.graph.group`)
+  const first = new URL(`${withoutTrailingSlashes(graph)}/v1.0/me/${method}/microsoft.graph.group`)
   first.searchParams.set('$select', 'id,displayName')
   first.searchParams.set('$top', '999')
   // A list that is narrowed down to one type is an advanced query, which needs both.

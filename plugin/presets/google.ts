@@ -1,3 +1,4 @@
+import { withoutTrailingSlashes } from '../config/domains/trailing-slashes.ts'
 import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { Finding } from '../config/problem.ts'
 import type { CustomSettings, GroupSettings } from '../config/settings.ts'
@@ -77,7 +78,7 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
         throw new Error('custom.customer_id is not configured')
       // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
-      const base = new URL(`${cloudIdentity.replace(/\/+$/, '')}/v1/groups/-/memberships:${method}`)
+      const base = new URL(`${withoutTrailingSlashes(cloudIdentity)}/v1/groups/-/memberships:${method}`)
       const endsAt = access.clock.elapsed() + PAGES_MS
       const ask = (query: string, readGroup: GroupReader) => {
         const first = new URL(base)
@@ -151,7 +152,7 @@ function groupOfCompany(entry: unknown): Membership | undefined {
   if (!isText(group)) return undefined
   const address = membersOf(groupKey).id
   const identifiers = isText(address) ? ([address, group] as const) : ([group] as const)
-  return groupOf(isText(displayName) ? displayName : undefined, identifiers, /^groups\/|^\S+@\S+$/)
+  return groupOf(isText(displayName) ? displayName : undefined, identifiers, /^groups\/|^[^\s@]+@\S+$/)
 }
 
 /** Of any company: known by its address alone. A group with a namespace has an id there that is no address. */

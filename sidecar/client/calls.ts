@@ -47,7 +47,7 @@ export interface Calls {
 
 export function createCalls(options: CallsOptions): Calls {
   const { baseUrl, fetch = globalThis.fetch, timers = platformTimers, timeoutMs = 30_000, signal } = options
-  const base = baseUrl.replace(/\/+$/, '')
+  const base = withoutTrailingSlashes(baseUrl)
 
   /** `members`: what an answer has at least; a page that a proxy or a network puts in its place has not. */
   async function call<Answer>(path: string, body: object | undefined, members: Members): Promise<Answer> {
@@ -112,4 +112,11 @@ async function contentOf(answer: { json(): Promise<unknown> }, signal: AbortSign
 function hasMembers<Answer>(content: unknown, members: Members): content is Answer {
   const found: Record<string, unknown> = Object(content)
   return Object.entries(members).every(([name, type]) => found[name] !== null && typeof found[name] === type)
+}
+
+/** In linear time, as no regular expression does it. */
+function withoutTrailingSlashes(address: string): string {
+  let end = address.length
+  while (address[end - 1] === '/') end -= 1
+  return address.slice(0, end)
 }

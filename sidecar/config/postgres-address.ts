@@ -13,8 +13,14 @@ export function isAddress(database: string): boolean {
  * what happens anyway: one address for each host.
  */
 export function addressesOf(address: string): readonly string[] {
-  const [, before = '', hosts = '', after = ''] = /^(\s*[a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(address) ?? []
-  const rest = after.replace(/\?target_session_attrs=(?:read-write|primary)\s*$/, '')
+  const [scheme = ''] = /^\s*[a-z]+:\/\//i.exec(address) ?? []
+  const [authority = ''] = /^[^/?#]*/.exec(address.slice(scheme.length)) ?? []
+  const hostsAt = authority.lastIndexOf('@') + 1
+  const before = scheme + authority.slice(0, hostsAt)
+  const hosts = authority.slice(hostsAt)
+  const rest = address
+    .slice(scheme.length + authority.length)
+    .replace(/\?target_session_attrs=(?:read-write|primary)\s*$/, '')
   return hosts.split(',').map((host) => before + host + rest)
 }
 

@@ -2,12 +2,14 @@ import { readCommandLine } from '../../fixtures/command-line.ts'
 import { type Measurement, table } from './measurement.ts'
 import { meshSessionsBench } from './meshcentral-sessions.ts'
 import { meshStartBench } from './meshcentral-start.ts'
+import { meshStrangersBench } from './meshcentral-strangers.ts'
 import { meshWrittenBench } from './meshcentral-written.ts'
 import { runScript } from './npm-script.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<readonly Measurement[]>>> = {
   start: meshStartBench,
   sessions: meshSessionsBench,
+  strangers: meshStrangersBench,
   written: meshWrittenBench,
 }
 const { values, refuse } = readCommandLine(
@@ -20,6 +22,8 @@ alternating rounds.
   --only sessions  CPU and 99th percentile of a request of somebody signed in, for the
                    page and for a file, at 1, 1,000 and 10,000 kept sessions, and the
                    memory that 10,000 of them take
+  --only strangers
+                   CPU of a stranger's request with a path of 15 KB, and with a short one
   --only written   what an hour of 100 people at work writes to the database`,
   { only: { type: 'string' } },
 )

@@ -2,6 +2,7 @@ import type { JsonObject } from '../json/json-object.ts'
 import { jsonPath } from '../json/json-path.ts'
 import type { Problem, Warning } from '../problem.ts'
 import { type FoundDomain, soleMember } from './find-domains.ts'
+import { withoutTrailingSlashes } from './trailing-slashes.ts'
 
 /** Under which address browsers reach a domain. */
 export interface DomainAddress {
@@ -62,7 +63,8 @@ export function domainAddress(
     ...port.problems,
   ]
   if (hostName === null || problems.length > 0) return { address: null, problems, warnings: [] }
-  const origin = given?.replace(/\/+$/, '') ?? `https://${hostName}${port.value === 443 ? '' : `:${port.value}`}`
+  const ownOrigin = `https://${hostName}${port.value === 443 ? '' : `:${port.value}`}`
+  const origin = given === undefined ? ownOrigin : withoutTrailingSlashes(given)
   return { address: { hostName, origin, basePath }, problems: [], warnings: [] }
 }
 

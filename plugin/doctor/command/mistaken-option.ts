@@ -4,7 +4,7 @@ import { nearestName } from '../../config/json/nearest-name.ts'
 export function mistakeIn(error: unknown, options: readonly string[]): string {
   const said = error instanceof Error ? error.message : String(error)
   const [mistake] = said.split(/(?<=')\. |\.\n/)
-  const [, unknown] = /^Unknown option '-*([^']*)'/.exec(said) ?? []
-  const meant = unknown === undefined ? undefined : nearestName(unknown, options)
+  const [, unknown] = /^Unknown option '([^']*)'/.exec(said) ?? []
+  const meant = unknown === undefined ? undefined : nearestName(unknown.replace(/^-+/, ''), options)
   return `${mistake}.${meant === undefined ? '' : ` Did you mean --${meant}?`}`
 }

@@ -6,8 +6,9 @@ import type { Verdict } from './verdict.ts'
 
 const question = 'files of this server'
 const MOST_FILES = 5
-/** Addresses of files in a page's markup. */
-const FILE = /\s(?:src|href)=["']?([^"'\s>]+\.(?:css|js|png|svg|ico|jpe?g|webp|gif)(?:\?[^"'\s>]*)?)["'\s>]/gi
+/** Addresses in a page's markup, and the paths of those that are files. */
+const ADDRESS = /\s(?:src|href)=["']?([^"'\s>]+)["'\s>]/gi
+const FILE = /\.(?:css|js|png|svg|ico|jpe?g|webp|gif)$/i
 
 /**
  * Asks this server's public address for the files of its login page, as anybody may: a cache in front that kept a `Set-Cookie` with one of
@@ -18,10 +19,12 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
   const get = (url: URL) => fetch(url.href, { method: 'GET', headers: {}, body: undefined, redirect: 'manual' })
   try {
     const markup = await (await get(page)).text()
-    const there = [...markup.matchAll(FILE)].flatMap(([, file = '']) =>
-      URL.canParse(file, page.href) ? [new URL(file, page)] : [],
+    const there = [...markup.matchAll(ADDRESS)].flatMap(([, address = '']) =>
+      URL.canParse(address, page.href) ? [new URL(address, page)] : [],
     )
-    const own = there.filter(({ origin }) => origin === page.origin).slice(0, MOST_FILES)
+    const own = there
+      .filter(({ origin, pathname }) => origin === page.origin && FILE.test(pathname))
+      .slice(0, MOST_FILES)
     for (const file of own) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue

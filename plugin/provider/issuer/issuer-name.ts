@@ -51,7 +51,7 @@ const CLOUDS: readonly string[] = [
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false
-  const isDirectory = /^\/[^/]+\.[^/]+\/v2\.0\/?$/.test(configured.pathname)
+  const isDirectory = /^\/[^/.]+\.[^/]+\/v2\.0\/?$/.test(configured.pathname)
   return (
     (CLOUDS.includes(configured.origin) && isDirectory) ||
     (configured.protocol === 'https:' && /\.b2clogin\.com$/.test(configured.hostname))

@@ -184,7 +184,7 @@ function nameOf(callsign: string, now: number): string {
 /** When a backup of that name was made, in milliseconds since 1970. */
 function timeOf(name: string): number {
   const written = name.slice(name.lastIndexOf('-') + 1)
-  return Date.parse(written.replace(/^(.{4})(..)(..T..)(..)(..)(.*Z).*$/, '$1-$2-$3:$4:$5.$6'))
+  return Date.parse(written.replace(/^(.{4})(..)(..T..)(..)(..)([^Z]*Z).*$/, '$1-$2-$3:$4:$5.$6'))
 }
 
 // Exactly ours: whatever else is in the folder is somebody else's.

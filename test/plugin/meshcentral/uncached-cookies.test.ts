@@ -33,7 +33,15 @@ describe('an answer that a cache may keep', () => {
     expect((await answer('/page', 'Public, max-age=60')).sets).to.equal(false)
   })
 
-  for (const path of ['/', '/refresh.ashx', '/refresh.ashx?x=a.js', '/a.b/', '/a.b/page', '/login'])
+  for (const path of [
+    '/',
+    '/refresh.ashx',
+    '/refresh.ashx?x=a.js',
+    '/a.b/',
+    '/a.b/page',
+    '/login',
+    '/login?return=/a.png',
+  ])
     it(`renews the session with a page (${path}), which is then for one alone`, async () => {
       expect(await answer(path)).to.deep.include({ sets: true, cacheControl: 'private' })
       expect(await answer(path, 'max-age=60')).to.deep.include({ sets: true, cacheControl: 'max-age=60, private' })
