@@ -95,7 +95,10 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       maxStations,
       gateways: gateways(),
       pushesUnderWay: pushesUnderWay(),
+      storeFault: store.fault(),
       databaseBytes: await databaseBytes(),
+      diskFreeBytes: await diskFreeBytes(),
+      certificateExpiresAt: parts.certificateExpiresAt(),
       shared: isPostgresAddress(settings.database)
         ? { address: shownAddress(settings.database), instances: await instances(), own: store.instances.name }
         : undefined,

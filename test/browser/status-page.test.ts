@@ -118,6 +118,11 @@ describe('the status page in a browser', () => {
       await open(eventful.url, { viewport: { width: 390, height: 844 } })
       await picture('status-phone')
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
+      const ends = await page
+        .locator('.totals b')
+        .evaluateAll((numbers) => numbers.map((number) => Math.round(number.getBoundingClientRect().right)))
+      expect(ends.length).to.be.above(5)
+      expect(new Set(ends)).to.have.property('size', 1)
       const events = page.getByRole('list', { name: 'Warnings and errors, newest first' })
       const texts = await events.locator('.words').all()
       expect(texts.length).to.equal(eventfulStatus().events.length)

@@ -1,4 +1,5 @@
 import { FLAPPING_DROPS, LIKELY_CAUSE_OF_FLAPPING } from '../../aprsis/connection/recent-drops.ts'
+import { STORE_FAULTS, type StoreErrorCode } from '../../errors.ts'
 import type { Platform } from '../../messages/store.ts'
 import type { RecentEvent } from '../watch/recent-events.ts'
 import { bytes, count, counted, dateTime, duration } from './format.ts'
@@ -36,7 +37,7 @@ ${refresh ? html`<script>${SCRIPT}</script>` : undefined}
 <main>
 ${state.banner}
 ${tiles(status)}
-<h2>Since the start</h2>
+<h2>Since the start${status.shared && ` of ${status.shared.own}, this instance alone`}</h2>
 ${totals(status.counts)}
 <h2>Push gateways</h2>
 ${renderGateways(status.gateways, now)}
@@ -62,7 +63,10 @@ function time(ms: number): Html {
 }
 
 /** What the page says first of all, and its title's first word. */
-function stateOf({ obstacles, gateways, upstream }: Status): { readonly word: string; readonly banner: Html } {
+function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
+  readonly word: string
+  readonly banner: Html
+} {
   const refusals = gateways.flatMap(({ state, lastRefused }) => (state === 'refusing' && lastRefused) || [])
   const flapping = upstream.connections.filter(({ recentDrops }) => recentDrops >= FLAPPING_DROPS)
   const drops = flapping.map(
@@ -70,7 +74,10 @@ function stateOf({ obstacles, gateways, upstream }: Status): { readonly word: st
       html`<li>APRS-IS ended the login of ${call} ${count(recentDrops)} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}</li>`,
   )
   const lines = [
-    ...obstacles.map((code) => html`<li>${OBSTACLES[code]} <code>${code}</code></li>`),
+    ...obstacles.map(
+      (code) =>
+        html`<li>${OBSTACLES[code]}${code === 'messages_not_stored' ? reasonOf(storeFault) : undefined} <code>${code}</code></li>`,
+    ),
     ...refusals.map(({ reason }) => html`<li>A push gateway refused the last notification: ${reason}.</li>`),
     ...drops,
   ]
@@ -84,6 +91,17 @@ function stateOf({ obstacles, gateways, upstream }: Status): { readonly word: st
       : 'Every station is in a filter that an APRS-IS server confirmed.'
   const banner = html`<div class="state"><p><span class="mark">✓ Ready.</span> ${heard}</p></div>`
   return { word: 'Ready', banner }
+}
+
+function isFault(code: string): code is StoreErrorCode {
+  return Object.hasOwn(STORE_FAULTS, code)
+}
+
+/** Why the store takes nothing, and what to do. */
+function reasonOf(fault: string | undefined): Html | undefined {
+  if (fault === undefined || !isFault(fault)) return undefined
+  const { what, remedy } = STORE_FAULTS[fault]
+  return html` ${what} ${remedy}`
 }
 
 function red(mark: string, lines: readonly Html[]): Html {
@@ -106,13 +124,38 @@ function tiles(status: Status): Html {
   }${status.upstream.paused ? ' · reading waits for the database' : ''}</dd></div>
 <div class="card tile"><dt>Notifications accepted</dt><dd class="big">${count(counts.pushes_accepted)}</dd><dd class="soft">${count(pushesUnderWay)} under way</dd></div>
 <div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${backupOf(status)} · ${bytes(memoryBytes)} of memory in use</dd></div>
+${freeSpace(status)}
+${certificate(status)}
 </dl>`
+}
+
+function freeSpace({ diskFreeBytes }: Status): Html | undefined {
+  if (Number.isNaN(diskFreeBytes)) return undefined
+  const isScarce = diskFreeBytes < SCARCE_DISK_BYTES
+  return html`<div class="card tile"><dt>Free space</dt><dd class="big${isScarce ? ' down' : ''}">${bytes(diskFreeBytes)}</dd><dd class="soft">${
+    isScarce ? 'little: free some before messages are lost' : 'on the disk of the database'
+  }</dd></div>`
+}
+
+function certificate({ certificateExpiresAt, now }: Status): Html | undefined {
+  if (certificateExpiresAt === undefined) return undefined
+  const leftMs = certificateExpiresAt - now
+  const isUrgent = leftMs < URGENT_CERTIFICATE_MS
+  const left = leftMs > 0 ? `${count(Math.floor(leftMs / DAY_MS))} days` : 'expired'
+  return html`<div class="card tile"><dt>Certificate</dt><dd class="big${isUrgent ? ' down' : ''}">${left}</dd><dd class="soft">${
+    isUrgent ? 'renew it · ' : undefined
+  }until ${time(certificateExpiresAt)}</dd></div>`
 }
 
 function backupOf({ lastBackupAt, now }: Status): string {
   if (lastBackupAt === 'off') return 'no backups'
   return lastBackupAt === undefined ? 'no backup yet' : `backup ${duration(now - lastBackupAt)} ago`
 }
+
+const DAY_MS = 86_400_000
+/** As the alerts SidecarDiskNearlyFull and SidecarCertificateExpires have it. */
+const SCARCE_DISK_BYTES = 200e6
+const URGENT_CERTIFICATE_MS = 14 * DAY_MS
 
 const ROOM_WIDTH = 200
 
@@ -191,7 +234,7 @@ function events(list: readonly RecentEvent[]): Html {
 
 /** What happened comes first: it is what a narrow screen has to show. */
 function eventItem({ at, level, event, msg, detail, times }: RecentEvent): Html {
-  return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <code>${detail}</code>`}</p><p class="facts"><span class="level ${level}">${
+  return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <span class="soft">${detail}</span>`}</p><p class="facts"><span class="level ${level}">${
     level === 'error' ? '✗ error' : '! warning'
   }</span> <b>${event}</b>${times > 1 ? html` <span class="soft">× ${count(times)}</span>` : undefined} <span class="soft">${time(at)}</span></p></li>`
 }

@@ -41,8 +41,14 @@ export interface Status {
   readonly gateways: readonly GatewayStatus[]
   /** Devices that are being notified right now. */
   readonly pushesUnderWay: number
+  /** The code of the store's fault while it takes nothing. */
+  readonly storeFault: string | undefined
   /** NaN when it cannot be told. */
   readonly databaseBytes: number
+  /** What the disk of the database has room for; NaN if it cannot be told, as with PostgreSQL. */
+  readonly diskFreeBytes: number
+  /** Undefined without TLS. */
+  readonly certificateExpiresAt: number | undefined
   /** Undefined where this process has its database for itself. */
   readonly shared: SharedDatabase | undefined
   /** When the newest backup was made; undefined while there is none, `off` where none are. */

@@ -33,10 +33,12 @@ a { color: inherit }
 @media (max-width: 40rem) { header, main, footer { padding-right: .75rem; padding-left: .75rem } .state { flex-direction: column; gap: 0 } }
 svg { display: block; width: 100%; height: auto }
 .bar { fill: var(--main) }
-.totals > div { display: flex; flex-wrap: wrap; gap: .125rem 1.25rem }
-.totals dt { min-width: 12rem; font-weight: 600 }
-.totals dd { margin: 0; color: var(--soft) }
+.totals > div { display: grid; grid-template-columns: 13rem repeat(3, minmax(8rem, 10rem)); gap: .125rem 1.25rem }
+.totals > div + div { margin-top: .25rem }
+.totals dt { font-weight: 600 }
+.totals dd { display: flex; justify-content: space-between; gap: .5rem; margin: 0; color: var(--soft) }
 .totals b { color: var(--ink) }
+@media (max-width: 52rem) { .totals > div { grid-template-columns: 1fr } .totals > div + div { margin-top: .75rem } }
 .room { height: .75rem; margin: .75rem 0 .5rem; border: 1px solid var(--soft); border-radius: .375rem }
 .room .track { fill: var(--paper) }
 .scroll { overflow-x: auto; padding: 0 }
@@ -60,7 +62,7 @@ td code { color: var(--soft) }
 .events { padding: 0; list-style: none; font-size: .9375rem }
 .events li { padding: .625rem 1.125rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
 .events li:last-child { border-bottom: 0 }
-.events code, .facts { color: var(--soft) }
+.facts { color: var(--soft) }
 .facts b { color: var(--ink); font-weight: 600 }
 @media (min-width: 56rem) { .events li { display: flex; flex-direction: row-reverse; justify-content: flex-end; gap: 1.5rem } .facts { flex: 0 0 17rem } .facts time { display: block } }
 footer { margin-top: 2rem; padding-bottom: 2rem; font-size: .875rem; color: var(--soft) }

@@ -8,7 +8,7 @@ export interface RecentEvent {
   readonly level: 'warn' | 'error'
   readonly event: string
   readonly msg: string
-  /** The line's fields as JSON, cut after {@link MAX_DETAIL_CHARACTERS}; empty without any. */
+  /** The line's fields in words, cut after {@link MAX_DETAIL_CHARACTERS}; empty without any. */
   readonly detail: string
   /** How often the same was logged in a row. */
   readonly times: number
@@ -55,16 +55,34 @@ export function rememberEvents(log: Log, clock: Clock): RecentEvents {
 }
 
 function detailOf(fields: LogFields | undefined): string {
-  if (!fields || Object.keys(fields).length === 0) return ''
-  const text = jsonOf(printable(fields))
+  if (!fields) return ''
+  const text = describe(printable(fields), DEEPEST)
   return text.length > MAX_DETAIL_CHARACTERS ? `${text.slice(0, MAX_DETAIL_CHARACTERS)}…` : text
 }
 
-// Whoever logs must not fail over what JSON cannot say; the logger has its own ways with that.
-function jsonOf(fields: LogFields): string {
-  try {
-    return JSON.stringify(fields)
-  } catch {
-    return `{ ${Object.keys(fields).join(', ')} }`
-  }
+/** Errors have a cause or two. What lies deeper, a circle too, is left out. */
+const DEEPEST = 3
+const MAX_ITEMS = 20
+
+/** Fields for a person to read: `call: N0CALL · error: disk is full (ENOSPC)`. */
+function describe(fields: Readonly<Record<string, unknown>>, depth: number): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]) => `${name}: ${valueText(value, depth - 1)}`)
+    .join(' · ')
+}
+
+function valueText(value: unknown, depth: number): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (depth < 0) return '…'
+  if (Array.isArray(value))
+    return value
+      .slice(0, MAX_ITEMS)
+      .map((item) => valueText(item, depth - 1))
+      .join(', ')
+  const members: Readonly<Record<string, unknown>> = { ...value }
+  if (typeof members.message !== 'string') return `(${describe(members, depth)})`
+  const { message, code, cause } = members
+  const because = cause === undefined ? '' : `, caused by: ${valueText(cause, depth - 1)}`
+  return `${message}${typeof code === 'string' ? ` (${code})` : ''}${because}`
 }

@@ -18,6 +18,30 @@ describe('the status page', () => {
     expect(text(markup)).to.include('No login to APRS-IS is up: no messages arrive.')
   })
 
+  it('says in the banner why messages are not stored, and what to do', () => {
+    const shown = text(page({ obstacles: ['messages_not_stored'], storeFault: 'disk_full' }))
+    expect(shown).to.include('There is no space left for the database. Free space on its disk.')
+    expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on its disk')
+  })
+
+  it('shows free space and the end of the certificate, and marks what is urgent', () => {
+    const { now } = eventfulStatus()
+    const DAY_MS = 86_400_000
+    expect(text(page())).to.include('Free space 21.4 GB on the disk of the database').and.not.include('Certificate')
+    expect(text(page({ diskFreeBytes: 199e6 }))).to.include('Free space 199 MB little: free some')
+    expect(text(page({ diskFreeBytes: Number.NaN }))).to.not.include('Free space')
+    const certificate = (days: number) => text(page({ certificateExpiresAt: now + days * DAY_MS }))
+    expect(certificate(60)).to.include('Certificate 60 days until 2026-07-16')
+    expect(certificate(13)).to.include('Certificate 13 days renew it · until 2026-05-30')
+    expect(certificate(-1)).to.include('Certificate expired renew it')
+  })
+
+  it('says that totals are of one instance where several share a database', () => {
+    expect(text(page())).to.include('Since the start Packets')
+    const shared = { address: 'db/mesh', instances: undefined, own: 'north' }
+    expect(text(page({ shared }))).to.include('Since the start of north, this instance alone Packets')
+  })
+
   it('names the likely cause when APRS-IS dropped a login three times in 15 minutes', () => {
     const { upstream } = eventfulStatus()
     const dropped = (recentDrops: number) => ({

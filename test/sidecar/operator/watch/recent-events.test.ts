@@ -20,7 +20,7 @@ describe('recent events', () => {
     log.error('four', 'Something broke.')
     expect(list()).to.deep.equal([
       { at: clock.now(), level: 'error', event: 'four', msg: 'Something broke.', detail: '', times: 1 },
-      { at: clock.now() - 1000, level: 'warn', event: 'three', msg: 'Odd.', detail: '{"call":"N0CALL"}', times: 1 },
+      { at: clock.now() - 1000, level: 'warn', event: 'three', msg: 'Odd.', detail: 'call: N0CALL', times: 1 },
     ])
     expect(lines.map(({ event }) => event)).to.deep.equal(['four'])
   })
@@ -61,7 +61,17 @@ describe('recent events', () => {
   it('show text from outside without its control characters, and errors without their stack', () => {
     const { log, list } = rememberEvents(output, clock)
     log.warn('odd', 'Odd.', { text: 'a\u001b[31m\nb', error: new Error('boom') })
-    expect(list()[0]?.detail).to.equal('{"text":"a [31m b","error":{"name":"Error","message":"boom"}}')
+    expect(list()[0]?.detail).to.equal('text: a [31m b · error: boom')
+  })
+
+  it('show fields in words: lists, errors with code and cause, and nothing that is absent', () => {
+    const { log, list } = rememberEvents(createLog('silent'), clock)
+    const cause = Object.assign(new Error('no space'), { code: 'ENOSPC' })
+    const error = new Error('The database takes nothing.', { cause })
+    log.error('odd', 'Odd.', { stations: ['A', 'B'], at: { slot: 1 }, reason: undefined, none: null, error })
+    expect(list()[0]?.detail).to.equal(
+      'stations: A, B · at: (slot: 1) · error: The database takes nothing., caused by: no space (ENOSPC)',
+    )
   })
 
   it('never make logging fail, whatever the fields hold', () => {
@@ -69,6 +79,6 @@ describe('recent events', () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     log.warn('odd', 'Odd.', { circle, size: 1n })
-    expect(list()[0]?.detail).to.equal('{ circle, size }')
+    expect(list()[0]?.detail).to.equal('circle: (self: (self: (self: …))) · size: 1')
   })
 })
