@@ -191,8 +191,13 @@ export type IssuerRule = (session: Pick<SignIn, 'domainKey' | 'issuer'>) => bool
 export interface Sessions {
   /** Where several processes serve them: what they share. Absent: there is one process, or each knows for itself what was used. */
   readonly revocations?: Pick<RevocationStore, 'isShared' | 'once' | 'release'>
-  /** Drops the browser's session, if any, and begins one under a new id, so that no id from before the login is signed in. */
-  start(req: Request, res: Response, signIn: SignIn): Promise<void>
+  /**
+   * Drops the browser's session, if any, and begins one under a new id, so that no id from before the login is signed in.
+   *
+   * @param requestedAt when the browser was sent to the IdP, which may be long before the person authenticated there. Milliseconds since
+   *   1970. A host with sessions in cookies needs it where several tabs sign in at the same time
+   */
+  start(req: Request, res: Response, signIn: SignIn, requestedAt?: number): Promise<void>
   /**
    * What the browser's session was started with, in this request or an earlier one; undefined when it is not signed in through the
    * plugin, or was ended meanwhile. A rejection means that nobody knows: then nobody is signed in. It takes the request that came with

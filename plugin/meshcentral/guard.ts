@@ -3,7 +3,7 @@ import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
 import type { Sessions } from '../host/port.ts'
 import { MESSAGE } from './pages/login-page.ts'
-import { notePage } from './pages/open-page.ts'
+import { notePage, reloadIfRefused } from './pages/open-page.ts'
 import type { MeshRequest } from './server.ts'
 import type { CurrentWork, Work } from './sessions/current-work.ts'
 import { foreignSession, markForeign, type SessionOwner } from './sessions/foreign-sessions.ts'
@@ -94,7 +94,10 @@ export function sessionGuard({
       if (!request.ws) markForeign(request, res, here, domains, now)
       work.run(here, next)
     }
-    if (request.ws) notePage(request)
+    if (request.ws) {
+      notePage(request)
+      if (domains.has(request.xdomain?.id ?? '-')) reloadIfRefused(request.ws)
+    }
     const own = ownSession(request)
     if (own && goesOn(request, own)) {
       goOn(own)

@@ -8,6 +8,9 @@ import type { MeshSocket, MeshWeb } from './server.ts'
  * caches that keep `Set-Cookie` beside a file, as a common proxy's switch for assets does, sign the next one who asks for it in as the one
  * who fetched it. Sessions are still renewed by pages and by what keeps them alive. And lets no session of ours go without `Secure`.
  *
+ * Nor does an answer begin an empty session. MeshCentral sets one with each answer to a request that brought none, and where that comes
+ * late, it overwrites the cookie of a login that another tab has finished meanwhile: several tabs sign in, and nobody is signed in.
+ *
  * In place before all that sets cookies. What a web relay hands on is a device's own.
  */
 export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app' | 'args'>>): void {
@@ -19,6 +22,7 @@ export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app'
     if (!req.ws && !relays.includes(req.headers.host?.replace(/:\d*$/, ''))) {
       beforeHead(res, () => {
         if (!res.hasHeader('Set-Cookie')) return
+        leaveEmptySessions(req, res)
         if (/^(GET|HEAD)$/.test(req.method ?? '')) keepFromCaches(req.url ?? '', res)
         if (res.hasHeader('Set-Cookie') && cookieSignIn(req as Request)) secure(res)
       })
@@ -37,6 +41,20 @@ function beforeHead(res: ServerResponse, act: () => void): void {
     act()
     return writeHead.apply(res, head)
   }) as typeof writeHead
+}
+
+/** `{}`, by the name that MeshCentral gives its session. */
+const EMPTY_SESSION = /^xid=e30=(?:;|$)/
+const SESSION_COOKIE = /^xid(?:\.sig)?=/
+
+/** A request that brought a session gets the empty one: it has ended. */
+function leaveEmptySessions(req: IncomingMessage, res: ServerResponse): void {
+  const set = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
+  const brought = (req.headers.cookie ?? '').split(';').some((cookie) => cookie.trim().startsWith('xid='))
+  if (brought || !set.some((cookie) => EMPTY_SESSION.test(cookie))) return
+  const others = set.filter((cookie) => !SESSION_COOKIE.test(cookie))
+  if (others.length > 0) res.setHeader('Set-Cookie', others)
+  else res.removeHeader('Set-Cookie')
 }
 
 /** Behind `tlsOffload` MeshCentral sets its session's cookie without: who is signed in by us came by https. */

@@ -40,6 +40,19 @@ describe('MeshCentral', () => {
         await press(first, /^Yes/)
         for (const tab of [first, second]) await sees(tab, LOGIN_PAGE)
       })
+
+      it('shows the login page in a tab whose connection comes after another one has signed out', async () => {
+        const [first, second] = [await signIn(), await browser.tab()]
+        await second.goTo(mesh.url)
+        await sees(second, CONNECTED)
+        // As a page is that has been loaded and whose script has not come so far.
+        await second.read('(autoReconnect = false, meshserver.Stop())')
+        await press(first, /^Logout$/)
+        await press(first, /^Yes/)
+        await sees(first, LOGIN_PAGE)
+        await second.read('meshserver.Start()')
+        await sees(second, LOGIN_PAGE)
+      })
     })
   }
 })

@@ -5,7 +5,8 @@ const IS_PAGE = Symbol('page')
 /**
  * Functions that MeshCentral puts into its signed-in page, as text: it lets a plugin do that, and lets the server call them there. Once
  * its session has ended the page loads itself anew, and so comes to the login page; by itself it speaks of a server that is down. It lets
- * somebody go on who is just leaving it: loading anew would hold a logout up on its way to the IdP.
+ * somebody go on who is just leaving it: loading anew would hold a logout up on its way to the IdP. At the sixth time in a minute it
+ * stays: its socket may come without the cookie that the page comes with.
  *
  * On *My Server* full administrators find a link to the status page: MeshCentral's list of plugins knows only those that were installed
  * from there.
@@ -33,8 +34,15 @@ export const PAGE_FUNCTIONS = {
   }`,
   signedOut: `function (server) {
     var own = this;
+    var now = Date.now();
     var isLeaving = function () { return Date.now() - (own.leavingAt || 0) < 5000; };
     if (isLeaving()) return;
+    var recent = [];
+    try {
+      recent = JSON.parse(sessionStorage.getItem('meshcompanionReloads') || '[]').filter(function (at) { return now - at < 60000; });
+      sessionStorage.setItem('meshcompanionReloads', JSON.stringify(recent.concat(now)));
+    } catch (ex) { }
+    if (recent.length >= 5) return;
     server.onStateChanged = null;
     setTimeout(function () { if (!isLeaving()) { window.location.reload(); } }, 500);
   }`,
@@ -43,6 +51,27 @@ export const PAGE_FUNCTIONS = {
 /** Remembers of a web socket that a signed-in page hangs on it; others lead to devices, and would take our words for theirs. */
 export function notePage({ ws, path }: MeshRequest): void {
   if (ws && path.endsWith('/control.ashx/.websocket')) Reflect.set(ws, IS_PAGE, true)
+}
+
+/** How MeshCentral refuses a socket that brings no session. It asks for a second factor by the same cause. */
+const REFUSAL = /^\{"action":"close","cause":"noauth","msg":"noauth/
+
+/**
+ * Sends a page to the login page if MeshCentral refuses its socket for want of a session. The page was made for a session that ended
+ * before its socket came: on a busy machine that takes seconds, and another tab may sign out meanwhile. MeshCentral would leave the page
+ * at "Unable to perform authentication".
+ *
+ * MeshCentral refuses by its first message. The socket sends by itself again from then on.
+ */
+export function reloadIfRefused(socket: MeshSocket): void {
+  const send: unknown = Reflect.get(socket, 'send')
+  if (Reflect.get(socket, IS_PAGE) !== true || typeof send !== 'function') return
+  Reflect.set(socket, 'send', (...message: readonly unknown[]): unknown => {
+    Reflect.set(socket, 'send', send)
+    const [text] = message
+    if (typeof text === 'string' && REFUSAL.test(text)) sendToLogin(socket)
+    return Reflect.apply(send, socket, message)
+  })
 }
 
 /** Has the page behind a socket, if there is one, load itself anew: to be sent before the socket is closed or refused, since its session has ended. */

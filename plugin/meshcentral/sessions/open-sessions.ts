@@ -51,7 +51,8 @@ export interface OpenSessions {
 export type Endings = ReadonlyMap<string, number>
 
 interface Endable {
-  readonly keys: readonly string[]
+  /** Of all sessions at the IdP that it belonged to. */
+  keys: readonly string[]
   readonly startedAt: number
 }
 
@@ -94,6 +95,9 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
         ...firstUse(clock, session.signIn.startedAt),
       }
       current.seenAt = clock.elapsed()
+      if (known && known.session.signIn.sid !== session.signIn.sid) {
+        current.keys = [...new Set([...known.keys, ...(keys ?? keysOfOpen(session.signIn))])]
+      }
       // Put at the end, which keeps the map in the order of use.
       if (known) sessions.delete(handle)
       sessions.set(handle, current)

@@ -1,5 +1,4 @@
 import type { IssuerRule } from '../../host/port.ts'
-import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshCookie, MeshServer } from '../server.ts'
 import type { CurrentWork } from './current-work.ts'
 import type { Ended } from './ended.ts'
@@ -65,12 +64,7 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
       const user = userOf(cookie)
       if (user === undefined || !isOurs(user, domains)) return cookie
       const owner = isGuests ? NONE : readOwner(cookie)
-      if (hasEnded(owner, user)) {
-        // Of tabs that sign in at the same time one may have ended the session that the page of another was made for, and MeshCentral would
-        // leave that at "Unable to perform authentication".
-        if (here?.socket && here.session?.user !== user) sendToLogin(here.socket)
-        return null
-      }
+      if (hasEnded(owner, user)) return null
       if (!here && opensRelay(cookie)) open.relays.opened(user, owner, isGuests ? undefined : String(cookie.x))
       here?.brought.set(user, owner)
       if (here?.socket) open.seenSealed(owner, user, here.socket)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
-import { cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
+import { isJsonObject } from '../../config/json/json-object.ts'
+import { type CookieSignIn, cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
 import type { EndedSessions, IssuerRule, OpenSession, Sessions, SignIn } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
 import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
@@ -10,7 +11,7 @@ import { saveRecord } from '../database.ts'
 import { tell } from '../events.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from '../server.ts'
 import type { Ended } from './ended.ts'
-import type { Endings, OpenSessions, SeenSession } from './open-sessions.ts'
+import { type Endings, keysOfOpen, type OpenSessions, type SeenSession } from './open-sessions.ts'
 import { keyOfDirectLogins, keyOfSealed } from './owner.ts'
 import type { SessionSecrets } from './session-secrets.ts'
 
@@ -127,12 +128,32 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
   async function endAll(those: EndedSessions): Promise<null> {
     const keys = keysOfEnded(those)
     const found = open.find(keys)
+    const moved = found.filter((session) => open.keysOf(session).length > keysOfOpen(session.signIn).length)
     const at = endOfNow(ended, now())
-    const written = ended.revoke(keys, at, at + maxAgeMs)
+    const written = Promise.all([ended.revoke(keys, at, at + maxAgeMs), ...moved.map(endOne)])
     open.end(keys)
     secrets.removeMatching(keys)
     await endWhileWritten(written, found, open.findRelayed(keys))
     return null
+  }
+
+  /**
+   * Moves a session to another session at the IdP. Tabs that signed in at the same time may have begun one each there, and the browser
+   * keeps the last. The end of either ends the session here.
+   */
+  function continueWith(request: MeshRequest, session: SeenSession, { sid, idToken, tokens }: SignIn): void {
+    const moved = { ...session, signIn: { ...session.signIn, sid } }
+    open.seen(session)
+    open.seen(moved)
+    const record: unknown = request.session?.oidcSignIn
+    if (isJsonObject(record)) Object.assign(record, { sid })
+    keepTokens({ ...moved.signIn, idToken, tokens }, session.signIn)
+  }
+
+  function keepTokens(signIn: SignIn, { handle, startedAt }: CookieSignIn): void {
+    const oldest = secrets.keep(signIn, handle, startedAt + maxAgeMs)
+    // What nobody can be asked about any more would outlive its end at the IdP.
+    if (oldest) endNow([oldest], now() + maxAgeMs, open.find([oldest])).catch(onFailure)
   }
 
   function destroy(those: readonly Named[]): void {
@@ -146,11 +167,15 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
   return {
     ...(lease ? { lease } : {}),
 
-    async start(req, res, signIn) {
+    async start(req, res, signIn, requestedAt = signIn.startedAt) {
       const request = req as MeshRequest
       const user = web.users[userKey(signIn.domainKey, signIn.userId)]
       if (!user) throw new Error('The account is gone.')
-      if (beganMeanwhile(request, signIn) && (await cookies.current(req))) return
+      const meanwhile = beganMeanwhile(request, signIn, requestedAt)
+      if (meanwhile && (await cookies.current(req))) {
+        if (meanwhile.signIn.sid !== signIn.sid) continueWith(request, meanwhile, signIn)
+        return
+      }
       user.login = user.access = Math.floor(now() / 1000)
       const before = ownSession(request)
       const written = [cookies.start(req, res, signIn), saveRecord(server.db, clock, user)]
@@ -164,9 +189,7 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
       })
       recordLogin(server, web, request, user)
       const begun = cookieSignIn(req)
-      const oldest = begun && secrets.keep(signIn, begun.handle, begun.startedAt + maxAgeMs)
-      // What nobody can be asked about any more would outlive its end at the IdP.
-      if (oldest) endNow([oldest], now() + maxAgeMs, open.find([oldest])).catch(onFailure)
+      if (begun) keepTokens(signIn, begun)
     },
 
     acceptIssuers(accepts) {
@@ -236,14 +259,18 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
 }
 
 /**
- * Whether the session of a request began while this login was under way, by one of the same person in another tab. That does for both:
- * to end it would take it from a page that is just loading, and an answer to that page could take the new one away again.
+ * Returns the session of a request if another tab of the same person began it while this login was under way. It then serves both
+ * tabs: ending it would take it from a page that is just loading, and the answer to that page could overwrite the cookie of a new one.
+ *
+ * The time of the request counts here, not that of the authentication. Where every tab asks for the password, the person authenticates
+ * in the last tab long after the session of the first one began.
  */
-function beganMeanwhile(req: MeshRequest, { domainKey, userId, issuer, subject, sid, startedAt }: SignIn): boolean {
-  const before = ownSession(req)?.signIn
-  if (!before || !(Number(req.session?.begun) >= startedAt)) return false
-  const isSame = before.domainKey === domainKey && before.userId === userId && before.issuer === issuer
-  return isSame && before.subject === subject && before.sid === sid
+function beganMeanwhile(req: MeshRequest, signIn: SignIn, requestedAt: number): SeenSession | undefined {
+  const session = ownSession(req)
+  if (!session || !(Number(req.session?.begun) >= requestedAt)) return undefined
+  const { domainKey, userId, issuer, subject } = session.signIn
+  const isSameUser = domainKey === signIn.domainKey && userId === signIn.userId
+  return isSameUser && issuer === signIn.issuer && subject === signIn.subject ? session : undefined
 }
 
 /** The session of a request, if it is one of ours, is signed in, and MeshCentral takes it for the same user. */

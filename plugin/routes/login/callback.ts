@@ -160,23 +160,18 @@ async function finish(
     throw withOtherAccount(error, otherAccount)
   })
   try {
-    await host.sessions.start(req, res, {
-      domainKey: settings.key,
-      userId: profile.id,
-      issuer,
-      subject,
-      sid,
-      startedAt,
-      idToken,
-      tokens,
-    })
+    const userId = profile.id
+    const session = { domainKey: settings.key, userId, issuer, subject, sid, startedAt, idToken, tokens }
+    await host.sessions.start(req, res, session, transaction.startedAt)
     // The IdP may have ended the session while the login was under way.
-    if (!(await host.sessions.current(req))) throw new LoginError('session_ended', { details: { user: profile.id } })
+    const begun = await host.sessions.current(req)
+    if (!begun) throw new LoginError('session_ended', { details: { user: userId } })
+    // The host may have kept the session that another tab began meanwhile.
+    return { profile, result, startedAt: begun.startedAt }
   } catch (error) {
     if (error instanceof LoginError) throw error
     throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
   }
-  return { profile, result, startedAt }
 }
 
 /** Warns of an account that the user had under another id. A host that cannot tell fails the login itself. */

@@ -54,6 +54,23 @@ describe('an answer that a cache may keep', () => {
     expect((await answer('/a.js', undefined, { host: 'relay.test:443' })).sets).to.equal(true)
   })
 
+  it('begins no empty session, which could overwrite the one of a login, but ends one that was brought', async () => {
+    const app = express()
+    app.use(cookieSession({ name: 'xid', keys: ['a key'] }), (req, res) => {
+      // As MeshCentral does it for passport: such a session counts as filled.
+      Object.assign(Reflect.get(req, 'session') as object, { save: () => undefined, userid: undefined })
+      res.append('Set-Cookie', 'other=1')
+      res.send('content')
+    })
+    keepCookiesFromCaches({ app })
+    const namesFor = async (cookie: string) => {
+      const { headers } = await request(app).get('/').set('Cookie', cookie)
+      return [headers['set-cookie'] ?? []].flat().map((set) => set.split('=')[0])
+    }
+    expect(await namesFor('another=1')).to.deep.equal(['other'])
+    expect(await namesFor('another=1; xid=e30=')).to.include.members(['other', 'xid', 'xid.sig'])
+  })
+
   it('has a session of ours go by https alone, which MeshCentral leaves out behind an offloader, and no other one', async () => {
     const more = { oidcSignIn: session('h').signIn }
     expect((await answer('/', undefined, { more })).isSecure).to.equal(true)

@@ -1,7 +1,12 @@
 import { EventEmitter } from 'node:events'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
-import { notePage, PAGE_FUNCTIONS, sendToLogin } from '../../../../plugin/meshcentral/pages/open-page.ts'
+import {
+  notePage,
+  PAGE_FUNCTIONS,
+  reloadIfRefused,
+  sendToLogin,
+} from '../../../../plugin/meshcentral/pages/open-page.ts'
 import type { MeshRequest } from '../../../../plugin/meshcentral/server.ts'
 
 describe('a page of MeshCentral that is open when its session ends', () => {
@@ -20,11 +25,30 @@ describe('a page of MeshCentral that is open when its session ends', () => {
       expect(toldOver(path), path).to.deep.equal([])
   })
 
+  it('hears it before MeshCentral refuses its socket for want of a session, and by nothing else', () => {
+    const sentWith = (path: string, ...messages: readonly object[]) => {
+      const sent: string[] = []
+      const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
+      notePage({ path, ws } as unknown as MeshRequest)
+      reloadIfRefused(ws)
+      for (const message of messages) ws.send(JSON.stringify(message))
+      return sent.map((text) => JSON.parse(text) as { readonly method?: string })
+    }
+    const path = '/control.ashx/.websocket'
+    const refusal = { action: 'close', cause: 'noauth', msg: 'noauth' }
+    const reloads = { action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' }
+    expect(sentWith(path, refusal)).to.deep.equal([reloads, refusal])
+    for (const msg of ['tokenrequired', 'nokey'])
+      expect(sentWith(path, { ...refusal, msg })).to.deep.equal([{ ...refusal, msg }])
+    expect(sentWith(path, { action: 'serverinfo' }, refusal)).to.deep.equal([{ action: 'serverinfo' }, refusal])
+    expect(sentWith('/meshrelay.ashx/.websocket', refusal)).to.deep.equal([refusal])
+  })
+
   const runAll = (tasks: readonly (() => void)[]) => {
     for (const run of tasks) run()
   }
   /** MeshCentral's page, as far as the functions use it. */
-  const openPage = () => {
+  const openPage = (stored: Map<string, string> = new Map()) => {
     const timers: (() => void)[] = []
     const listeners: (() => void)[] = []
     const page = { now: 1_000_000, reloads: 0, leave: () => runAll(listeners) }
@@ -32,6 +56,10 @@ describe('a page of MeshCentral that is open when its session ends', () => {
       window: {
         addEventListener: (_event: string, listener: () => void) => listeners.push(listener),
         location: { reload: () => (page.reloads += 1) },
+      },
+      sessionStorage: {
+        getItem: (key: string) => stored.get(key) ?? null,
+        setItem: (key: string, value: string) => stored.set(key, value),
       },
       setTimeout: (run: () => void) => timers.push(run),
       Date: { now: () => page.now },
@@ -55,6 +83,18 @@ describe('a page of MeshCentral that is open when its session ends', () => {
     expect(server.onStateChanged).to.equal(null)
     wait()
     expect(page.reloads).to.equal(1)
+  })
+
+  it('stays at the sixth time in a minute, as where its socket comes without the cookie of the page', () => {
+    const tab = new Map<string, string>()
+    const reloads = [0, 1, 2, 3, 4, 5, 6, 70_000].map((later) => {
+      const { page, signedOut, wait } = openPage(tab)
+      page.now += later
+      signedOut()
+      wait()
+      return page.reloads
+    })
+    expect(reloads).to.deep.equal([1, 1, 1, 1, 1, 0, 0, 1])
   })
 
   it('lets somebody go on who is leaving it, before or just after it hears that', () => {

@@ -77,6 +77,23 @@ describe('a session of MeshCentral', () => {
     expect(web.destroyedSessions).to.have.all.keys(names.slice(0, 2))
   })
 
+  it('stays when a login that was requested before it ends with a later authentication', async () => {
+    const { web, sessions, clock } = await setUp()
+    web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
+    const browser = requestWith({})
+    const login = (startedAt: number, requestedAt: number) =>
+      sessions.start(browser, response, { ...SIGN_IN, startedAt }, requestedAt)
+    clock.set(20_000)
+    await login(20_000, 9_000)
+    const { x } = browser.session ?? {}
+    clock.set(30_000)
+    await login(29_000, 10_000)
+    expect(browser.session?.x).to.equal(x)
+    // A login that begins after the session replaces it.
+    await login(29_000, 21_000)
+    expect(browser.session?.x).not.to.equal(x)
+  })
+
   it('counts at once, seen or not, until it ends or is too old', async () => {
     const { open, sessions, clock } = await setUp()
     open.seen(SESSION)

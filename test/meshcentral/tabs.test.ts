@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { openControl } from './support/control-socket.ts'
+import { isApp, isSignedIn, sessionOf, signedIn, signIn } from './support/session.ts'
+import { closes, useMesh } from './support/use-mesh.ts'
+
+/** Each case forces an order of events that a busy machine brings about by chance. */
+describe('several tabs of one browser at MeshCentral', () => {
+  const setup = useMesh()
+
+  /** Another tab, whose answers arrive in the browser later: when their cookies are stored there. */
+  const tabOf = (browser: ScriptedBrowser): ScriptedBrowser => {
+    const tab = setup.browser()
+    const cookies = browser.cookies.matching(new URL(setup.url))
+    tab.cookies.store(
+      new URL(setup.url),
+      cookies.map(({ name, value }) => `${name}=${value}; Path=/; Secure`),
+    )
+    return tab
+  }
+  const askSlowly = async (browser: ScriptedBrowser, url: string) => {
+    const { status, headers } = await tabOf(browser).step(url)
+    return { status, arrives: () => browser.cookies.store(new URL(url), headers['set-cookie'] ?? []) }
+  }
+  const idpSession = (browser: ScriptedBrowser) =>
+    (sessionOf(browser, setup.url).oidcSignIn as { readonly sid: string }).sid
+
+  it('a tab loads anew if another one signs out before its socket comes', async () => {
+    const browser = await signedIn(setup, setup.person())
+    expect(await isSignedIn(setup, browser)).to.equal(true)
+    await browser.step(`${setup.url}logout`)
+    const late = setup.keep(openControl(setup, { browser }))
+    await late.message(({ action }) => action === 'close')
+    expect(late.messages).to.deep.equal([
+      { action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' },
+      { action: 'close', cause: 'noauth', msg: 'noauth' },
+    ])
+  })
+
+  it('a login stays when an answer from before it arrives late', async () => {
+    const browser = setup.browser()
+    const [begun, asked] = [await askSlowly(browser, `${setup.url}auth-oidc`), await askSlowly(browser, setup.url)]
+    expect([begun.status, asked.status]).to.deep.equal([302, 200])
+    expect(isApp(await signIn(setup, browser, setup.person()))).to.equal(true)
+    begun.arrives()
+    asked.arrives()
+    expect(await isSignedIn(setup, browser)).to.equal(true)
+  })
+
+  for (const which of ['first', 'last'] as const)
+    it(`two sessions at the IdP share one session, which the end of the ${which} ends`, async () => {
+      await setup.register({
+        backchannel_logout_uri: `${setup.url}auth-oidc-backchannel-logout`,
+        backchannel_logout_session_required: true,
+      })
+      const [person, browser] = [setup.person(), setup.browser()]
+      const { headers } = await browser.step(`${setup.url}auth-oidc`)
+      expect(isApp(await signIn(setup, browser, person))).to.equal(true)
+      const [page, before, first] = [
+        await setup.open(browser),
+        sessionOf(browser, setup.url),
+        await askSlowly(browser, setup.url),
+      ]
+      const sid = idpSession(browser)
+      // The other tab asked for the password before there was a session at the IdP.
+      const other = tabOf(browser)
+      const form = await other.get(headers.location ?? '')
+      expect(isApp(await other.signIn(form, person.username, person.password))).to.equal(true)
+      expect([page.isOpen(), sessionOf(other, setup.url).x]).to.deep.equal([true, before.x])
+      expect(idpSession(other)).not.to.equal(sid)
+      expect([await isSignedIn(setup, other), await isSignedIn(setup, browser)]).to.deep.equal([true, true])
+      first.arrives()
+
+      await setup.endSessions({ sid: which === 'first' ? sid : idpSession(other) })
+      await closes(page)
+      expect([await isSignedIn(setup, other), await isSignedIn(setup, browser)]).to.deep.equal([false, false])
+    })
+})
