@@ -9,6 +9,7 @@ import { createAjv } from '../../config/rules/schema/compile-schema.ts'
 import { oidcSchema } from '../../config/rules/schema/schema.ts'
 import { mistakeIn } from '../../doctor/command/mistaken-option.ts'
 import { PRESETS } from '../../presets/all.ts'
+import { thirdPartyLicenses } from './third-party-licenses.ts'
 
 const USAGE = `Usage: npm run pack:meshcentral -- [--url BASE]
 
@@ -45,11 +46,12 @@ const { url } = readArguments()
 const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>
 const manifest = JSON.parse(await readFile(new URL('config.json', import.meta.url), 'utf8')) as object
 
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   absWorkingDir: ROOT,
   entryPoints: ['plugin/meshcentral.ts'],
   bundle: true,
   write: false,
+  metafile: true,
   outfile: join(FOLDER, `${NAME}.js`),
   platform: 'node',
   target: 'node20.19',
@@ -58,12 +60,14 @@ const { outputFiles } = await build({
   legalComments: 'inline',
   logLevel: 'warning',
 })
+const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs))
 const files: Record<string, Uint8Array> = {
   [`${NAME}.js`]: outputFiles[0]?.contents ?? new Uint8Array(),
   'config.json': json({ ...manifest, version, ...(url === undefined ? {} : placesBelow(url)) }),
   // MeshCentral's own folders decide otherwise whether `.js` is CommonJS.
   'package.json': json({ name: NAME, version, license, type: 'commonjs', main: `${NAME}.js`, private: true }),
   LICENSE: await readFile(join(ROOT, 'LICENSE')),
+  'THIRD-PARTY-LICENSES': Buffer.from(`${await thirdPartyLicenses(inputs, ROOT)}\n`),
 }
 
 await rm(PLACE, { recursive: true, force: true })

@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { unzipSync } from 'fflate'
+import { thirdPartyLicenses } from '../../../plugin/meshcentral/package/third-party-licenses.ts'
+import { createFolder } from '../../support/file-folder.ts'
+import { messageOf } from '../../support/message-of.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PLUGIN = join(ROOT, 'dist/meshcentral-plugin/meshcompanion/meshcompanion.js')
@@ -17,6 +21,42 @@ describe('the plugin packed for MeshCentral', () => {
 
   it('has its schema compiled, and no compiler with it', async () => {
     expect(await readFile(PLUGIN, 'utf8')).not.to.match(/allowUnionTypes|node_modules\/ajv\/dist\/core/)
+  })
+
+  it('names each package that is in the bundle, with its version and its license, in the folder and in the zip', async () => {
+    // esbuild writes each file's name above its code.
+    const files = (await readFile(PLUGIN, 'utf8')).matchAll(/^ *\/\/ (\S*node_modules\/(?:@[^/\s]+\/)?[^/\s]+)\//gm)
+    const folders = [...new Set([...files].map(([, folder = '']) => folder))]
+    const packages = await Promise.all(
+      folders.map(async (folder) => {
+        const text = await readFile(join(ROOT, folder, 'package.json'), 'utf8')
+        return JSON.parse(text) as { readonly name: string; readonly version: string; readonly license: string }
+      }),
+    )
+    const text = await readFile(join(PLUGIN, '../THIRD-PARTY-LICENSES'), 'utf8')
+    const [, ...entries] = text.split(/^-{80}\n/m)
+    const heads = entries.map((entry) => entry.split('\n').slice(0, 2).join(', '))
+    expect(packages.length).to.be.above(10)
+    expect(heads).to.have.members(packages.map((one) => `${one.name} ${one.version}, License: ${one.license}`))
+    for (const entry of entries) expect(entry, entry.slice(0, 60)).to.match(/Copyright[\s\S]{400,}/i)
+    const zip = unzipSync(await readFile(join(PLUGIN, '../../meshcompanion.zip')))
+    expect(Buffer.from(zip['meshcompanion/THIRD-PARTY-LICENSES'] ?? []).toString()).to.equal(text)
+  })
+
+  it('is not packed with a package that has no license file, and passes on the notices of others', async () => {
+    const folder = await createFolder('licenses')
+    try {
+      const at = 'node_modules/@scope/odd'
+      await mkdir(join(folder.path, at), { recursive: true })
+      await folder.write(`${at}/package.json`, '{"name":"@scope/odd","version":"1.2.3","license":"Apache-2.0"}')
+      await folder.write(`${at}/NOTICE`, 'Made by somebody.')
+      const listed = () => thirdPartyLicenses([`${at}/lib/a.js`, 'plugin/index.ts'], folder.path)
+      expect(await messageOf(listed())).to.match(/^@scope\/odd 1\.2\.3 has no license file/)
+      await folder.write(`${at}/LICENSE.txt`, 'The terms.')
+      expect(await listed()).to.match(/@scope\/odd 1\.2\.3\nLicense: Apache-2\.0\n\nThe terms\.\n\nMade by somebody\.$/)
+    } finally {
+      await folder.remove()
+    }
   })
 
   it('loads without a word', async () => {
