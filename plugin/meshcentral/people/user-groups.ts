@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { UserGroups } from '../../host/port.ts'
+import { printableFields, printableText } from '../../log.ts'
 import { saveRecord } from '../database.ts'
 import { announceAccount, announceGroup, tell } from '../events.ts'
 import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from '../server.ts'
@@ -34,17 +35,34 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
     const group = recordOf(groupId)
     return group !== undefined && !isMirrored(group)
   }
+  /** Ours that were looked at. One of them is logged at most once a start. */
+  const compared = new Set<string>()
+  function compare(group: MeshUserGroup): void {
+    if (compared.has(group._id)) return
+    compared.add(group._id)
+    const isTwin = (other: MeshUserGroup) =>
+      [group.name, nameAtIdp(group)].includes(other.name) && other.domain === group.domain && isOfAnother(other)
+    const twin = Object.values(web.userGroups).find(isTwin)
+    if (twin) server.authLog('OIDC', nameTaken(group, twin))
+  }
+  const isOfAnother = ({ membershipType }: MeshUserGroup) => membershipType !== undefined && !marks.has(membershipType)
+
   const save = (user: MeshUser, group: MeshUserGroup) =>
     Promise.all([user, group].map((record) => saveRecord(server.db, clock, record)))
 
   return {
-    mirroredOf: async (domainId, id) => mirrored(memberOf(domainId, id)).map(nameAtIdp),
+    mirroredOf: async (domainId, id) => {
+      const groups = mirrored(memberOf(domainId, id))
+      for (const group of groups) compare(group)
+      return groups.map(nameAtIdp)
+    },
 
     join: async (domainId, id, name) => {
       const user = memberOf(domainId, id)
       const groupId = mirroredIds(domainId, name).find((one) => !isTaken(one))
       if (groupId === undefined) throw new Error('Other groups have the ids of the mirrored one.')
       const group = recordOf(groupId) ?? createGroup(server, web, user, groupId, name)
+      compare(group)
       addToGroup(server, web, user, group)
       announceMembership(server, web, user)
       await save(user, group)
@@ -63,6 +81,13 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
       }
     },
   }
+}
+
+/** One line of the authentication log, which is a plain file. */
+function nameTaken(group: MeshUserGroup, twin: MeshUserGroup): string {
+  const [ours, other] = [group._id, twin._id].map((id) => JSON.stringify(printableText(id)))
+  const fields = { name: group.name, group: group._id, other: twin._id, otherType: twin.membershipType }
+  return `WARN group-name-taken: Two user groups have one name: ours is ${ours}, and ${other} is one that another strategy mirrors. Rights on devices stay with that one: move them to ours, then delete it. ${JSON.stringify(printableFields(fields))}`
 }
 
 /** Both records link to one another; the caller saves them. */

@@ -134,6 +134,26 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]?.links).to.deep.equal({ [mirrored?._id ?? '']: { rights: 1 } })
   })
 
+  it('log once a start that a group of LDAP or SAML has the name of a mirrored one, and name both', async () => {
+    const { accounts, groups, web, log, server } = await withAlice()
+    web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'radio')
+    web.userGroups['ugrp//saml'] = { ...groupMadeByHand('ugrp//saml', 'staff'), membershipType: 'saml' }
+    web.userGroups['ugrp/customer/ldap'] = { ...groupMadeByHand('x', 'crew', 'customer'), membershipType: 'ldap' }
+    const said = () => log.filter((line) => line.includes('group-name-taken'))
+    for (const name of ['staff', 'radio', 'crew']) await groups.join('', ALICE.id, name)
+    await accounts.create('', { ...ALICE, id: '~oidc:2' })
+    await groups.join('', '~oidc:2', 'staff')
+    await groups.mirroredOf('', ALICE.id)
+    const ours = Object.values(web.userGroups).find(
+      ({ name, membershipType }) => name === 'staff' && membershipType === 'oidc',
+    )
+    expect(said()).to.have.length(1)
+    for (const id of ['ugrp//saml', ours?._id ?? '?']) expect(said()[0]).to.include(id)
+    // After a start it is said again, for those who are in the group already.
+    await meshUserGroups(server, web, [], new FakeClock(NOW)).mirroredOf('', ALICE.id)
+    expect(said()).to.have.length(2)
+  })
+
   it('leave a group alone that LDAP mirrors under the same id, and mirror that of its name beside it', async () => {
     const { accounts, groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
