@@ -4,6 +4,7 @@ import { domainsByHostName } from '../config/domains/host-names.ts'
 import { membersOf } from '../config/json/json-object.ts'
 import { quoted } from '../config/json/json-path.ts'
 import { checkMeshCentralServer } from '../config/meshcentral/check-server.ts'
+import { domainsWithUnlimitedTokens, unlimitedTokensNote } from '../config/meshcentral/login-tokens.ts'
 import type { ServerReading } from '../config/meshcentral/server-reading.ts'
 import { migrate } from '../config/migration/migrate.ts'
 import type { Problem } from '../config/problem.ts'
@@ -118,12 +119,21 @@ function checkFile(call: CheckCall, file: ConfigurationFile, terminal: Terminal)
     if (call.groups) say(groupsReport(call.groups, domain.settings))
   }
   say(lines('warning', [...repeatedMembers(file.node), ...environmentWarnings()]))
+  const unlimited = call.meshCentral && call.print !== 'back' ? unlimitedTokens(config, readings) : []
+  if (unlimited.length > 0) say(`note: ${unlimitedTokensNote(unlimited)}\n`)
   for (const { key, settings } of readings.domains) {
     if (settings && call.print !== 'back') say(addressesReport(key, settings, basePathOf(key)))
   }
   const hasErrors = server.problems.length > 0 || readings.domains.some(({ problems }) => problems.length > 0)
   const isPrinted = printConfiguration(call, file, readings.domains, terminal, say)
   return { code: isPrinted ? (hasErrors ? 1 : 0) : 2, toAsk: call.live ? readings.domains : [], say }
+}
+
+function unlimitedTokens(config: unknown, { domains }: Readings): readonly string[] {
+  return domainsWithUnlimitedTokens(
+    config,
+    domains.map(({ key }) => key),
+  )
 }
 
 /** Settings beside the file that do not do what their writer expects. */

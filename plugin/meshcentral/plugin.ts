@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock as clock } from '../clock.ts'
 import { checkMeshCentralServer } from '../config/meshcentral/check-server.ts'
+import { unlimitedTokensNote } from '../config/meshcentral/login-tokens.ts'
 import type { ServerReading } from '../config/meshcentral/server-reading.ts'
 import { askProvider } from '../doctor/check-live.ts'
 import { createLiveChecks } from '../doctor/live-checks.ts'
@@ -20,6 +21,7 @@ import { readOwnSettings } from './own-settings.ts'
 import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
 import { keepSocketsOpen } from './pages/password-limit.ts'
+import { TokenCensus } from './people/unlimited-tokens.ts'
 import { answerPlainly, caught, createEndedVisits, loginVisits } from './routes.ts'
 import {
   askForOpening,
@@ -315,6 +317,7 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   )
   const checks = createLiveChecks(askers, clock.now, report)
   // Of nobody, and so of no session either.
+  const census = new TokenCensus(server.db, clock, domains, report)
   const probe = sealed.encodeCookie({ nouser: 1 }, key) ?? ''
   let isOpened = false
   door.openFor(domains, {
@@ -330,7 +333,10 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
         server,
         secret,
         status: oidc.status,
-        notes: [...untested, ...unverified, ...sentencesOf(reading)],
+        notes: (id) => [
+          ...[...untested, ...unverified, ...sentencesOf(reading)],
+          ...(loginTokenDays === null && census.hasTokens(id) ? [unlimitedTokensNote([id])] : []),
+        ],
         checks,
         now: clock.now,
       }),

@@ -17,8 +17,8 @@ export interface AdminPageOptions {
   readonly server: Pick<MeshServer, 'config'>
   readonly secret: string
   readonly status: () => readonly DomainStatus[]
-  /** What is to be known of the server. */
-  readonly notes: readonly string[]
+  /** What an administrator of the domain has to know of the server. */
+  readonly notes: (domainKey: string) => readonly string[]
   readonly checks: LiveChecks
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -52,7 +52,7 @@ export function meshAdminPage({ server, secret, status, notes, checks, now }: Ad
       const domainKey = user.domain
       const page = statusPage({
         status: status().find((one) => one.domainKey === domainKey),
-        notes,
+        notes: notes(domainKey),
         check: checks.of(domainKey),
         token: tokens.seal(String(now()), placeOf(req, user)),
         look: lookOf(req),

@@ -18,7 +18,7 @@ const server = (oidc: unknown) => ({
 /** Settings of a MeshCentral that loads the plugin and misses nothing. */
 const LOADED = {
   cert: 'mesh.example.com',
-  plugins: { enabled: true, list: ['meshcompanion'] },
+  plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { loginTokenDays: 30 } },
   authLog: '/var/log/mesh-auth.log',
   sessionKey: 'a long random text',
 }
@@ -263,6 +263,17 @@ describe('mesh-companion-check', () => {
       'domain "own": no errors, no warnings',
       '',
     ])
+  })
+
+  it('notes where login tokens of single sign-on accounts have no limit, which is no warning', () => {
+    const noted = (meshcompanion: object) => {
+      const settings = { ...LOADED, plugins: { ...LOADED.plugins, meshcompanion } }
+      return judged(checkText(JSON.stringify({ ...server(FINE), settings }), '--meshcentral'))
+    }
+    const { code, out } = noted({})
+    expect(code).to.equal(0)
+    expect(out).to.match(/^domain "": no errors, no warnings\nnote: Login tokens .* in "": /)
+    expect(noted({ loginTokenDays: 30 }).out).to.not.include('note:')
   })
 
   it('reads as MeshCentral does with --meshcentral: its members mean a preset', () => {
