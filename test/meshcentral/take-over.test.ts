@@ -24,7 +24,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
       customer: { oidc: { issuer: undefined, custom: { customer_id: 'C1' } } },
       kept: { oidc: { custom: { tenant_id: 'another-tenant' } } },
       button: { oidc: { custom: { buttonText: 'Enter', buttonIconUrl: '/corp.png' } } },
-      spelled: { oidc: { custm: {}, groups: { sinc: true } } },
+      spelled: { oidc: { custm: {}, custom: { sinc: true } } },
       without: { oidc: null },
       both: { oidc: { clientid: 'somebody else', clientsecret: 'an-old-secret' } },
       mistake: { oidc: { groups: { required: 7 } } },
