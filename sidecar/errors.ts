@@ -106,9 +106,32 @@ export const STORE_FAULTS = {
     remedy: 'See that it runs, and that the address in "database" leads to it from this machine.',
   },
   database_refused: {
-    what: 'PostgreSQL does not let the sidecar in, or not do what it has to.',
+    what: 'PostgreSQL does not let the sidecar in.',
     remedy:
-      'Check user, password and database name in "database", and pg_hba.conf. The user needs the right to create the schema mesh_companion, or to own it; each instance takes 7 of max_connections.',
+      'Let the user in "database" connect from this machine: in pg_hba.conf, and by LOGIN and CONNECTION LIMIT of the role. Each instance takes 7 of max_connections.',
+  },
+  database_password_missing: {
+    what: 'PostgreSQL asks for a password, and the sidecar has none.',
+    remedy:
+      'Set PGPASSWORD in its environment: with the systemd unit, write PGPASSWORD=… into /etc/mesh-companion/database.env, which only root has to read.',
+  },
+  database_password_wrong: {
+    what: 'PostgreSQL does not accept the password, or has no such user: it says the same of both.',
+    remedy:
+      'Correct the password in PGPASSWORD (or in "database"), and the user in "database". ALTER ROLE … PASSWORD … sets another one.',
+  },
+  database_role_missing: {
+    what: 'PostgreSQL has no such user.',
+    remedy: 'Correct the user in "database", or make it: CREATE ROLE … LOGIN PASSWORD ….',
+  },
+  database_missing: {
+    what: 'PostgreSQL has no such database.',
+    remedy: `Correct the database's name in "database", after the last slash, or make it: CREATE DATABASE … OWNER … ENCODING 'UTF8'.`,
+  },
+  database_right_missing: {
+    what: 'The user lacks a right in PostgreSQL.',
+    remedy:
+      'Let the user in "database" own the schema mesh_companion with all that is in it (CREATE SCHEMA mesh_companion AUTHORIZATION …), or let it create that schema (GRANT CREATE ON DATABASE … TO …).',
   },
   database_untrusted: {
     what: 'The way to PostgreSQL is not encrypted, or its certificate is not to be trusted.',

@@ -7,7 +7,7 @@ import type { Log } from '../../../log.ts'
 import { type DatabaseAddress, readAddresses, tlsTo } from './address.ts'
 import { loadPg, NUMBER_PARSERS } from './client-library.ts'
 import { listenTo } from './notifications.ts'
-import { toStoreError } from './postgres-error.ts'
+import { REFUSALS, toStoreError } from './postgres-error.ts'
 import { REMEMBER_TIMELINE, rememberedTimeline, type SessionSettings, setUpSession, timelineOf } from './session.ts'
 
 /** What a statement takes. Arrays become PostgreSQL's; times are in milliseconds since 1970. */
@@ -91,8 +91,8 @@ const PROBE = 'SELECT try_to_store()'
 
 /** What is wrong with the database rather than with a statement. */
 const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
+  ...REFUSALS,
   'database_unreachable',
-  'database_refused',
   'database_untrusted',
   'database_read_only',
   'database_older',

@@ -6,9 +6,10 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '25006': 'database_read_only',
   '26000': 'database_pooled', // what was prepared is gone
   '28': 'database_refused',
-  '3D': 'database_refused',
-  '3F000': 'database_refused', // the schema is there, and not for this user
-  '42501': 'database_refused',
+  '28P01': 'database_password_wrong',
+  '3D': 'database_missing',
+  '3F000': 'database_right_missing', // the schema is there, and not for this user
+  '42501': 'database_right_missing',
   '42703': 'database_incomplete',
   '42883': 'database_incomplete',
   '42P01': 'database_incomplete',
@@ -27,8 +28,21 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
 const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/does not support SSL|establishing an SSL connection/, 'database_untrusted'],
   [/Connection terminated|timeout|not queryable/, 'database_unreachable'],
-  [/password|SASL|no such (database|user)/, 'database_refused'],
+  [/client password must be/, 'database_password_missing'],
+  [/password|SASL/, 'database_password_wrong'],
+  [/no such database/, 'database_missing'],
+  [/no such user/, 'database_role_missing'],
 ]
+
+/** Why PostgreSQL does not let the sidecar in, or not do what it has to: it may do so in a moment, when it was told to. */
+export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
+  'database_refused',
+  'database_password_missing',
+  'database_password_wrong',
+  'database_role_missing',
+  'database_missing',
+  'database_right_missing',
+])
 
 /** The error as callers of the store see it. What nobody foresaw is a `store_fault`. */
 export function toStoreError(cause: unknown): StoreError {
@@ -40,6 +54,8 @@ function codeOf(error: unknown): StoreErrorCode | undefined {
   if (!(error instanceof Error)) return undefined
   if (error instanceof TimeLimitError) return 'database_unreachable'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  // Without a password PostgreSQL has a code for all that it refuses, but says that the user is not there.
+  if (code === '28000' && /^role .* does not exist$/.test(error.message)) return 'database_role_missing'
   const known = CODES[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? CODES[code.slice(0, 2)] : undefined)
   if (known) return known
   // All addresses of a name were tried.

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
+import { REFUSALS } from './postgres-error.ts'
 
 const TRY_AGAIN_MS = 100
 
@@ -29,7 +30,7 @@ const PASSING: ReadonlySet<StoreErrorCode> = new Set([
   'database_unreachable',
   'database_read_only',
   'database_older',
-  'database_refused',
+  ...REFUSALS,
 ])
 /** Deadlock, and what could not be put in order: the other side goes on, and so does the next try. */
 const IN_THE_WAY = new Set(['40001', '40P01'])

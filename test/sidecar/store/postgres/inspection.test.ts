@@ -16,18 +16,28 @@ const FUNCTIONS_OF_GUEST = `DO $$ DECLARE one regprocedure; BEGIN
 
 // What a DBA did, with tables that were there before where that grants some; and what is said of it.
 const REFUSED = [
-  ['a user who may not create a schema', '', 'database_refused', /\(guest may not create a schema in the database /],
+  [
+    'a user who may not create a schema',
+    '',
+    'database_right_missing',
+    /\(guest may not create a schema in the database /,
+  ],
   [
     'a schema of somebody else',
     'CREATE SCHEMA mesh_companion',
-    'database_refused',
+    'database_right_missing',
     /\(the schema mesh_companion belongs to mesh, and guest may not create in it\)/,
   ],
-  ["somebody else's functions", GRANTED, 'database_refused', / \(the function \w+ belongs to mesh, and not to guest\)/],
+  [
+    "somebody else's functions",
+    GRANTED,
+    'database_right_missing',
+    / \(the function \w+ belongs to mesh, and not to guest\)/,
+  ],
   [
     'a table that may not be written to',
     `${GRANTED}; ${FUNCTIONS_OF_GUEST}; REVOKE INSERT ON mesh_companion.instance FROM guest`,
-    'database_refused',
+    'database_right_missing',
     /\(the table instance belongs to mesh, and guest may not write to it\)/,
   ],
   [

@@ -87,8 +87,8 @@ describe('Opening the store in PostgreSQL', () => {
 
   for (const [what, code, at] of [
     ['a server that is away', 'database_unreachable', `mesh:${SECRET}@127.0.0.1:AWAY/postgres`],
-    ['a database that is not there', 'database_refused', `mesh:${SECRET}@127.0.0.1:PORT/no_such_database`],
-    ['a user who is not known', 'database_refused', `nobody_known:${SECRET}@127.0.0.1:PORT/postgres`],
+    ['a database that is not there', 'database_missing', `mesh:${SECRET}@127.0.0.1:PORT/no_such_database`],
+    ['a user who is not known', 'database_role_missing', `nobody_known:${SECRET}@127.0.0.1:PORT/postgres`],
     ['an address that is none', 'database_unreachable', `mesh:${SECRET}@[::1/postgres`],
   ] as const)
     it(`is refused with ${what}, and shows the password in no error and no line of the log`, async () => {
