@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { checkToTheEnd } from './doctor/check.ts'
 

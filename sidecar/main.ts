@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
 import { parseArgs } from 'node:util'
 import type { Sidecar } from './compose.ts'

@@ -92,12 +92,12 @@ describe('imports', () => {
     plugin: {
       rooms: ['meshcentral', 'doctor', 'mount', 'routes', 'sessions', 'provider', 'presets', 'login', 'host', 'config'],
       open: ['clock', 'errors', 'log'],
-      faces: ['index', 'meshcentral', 'check'],
+      faces: ['index', 'meshcentral', 'check', 'command', 'required-node'],
     },
     sidecar: {
       rooms: ['operator', 'api', 'aprsis', 'push', 'store', 'messages', 'config', 'client', 'aprs'],
       open: ['clock', 'errors', 'exposition', 'log', 'metrics'],
-      faces: ['compose', 'index', 'main', 'start'],
+      faces: ['compose', 'index', 'main', 'start', 'command', 'required-node'],
     },
   } as const
 
