@@ -28,6 +28,11 @@ export interface AvatarCache {
   bytesAtMost(keys: readonly StationKey[]): number
   /** The avatars of those of `keys` that have one, in their order. Rejects where the store does. */
   pieces(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>>
+  /**
+   * Resolves in a turn of the event loop that no other caller gets. Putting an answer together takes some milliseconds for a megabyte: many
+   * in one turn would hold up messages.
+   */
+  ownTurn(): Promise<void>
 }
 
 /** Of an image, its icon and hash as JSON. Source: Avatar, Limits. */
@@ -52,6 +57,7 @@ export function createAvatarCache(
   const kept = new Map<string, AvatarPiece>()
   let bytes = 0
   let reading: Promise<unknown> = Promise.resolve()
+  let turns: Promise<void> = Promise.resolve()
 
   function keep(hash: string, piece: AvatarPiece): void {
     if (!kept.has(hash)) bytes += FORMS * piece.text.length
@@ -91,6 +97,10 @@ export function createAvatarCache(
   }
 
   return {
+    ownTurn() {
+      turns = turns.then(() => endOfTurn())
+      return turns
+    },
     bytesAtMost(keys) {
       return keys.reduce((sum, key) => {
         const avatar = stations.get(key)?.avatar

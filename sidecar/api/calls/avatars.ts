@@ -39,11 +39,9 @@ export function avatarsCall({ check, store, avatars, inFlight, countCalls }: Ava
     if (!room) throw new ApiError('overloaded')
     try {
       const pieces = await avatars.pieces(wanted)
-      return {
-        kind: 'answer',
-        body: avatarsBody(await store.cursors.timeOf(key, undefined), pieces),
-        room,
-      }
+      const serverTime = await store.cursors.timeOf(key, undefined)
+      await avatars.ownTurn()
+      return { kind: 'answer', body: avatarsBody(serverTime, pieces), room }
     } catch (error) {
       room.release()
       throw error
