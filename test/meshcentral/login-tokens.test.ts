@@ -8,6 +8,7 @@ import { type ControlSocket, openControl } from './support/control-socket.ts'
 import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
 import type { Person } from './support/mesh-setup.ts'
 import { isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
+import { until } from './support/until.ts'
 import { closes, type MeshOfTests, useMesh, verdictOf } from './support/use-mesh.ts'
 
 interface Token {
@@ -102,6 +103,17 @@ describe('a login token of an account of single sign-on', () => {
     for (const browser of browsers) expect(await isSignedIn(setup, browser)).to.equal(false)
     for (const { auth } of pages) expect(await setup.verdictOn(auth)).to.equal('refused')
     expect(await isSignedIn(setup, stays)).to.equal(true)
+  })
+
+  it('is noted on the status page as one without a limit', async () => {
+    const admin = await signedIn(setup, setup.person({ groups: ['staff'] }))
+    await createToken(setup, admin)
+    // Each look has the database asked for the next one.
+    const page = await until('the note on the status page', async () => {
+      const { body } = await admin.step(`${setup.url}pluginadmin.ashx?pin=meshcompanion`)
+      return body.includes('loginTokenDays') && body
+    })
+    expect(page).to.include('Login tokens of single sign-on accounts have no limit')
   })
 
   it('still works after a login that fails for another reason, such as groups that are unknown', async () => {
