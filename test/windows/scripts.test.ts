@@ -1,0 +1,44 @@
+import { access, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startWindows, type Windows } from './wine.ts'
+
+const CONFIG = {
+  settings: { cert: 'mesh.example', plugins: { enabled: true, list: ['meshcompanion'] } },
+  domains: {
+    '': {
+      authStrategies: {
+        oidc: { issuer: 'https://idp.example', client: { client_id: 'mesh', client_secret: 'a secret of the tests' } },
+      },
+    },
+  },
+}
+
+describe('the scripts of the package in cmd.exe', () => {
+  let windows: Windows
+  before(async function () {
+    this.timeout(600_000)
+    windows = await startWindows()
+  })
+  after(() => windows?.close())
+
+  it('pack the plugin for MeshCentral', async () => {
+    const { code, stderr } = await windows.npm('run', 'pack:meshcentral')
+    expect([code, stderr]).to.deep.equal([0, ''])
+    await access(join(windows.project, 'dist/meshcentral-plugin/meshcompanion/THIRD-PARTY-LICENSES'))
+    await access(join(windows.project, 'dist/meshcentral-plugin/meshcompanion.zip'))
+  })
+
+  it('check a configuration as Notepad writes it, at a Windows path with blanks', async () => {
+    const file = join(windows.project, 'my config.json')
+    const text = JSON.stringify(CONFIG, null, 2).replaceAll('\n', '\r\n')
+    await writeFile(file, `\uFEFF${text}`)
+    const { code, stdout } = await windows.npm('run', 'check', '--', windows.pathOf(file), '--meshcentral')
+    expect(code, stdout).to.equal(0)
+    expect(stdout).to.include('https://mesh.example/auth-oidc-callback')
+  })
+
+  it('end with the exit code of the program', async () => {
+    expect((await windows.npm('run', 'check', '--', 'Z:\\nothing here.json')).code).to.equal(2)
+  })
+})
