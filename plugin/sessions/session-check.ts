@@ -1,5 +1,5 @@
 import { LoginError } from '../errors.ts'
-import type { OpenSession, Sessions } from '../host/port.ts'
+import type { OpenSession, Sessions, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { Renewed } from '../provider/tokens/renewal.ts'
 import { stateOf } from './introspection.ts'
@@ -21,6 +21,8 @@ export interface CheckDeps {
   readonly now: () => number
   /** Whether this process is about to end: it begins no renewal whose answer it could lose. */
   readonly isClosing: () => boolean
+  /** Has the process wait for a renewal before it ends. */
+  readonly untilClosed: <Outcome>(renewal: Promise<Outcome>) => Promise<Outcome>
   /** Has the groups of a renewed ID token count, once the tokens are kept. False: they no longer admit the user. Never rejects. */
   readonly followGroups: (session: OpenSession, renewed: Renewed) => Promise<boolean>
 }
@@ -55,10 +57,20 @@ async function ask(session: OpenSession, deps: CheckDeps): Promise<Answer> {
   }
   const ageMs = renewedAt === undefined ? Number.POSITIVE_INFINITY : now() - renewedAt
   if (ageMs >= 0 && ageMs < freshMs) return 'active'
+  return deps.untilClosed(renew(session, tokens, refresh, idToken, deps))
+}
+
+async function renew(
+  session: OpenSession,
+  tokens: Tokens,
+  refresh: string,
+  idToken: string | null,
+  { client, now, followGroups }: CheckDeps,
+): Promise<Answer> {
   try {
     const renewed = await client.renew(tokens, refresh, { subject: session.signIn.subject, idToken })
-    await session.write({ tokens: renewed.tokens, idToken: renewed.idToken, renewedAt: now() })
-    return (await deps.followGroups(session, renewed)) ? 'active' : 'refused'
+    await session.write?.({ tokens: renewed.tokens, idToken: renewed.idToken, renewedAt: now() })
+    return (await followGroups(session, renewed)) ? 'active' : 'refused'
   } catch (error) {
     if (!isEnd(error)) throw error
     // Of tokens that somebody else has renewed meanwhile it says nothing.

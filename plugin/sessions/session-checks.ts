@@ -44,7 +44,7 @@ export interface SessionChecks {
   /** Returns the number of sessions in use that the IdP can never be asked about. */
   unchecked(): number
   /**
-   * Begins no further question, and waits for those under way. At an IdP that gives each refresh token once, a renewal whose answer nobody
+   * Begins no further question, and waits for the renewals under way. At an IdP that gives each refresh token once, a renewal whose answer nobody
    * writes ends the session. Never rejects, and takes 12 s at most.
    */
   close(): Promise<void>
@@ -57,8 +57,11 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
     lease: sessions.lease?.bind(sessions),
     now: () => clock.now(),
     isClosing: () => closed,
+    untilClosed,
     followGroups: options.followGroups ?? (async () => true),
   }
+  /** Settle with the renewals under way, and never reject. Other questions cost nothing if they are cut off. */
+  const renewals = new Set<Promise<unknown>>()
   const uncheckedSessions = new UncheckedSessions(domainKey, host, clock, everyMs)
   const again = new Set<Timer>()
   /** By session. */
@@ -82,6 +85,12 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
       await askAll(sessions.inUse?.(domainKey, everyMs) ?? [], everyMs / 2)
       if (!closed) looking = lookLater()
     })
+  }
+
+  function untilClosed<Outcome>(renewal: Promise<Outcome>): Promise<Outcome> {
+    const settled = renewal.catch(() => undefined).finally(() => renewals.delete(settled))
+    renewals.add(settled)
+    return renewal
   }
 
   function askLater(ms: number, task: () => unknown): void {
@@ -173,7 +182,7 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
       closed = true
       looking?.cancel()
       for (const timer of again) timer.cancel()
-      if (underWay.size > 0) await isLate(clock, Promise.all(underWay.values()), CLOSE_MS)
+      if (renewals.size > 0) await isLate(clock, Promise.all(renewals), CLOSE_MS)
     },
   }
 }
