@@ -2,7 +2,6 @@ import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
-import { type ExpressTokens, expressTokens, type StoreOperation } from './express-tokens.ts'
 import { type EndedSessions, type IssuerRule, LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
@@ -13,7 +12,9 @@ import {
   memoryRevocations,
   withTimeLimit,
 } from './revocations.ts'
-import { sharedListing } from './session-listing.ts'
+import { type ExpressTokens, expressTokens, type StoreOperation } from './session-store/express-tokens.ts'
+import { sharedListing } from './session-store/session-listing.ts'
+import { keyOfSid, sidMarks } from './session-store/sid-marks.ts'
 import { NO_TOKENS, readRecord, readTokens, type SignInRecord } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
 import { dueAfter, firstUse, type Use } from './uses.ts'
@@ -83,24 +84,43 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   const listings = new WeakMap<Store, () => Promise<readonly Kept[]>>()
   const tokens = options.tokens ? expressTokens(settle, now) : undefined
   let acceptsIssuer: IssuerRule = () => true
+  const marks = sidMarks(settle, now)
   /** In the order of use. */
   const used = new Map<string, Used>()
+  /** How many of them the IdP calls so. */
+  const usedSids = new Map<string, number>()
+
+  function dropUsed(id: string): void {
+    const one = used.get(id)
+    const key = one ? keyOfSid(one.signIn) : null
+    used.delete(id)
+    if (key === null) return
+    const left = (usedSids.get(key) ?? 1) - 1
+    if (left > 0) usedSids.set(key, left)
+    else usedSids.delete(key)
+  }
+
+  function addUsed(one: Used): void {
+    used.set(one.id, one)
+    const key = keyOfSid(one.signIn)
+    if (key !== null) usedSids.set(key, (usedSids.get(key) ?? 0) + 1)
+  }
 
   function noteUse(kept: Kept, store: Store, seenAt = clock.elapsed()): void {
     const { id, idToken: _idToken, tokens: _tokens, ...signIn } = kept
     const one = used.get(id) ?? { id, signIn, store, ...firstUse(clock, signIn.startedAt) }
     one.seenAt = seenAt
-    used.delete(id)
-    used.set(id, one)
+    dropUsed(id)
+    addUsed(one)
     for (const idlest of used.keys()) {
       if (used.size <= MOST_USED) break
-      used.delete(idlest)
+      dropUsed(idlest)
     }
   }
 
   /** Lets go of what is kept of sessions that have ended. */
   async function forget(store: Store, ids: readonly string[]): Promise<void> {
-    for (const id of ids) used.delete(id)
+    for (const id of ids) dropUsed(id)
     if (tokens) await Promise.all(ids.map((id) => tokens.remove(store, id)))
   }
 
@@ -124,7 +144,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       async end() {
         await revoke({ id, ...signIn })
         await settle('end a session', (done) => store.destroy(id, done))
-        await forget(store, [id])
+        await Promise.all([forget(store, [id]), marks.removeOne(store, { id, ...signIn })])
       },
       endAllOfUser: () => endIn(store, { ...signIn, sid: null }),
     })
@@ -174,6 +194,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     const ids = await idsOf(store, keys)
     await Promise.all(ids.map((id) => settle('end a session', (done) => store.destroy(id, done))))
     await forget(store, ids)
+    // The sid is known no more. Else whoever had this session could have the store listed over and over.
+    await marks.remove(store, ended)
     return canList(store) ? ids.length : null
   }
 
@@ -205,19 +227,18 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       const ending = keptIn(req)
       const revoked = revoke(ending)
       await Promise.all([revoked, settle('replace the session', (done) => before.regenerate(done))])
-      if (ending) await forget(req.sessionStore, [ending.id])
+      if (ending) await Promise.all([forget(req.sessionStore, [ending.id]), marks.removeOne(req.sessionStore, ending)])
       const session = sessionOf(req)
       const kept: Kept = { ...signIn, ...(tokens ? { idToken: null, tokens: null } : {}), id: session.id }
       Reflect.set(session, KEY, kept)
+      const until = signIn.startedAt + maxAgeMs
       try {
-        await tokens?.keep(
-          req.sessionStore,
-          session.id,
-          { idToken: signIn.idToken, tokens: signIn.tokens },
-          signIn.startedAt + maxAgeMs,
-        )
+        await tokens?.keep(req.sessionStore, session.id, { idToken: signIn.idToken, tokens: signIn.tokens }, until)
         // Saved before the browser is sent on: its next request may come before the end of this one.
-        await settle('save the session', (done) => session.save(done))
+        await Promise.all([
+          settle('save the session', (done) => session.save(done)),
+          marks.add(req.sessionStore, kept, until),
+        ])
       } catch (error) {
         // Without this the middleware would try once more at the end of the request, and sign in after all.
         void settle('drop the session', (done) => session.destroy(done)).catch(() => undefined)
@@ -239,12 +260,17 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       const session = sessionOf(req)
       clearCookie(res, cookieName, session)
       const { sessionStore } = req
-      const revoked = revoke(keptIn(req))
-      await Promise.all([revoked, settle('end the session', (done) => session.destroy(done))])
-      await forget(sessionStore, [session.id])
+      const kept = keptIn(req)
+      await Promise.all([revoke(kept), settle('end the session', (done) => session.destroy(done))])
+      await Promise.all([forget(sessionStore, [session.id]), kept && marks.removeOne(sessionStore, kept)])
     },
 
-    knows: async (req, those) => (await idsOf(storeOf(req), keysOfEnded(those))).length > 0,
+    async knows(req, those) {
+      const key = those.subject === null ? keyOfSid(those) : null
+      if (key === null) return (await idsOf(storeOf(req), keysOfEnded(those))).length > 0
+      // A stranger may ask: the store is not listed for it.
+      return usedSids.has(key) || marks.has(storeOf(req), those)
+    },
 
     endMatching: async (req, ended) => endIn(storeOf(req), ended),
   }

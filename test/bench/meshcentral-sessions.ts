@@ -9,11 +9,11 @@ import { SESSION_KEY } from '../meshcentral/support/laboratory.ts'
 import { type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { sessionOf } from '../meshcentral/support/session.ts'
 import { until } from '../meshcentral/support/until.ts'
-import { beside, type Measurement, medians, takeTurns } from './measurement.ts'
+import { alone, beside, inTurn, type Measurement, median, medians, takeTurns } from './measurement.ts'
 import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
 import { usageOf } from './process-usage.ts'
 
-const COUNTS = [1, 1_000, 10_000]
+const COUNTS = [1, 100, 1_000, 10_000, 20_000]
 /** Many short ones: what else the machine does, and collections of garbage, make single ones differ by more than what is looked for. */
 const ROUNDS = 21
 /** What somebody signed in asks for: the page of 1.4 MB, and one of the small files that it has. */
@@ -22,6 +22,8 @@ const KINDS = [
   { name: 'file', path: 'scripts/common-0.0.1.js', requests: 400 },
 ]
 const CONNECTIONS = 4
+/** Calls of a stranger in a round. */
+const STRANGERS = 100
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
 const NEVER_MS = 3_600_000
 const PEER = 'built-in, which keeps nothing of a session on the server'
@@ -60,9 +62,9 @@ export async function meshSessionsBench(): Promise<readonly Measurement[]> {
     for (const count of COUNTS) {
       for (const one of [ours, peer]) await keepSessions(one, sessions.get(one) as Session, count)
       held.push({ ours: await memoryOf(ours), peer: await memoryOf(peer) })
-      rows.push(...(await requestRows(ours, peer, count)))
+      rows.push(...(await requestRows(ours, peer, count)), await strangersRow(ours, count))
     }
-    const [few, , many] = held
+    const [few, many] = [held[0], held.at(-1)]
     for (const figure of ['heapUsed', 'rss'] as const) {
       const grown = (which: 'ours' | 'peer') => ((many?.[which][figure] ?? 0) - (few?.[which][figure] ?? 0)) / 1e6
       const name = `kept.${figure === 'rss' ? 'rss' : 'heap'}.${COUNTS.at(-1)}`
@@ -148,6 +150,24 @@ async function requestRows(ours: Side, peer: Side, count: number): Promise<reado
     )
   }
   return rows
+}
+
+/** What a front-channel logout with a made-up sid costs, which anybody can send. */
+async function strangersRow({ setup }: Side, count: number): Promise<Measurement> {
+  const usage = usageOf(setup.server().pid)
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
+  const round = async () => {
+    const before = usage.cpuMicroseconds()
+    for (let call = 0; call < STRANGERS; call += 1) {
+      const query = new URLSearchParams({ iss: setup.idp.issuer, sid: randomBytes(8).toString('hex') })
+      await answered(`${setup.url}auth-oidc-frontchannel-logout?${query}`, '', agent)
+    }
+    return (usage.cpuMicroseconds() - before) / STRANGERS
+  }
+  await round()
+  const rounds = await inTurn(ROUNDS, round)
+  agent.destroy()
+  return alone(`frontchannel.cpu.${count}`, 'us CPU', median(rounds))
 }
 
 /** By each session in turn. @returns how long each answer took, in milliseconds */

@@ -20,8 +20,8 @@ alternating rounds.
 
   --only start     how long it takes until it serves, and what it then holds in memory
   --only sessions  CPU and 99th percentile of a request of somebody signed in, for the
-                   page and for a file, at 1, 1,000 and 10,000 kept sessions, and the
-                   memory that 10,000 of them take
+                   page and for a file, at 1 to 20,000 kept sessions, CPU of a stranger's
+                   front-channel call, and the memory that 20,000 of them take
   --only strangers
                    CPU of a stranger's request with a path of 15 KB, and with a short one
   --only written   what an hour of 100 people at work writes to the database`,

@@ -4,6 +4,7 @@ import { apiBench } from './api.ts'
 import { avatarsBench } from './avatars.ts'
 import { domainsBench } from './domains.ts'
 import { durableBench } from './durable.ts'
+import { frontchannelBench } from './frontchannel.ts'
 import { growthBench } from './growth.ts'
 import { loginBench } from './login.ts'
 import { type Measurement, table } from './measurement.ts'
@@ -25,6 +26,7 @@ const BENCHES = [
   { rows: ['upstream'], bench: upstreamBytesBench },
   { rows: ['login'], bench: loginBench },
   { rows: ['start.domains'], bench: domainsBench },
+  { rows: ['frontchannel'], bench: frontchannelBench },
   { rows: ['sidecar'], bench: sidecarStartBench },
   { rows: ['growth'], bench: growthBench },
 ] as const

@@ -4,6 +4,7 @@ import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
 import { dueAfter, firstUse, type Use } from '../../host/uses.ts'
 import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshSocket } from '../server.ts'
+import { KeyIndex } from './key-index.ts'
 import { keyOfSealed, type Owner } from './owner.ts'
 import { createWebRelays, type RelayedSession, type WebRelays } from './web-relays.ts'
 
@@ -38,8 +39,8 @@ export interface OpenSessions {
   keysOf(session: SeenSession): readonly string[]
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): SeenSession | undefined
-  /** Who has a session. */
-  usersIn(): ReadonlySet<string>
+  /** Whether the user has a session. */
+  isIn(user: string): boolean
   /**
    * Forgets the sessions that {@link find} finds, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
    * to nobody knows which session.
@@ -70,15 +71,39 @@ const MOST_IDLE = 5_000
 
 export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSessions {
   const sessions = new Map<string, Tracked>()
+  const sessionKeys = new KeyIndex<Tracked>()
+  /** By MeshCentral's name of the session, as in `destroyedSessions`. */
+  const byName = new Map<string, Tracked>()
+  /** How many sessions each user has. */
+  const counts = new Map<string, number>()
   /** By what they came with. */
   const sealed = new Map<string, Keyed>()
+  const sealedKeys = new KeyIndex<Keyed>()
   const relays = createWebRelays()
+
+  function add(one: Tracked): void {
+    const { user, x, signIn } = one.session
+    sessions.set(signIn.handle, one)
+    sessionKeys.add(one)
+    byName.set(`${user}/${x}`, one)
+    counts.set(user, (counts.get(user) ?? 0) + 1)
+  }
+
+  function drop(one: Tracked): void {
+    const { user, x, signIn } = one.session
+    sessions.delete(signIn.handle)
+    sessionKeys.remove(one)
+    if (byName.get(`${user}/${x}`) === one) byName.delete(`${user}/${x}`)
+    const left = (counts.get(user) ?? 1) - 1
+    if (left > 0) counts.set(user, left)
+    else counts.delete(user)
+  }
 
   function forgetIdle(): void {
     if (sessions.size <= mostIdle) return
-    for (const [handle, { sockets }] of sessions) {
-      if (sockets.size > 0) continue
-      sessions.delete(handle)
+    for (const one of sessions.values()) {
+      if (one.sockets.size > 0) continue
+      drop(one)
       if (sessions.size <= mostIdle) return
     }
   }
@@ -99,8 +124,10 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
         current.keys = [...new Set([...known.keys, ...(keys ?? keysOfOpen(session.signIn))])]
       }
       // Put at the end, which keeps the map in the order of use.
-      if (known) sessions.delete(handle)
-      sessions.set(handle, current)
+      if (known) {
+        sessions.delete(handle)
+        sessions.set(handle, current)
+      } else add(current)
       if (socket) {
         current.sockets.add(socket)
         socket.on('close', () => current.sockets.delete(socket))
@@ -118,12 +145,15 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
       if (current.sockets.has(socket)) return
       current.sockets.add(socket)
       sealed.set(name, current)
+      sealedKeys.add(current)
       socket.on('close', () => {
         current.sockets.delete(socket)
-        if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
+        if (current.sockets.size > 0 || sealed.get(name) !== current) return
+        sealed.delete(name)
+        sealedKeys.remove(current)
       })
     },
-    find: (what) => [...sessions.values()].filter(endsBy(what)).map(({ session }) => session),
+    find: (what) => [...endedIn(sessionKeys, what)].map(({ session }) => session),
     relays,
     findRelayed: (what) => relays.sessionsThat(endsBy(what)),
     *inUse(domainKey, forMs) {
@@ -134,15 +164,14 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
       for (const { session } of dueAfter(forMs, those, clock, isUsed)) yield session
     },
     keysOf: ({ signIn }) => sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn),
-    named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
-    usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),
+    named: (user, x) => byName.get(`${user}/${x}`)?.session,
+    isIn: (user) => counts.has(user),
     end(what) {
-      const ends = endsBy(what)
-      const ended = [...sessions].filter(([, one]) => ends(one))
-      for (const [handle] of ended) sessions.delete(handle)
-      const brought = [...sealed.values()].filter(ends)
+      const ended = endedIn(sessionKeys, what)
+      for (const one of ended) drop(one)
+      const brought = endedIn(sealedKeys, what)
       // A page's own socket has both.
-      closeAll(new Set([...ended.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
+      closeAll(new Set([...ended, ...brought].flatMap(({ sockets }) => [...sockets])))
     },
   }
 }
@@ -152,9 +181,21 @@ export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn(signIn)]
 }
 
+function endedIn<One extends Endable>(index: KeyIndex<One>, what: readonly string[] | Endings): ReadonlySet<One> {
+  const found = new Set<One>()
+  for (const [key, endedAt] of endingsOf(what)) {
+    for (const one of index.withKey(key)) if (one.startedAt <= endedAt) found.add(one)
+  }
+  return found
+}
+
 /** A key alone ends all that bears it, whenever that began. */
+function endingsOf(what: readonly string[] | Endings): Endings {
+  return 'get' in what ? what : new Map(what.map((key) => [key, Number.POSITIVE_INFINITY]))
+}
+
 function endsBy(what: readonly string[] | Endings): (one: Endable) => boolean {
-  const endings: Endings = 'get' in what ? what : new Map(what.map((key) => [key, Number.POSITIVE_INFINITY]))
+  const endings = endingsOf(what)
   return ({ keys, startedAt }) => keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
 }
 

@@ -7,6 +7,7 @@ import { NO_TOKENS, readKeptTokens } from '../../host/sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { cleanWhileSteady } from './cleaning.ts'
+import { KeyIndex } from './key-index.ts'
 
 /**
  * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle. The key is made of the server's
@@ -37,11 +38,13 @@ export interface SessionSecretsOptions {
   readonly clock: Clock
   /** Called when secrets could not be kept, or what is in the database not be listed. */
   readonly onFailure: (error: unknown) => void
-  /** Records. Default 20,000: one takes 2 to 4 KB in the database, more with hundreds of groups, and 700 bytes here. */
+  /** Records. Default 20,000: one takes 2 to 4 KB in the database, more with hundreds of groups, and a kilobyte here. */
   readonly most?: number
 }
 
 interface Entry {
+  /** Digest of the handle. */
+  readonly key: string
   readonly until: number
   /** As the revocations know the session. */
   readonly keys: readonly string[]
@@ -55,6 +58,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   const { db, secret, clock, onFailure, most = 20_000 } = options
   /** By digest of the handle, oldest first. What it is for is only to remove: reading asks the database. */
   const entries = new Map<string, Entry>()
+  const matching = new KeyIndex<Entry>()
   const stopCleaning = cleanWhileSteady(clock, cleanUp)
   load().catch(onFailure)
 
@@ -72,19 +76,29 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     const found = await askDatabase<readonly Members[] | null>(clock, 'list the tokens of sessions', (done) =>
       db.GetAllType(TYPE, done),
     )
-    const begun = [...entries]
+    const begun = [...entries.values()]
     entries.clear()
+    matching.clear()
     for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) index(one)
     // What was begun meanwhile is the newest.
-    for (const [key, entry] of begun) entries.set(key, entry)
+    for (const entry of begun) put(entry)
   }
 
   function index({ _id, until, keys }: Members): void {
     if (typeof _id !== 'string' || !_id.startsWith(PREFIX) || typeof until !== 'number' || !Array.isArray(keys)) return
-    entries.set(_id.slice(PREFIX.length), { until, keys: keys.filter((key) => typeof key === 'string') })
+    put({ key: _id.slice(PREFIX.length), until, keys: keys.filter((key) => typeof key === 'string') })
+  }
+
+  function put(entry: Entry): void {
+    const before = entries.get(entry.key)
+    if (before) matching.remove(before)
+    entries.set(entry.key, entry)
+    matching.add(entry)
   }
 
   function drop(key: string): void {
+    const entry = entries.get(key)
+    if (entry) matching.remove(entry)
     entries.delete(key)
     db.Remove(PREFIX + key)
   }
@@ -94,17 +108,13 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   }
 
   /** @throws Error when the database does not answer */
-  async function write(handle: string, kept: KeptTokens, entry: Entry): Promise<void> {
+  async function write(handle: string, kept: KeptTokens, { until, keys }: Omit<Entry, 'key'>): Promise<void> {
     const key = keyOfHandle(handle)
     const sealed = sealOf(handle).seal(JSON.stringify(kept), key)
-    entries.set(key, entry)
+    put({ key, until, keys })
     await askDatabase(clock, 'keep the tokens of a session', (done) =>
-      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...entry, sealed }, done),
+      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', until, keys, sealed }, done),
     )
-  }
-
-  function withOneOf(keys: readonly string[]): readonly string[] {
-    return [...entries].filter(([, { keys: own }]) => own.some((key) => keys.includes(key))).map(([key]) => key)
   }
 
   return {
@@ -132,8 +142,10 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       return text === null ? NO_TOKENS : readKeptTokens(JSON.parse(text))
     },
     remove: (handle) => drop(keyOfHandle(handle)),
-    hasMatching: (keys) => withOneOf(keys).length > 0,
-    removeMatching: (keys) => withOneOf(keys).forEach(drop),
+    hasMatching: (keys) => keys.some((key) => matching.has(key)),
+    removeMatching(keys) {
+      for (const { key } of keys.flatMap((one) => matching.withKey(one))) drop(key)
+    },
     close: stopCleaning,
   }
 }

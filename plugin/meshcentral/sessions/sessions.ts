@@ -82,8 +82,7 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
     destroy([...those, ...relayed])
     open.end(those.map(({ signIn }) => keyOfHandle(signIn.handle)))
     for (const { signIn } of those) secrets.remove(signIn.handle)
-    const stillIn = open.usersIn()
-    const gone = [...new Set(those.map(({ user }) => user))].filter((user) => !stillIn.has(user))
+    const gone = [...new Set(those.map(({ user }) => user))].filter((user) => !open.isIn(user))
     const written = gone.map((user) => ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS))
     open.end(gone.map(keyOfSealed))
     return written

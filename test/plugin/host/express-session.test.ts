@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { Request } from 'express'
 import session, { MemoryStore } from 'express-session'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { expressSessions } from '../../../plugin/host/express-session.ts'
@@ -95,7 +96,58 @@ describe('Sessions over express-session', () => {
   it('leave neither the cookie nor anything in the store when they end', async () => {
     await start()
     await call(browser, 'end')
-    expect([cookieOf(browser), store.ids()]).to.deep.equal([undefined, []])
+    expect([cookieOf(browser), store.entries()]).to.deep.equal([undefined, []])
+  })
+
+  describe('of which an IdP names one by its sid', () => {
+    const at = (kept: MemoryStore) => ({ sessionStore: kept }) as unknown as Request
+    const named = (sid: string) => ({ ...SIGN_IN, subject: null, sid })
+    /** Another process of the server, or the next one. */
+    const another = () => expressSessions({ cookieName: 'sid', clock })
+
+    it('are known to a process that has not seen them, until the last one ends', async () => {
+      await start()
+      const other = newBrowser()
+      await call(other, 'start', SIGN_IN)
+      const knows = () => another().knows?.(at(store), named('s-1'))
+      expect(await knows()).to.equal(true)
+      await call(browser, 'end')
+      expect(await knows()).to.equal(true)
+      await call(other, 'end')
+      expect([await knows(), store.entries()]).to.deep.equal([false, []])
+    })
+
+    it('end by it at a process that has not seen them, and are known no more', async () => {
+      await start()
+      await another().endMatching(at(store), named('s-1'))
+      expect([await another().knows?.(at(store), named('s-1')), store.entries()]).to.deep.equal([false, []])
+      expect(await current(browser)).to.equal(null)
+    })
+
+    it('take the same operations of the store with one session as with 200, if the sid is made up', async () => {
+      const operations = async () => {
+        const done: string[] = []
+        const watched = new Proxy(store, {
+          get(target, name) {
+            const member: unknown = Reflect.get(target, name)
+            if (typeof member !== 'function') return member
+            return (...given: readonly unknown[]) => {
+              done.push(String(name))
+              return Reflect.apply(member, target, given)
+            }
+          },
+        })
+        for (const sessions of [another(), here])
+          expect(await sessions.knows?.(at(watched), named('made up'))).to.equal(false)
+        return done
+      }
+      const here = sessions
+      await start()
+      const few = await operations()
+      for (let count = 1; count < 200; count += 1) await call(newBrowser(), 'start', { ...SIGN_IN, sid: `s-${count}` })
+      expect(await operations()).to.deep.equal(few)
+      expect(few).to.deep.equal(['get', 'get'])
+    })
   })
 
   for (const [name, value] of [

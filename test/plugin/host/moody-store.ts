@@ -22,8 +22,13 @@ export class MoodyStore extends MemoryStore {
   override all(done: (error: unknown, sessions?: Record<string, SessionData> | null) => void): void {
     this.#run('all', done, () => super.all(done))
   }
-  ids(): string[] {
+  /** Of all that lies in it. */
+  entries(): string[] {
     return Object.keys(Reflect.get(this as object, 'sessions'))
+  }
+  /** Without what is noted of the IdP's names for them. */
+  ids(): string[] {
+    return this.entries().filter((id) => !id.startsWith('oidc-sid-'))
   }
   #run(operation: 'set' | 'destroy' | 'all', done: ((error?: unknown) => void) | undefined, work: () => void): void {
     if (this.mood === 'fine' || (this.only !== 'any' && this.only !== operation)) work()

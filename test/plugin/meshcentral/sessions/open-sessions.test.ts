@@ -28,10 +28,10 @@ describe('open sessions', () => {
     open.seenSealed({ kind: 'none' }, USER, none)
     open.end([keyOfHandle('a')])
     expect(all.map(isClosed)).to.deep.equal([true, true, false, false, false, false])
-    expect(open.usersIn().has(USER)).to.equal(true)
+    expect(open.isIn(USER)).to.equal(true)
     open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
-    expect(open.usersIn().has(USER)).to.equal(false)
+    expect(open.isIn(USER)).to.equal(false)
     open.end([keyOfSealed('user//~oidc:2')])
     expect(isClosed(unknown)).to.equal(false)
     open.end([keyOfSealed(USER)])
@@ -112,6 +112,28 @@ describe('open sessions', () => {
     expect(open.find(keysOfEnded({ ...ended, sid: 'sid of b' }))).to.deep.equal([session('b')])
     expect(open.find(keysOfEnded({ ...ended, sid: null, subject: '1' }))).to.deep.equal([session('a'), session('b')])
     expect(open.find(keysOfEnded({ ...ended, issuer: 'https://other', sid: 'sid of b' }))).to.deep.equal([])
+  })
+
+  it('are looked through neither for what is not there nor for one that ends', () => {
+    const open = createOpenSessions(new FakeClock(10))
+    let looks = 0
+    const watched = (handle: string) =>
+      new Proxy(keysOfOpen(session(handle).signIn), {
+        get(keys, name) {
+          looks += 1
+          return Reflect.get(keys, name)
+        },
+      })
+    for (let count = 0; count < 100; count += 1) open.seen(session(`${count}`), undefined, watched(`${count}`))
+    looks = 0
+    const ended = { domainKey: '', issuer: 'https://idp', subject: null, sid: 'made up' }
+    expect(open.find(keysOfEnded(ended))).to.deep.equal([])
+    open.end(keysOfEnded(ended))
+    expect([open.named(USER, 'made up'), open.isIn('user//~oidc:2')]).to.deep.equal([undefined, false])
+    expect(looks).to.equal(0)
+    open.end(keysOfEnded({ ...ended, sid: 'sid of 7' }))
+    expect(looks).to.be.below(20)
+    expect(open.find(keysOfEnded({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
   it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {

@@ -41,7 +41,7 @@ describe('a session of MeshCentral', () => {
         const browser = requestWith({ userid: USER, x: SESSION.x, oidcSignIn: SESSION.signIn })
         const told = messageOf(end(all, browser))
         expect(page.isOpen).to.equal(false)
-        expect(open.usersIn().has(USER)).to.equal(false)
+        expect(open.isIn(USER)).to.equal(false)
         expect(web.destroyedSessions).to.have.all.keys(`${USER}/${SESSION.x}`)
         expect(ended.latest([keyOfSealed(USER)])).to.equal(10_000)
         expect(ended.latest(keysOfOpen(SESSION.signIn))).to.equal(10_000)

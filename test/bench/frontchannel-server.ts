@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import session, { MemoryStore, type SessionData } from 'express-session'
+import { load } from './domains-start.ts'
+
+let url = ''
+let issuerName = ''
+let made = 0
+
+/** A server with so many sessions in its store, each with a sid of its own. */
+export async function start(issuer: string, sessions: number): Promise<void> {
+  const { expressSessions, keyedAccounts, keyedUserGroups, registerOidc } = await load()
+  const store = new MemoryStore()
+  for (let count = 0; count < sessions; count += 1) {
+    const id = `session-${count}`
+    const cookie = { originalMaxAge: null, path: '/', httpOnly: true }
+    const person = { domainKey: '', userId: `~oidc:${count}`, issuer, subject: `${count}`, sid: `sid-${count}` }
+    const oidcSignIn = { ...person, startedAt: Date.now(), idToken: null, tokens: null, id }
+    store.set(id, { cookie, oidcSignIn } as unknown as SessionData)
+  }
+  const app = express()
+  app.use(session({ secret: 'of the bench', store, resave: false, saveUninitialized: false }))
+  const records = new Map<string, string>()
+  const quiet = () => undefined
+  const client = { client_id: 'bench', client_secret: 'a secret of the bench' }
+  const oidc = await registerOidc(app, {
+    config: {
+      settings: { cert: 'main.test' },
+      domains: { '': { authStrategies: { oidc: { issuer, newAccounts: true, client } } } },
+    },
+    host: {
+      accounts: keyedAccounts(records),
+      groups: keyedUserGroups(records),
+      sessions: expressSessions(),
+      loginPage: { showFailure: quiet },
+      authLog: quiet,
+    },
+    log: { info: quiet, warn: quiet, error: quiet },
+  })
+  while (oidc.status()[0]?.discovery?.discoveredSince == null) await new Promise((resolve) => setTimeout(resolve, 10))
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth-oidc-frontchannel-logout`
+  issuerName = issuer
+}
+
+/** @returns microseconds of CPU that each call took, of the caller's too */
+export async function callAsStranger(calls: number): Promise<number> {
+  const before = process.cpuUsage()
+  for (let call = 0; call < calls; call += 1) {
+    made += 1
+    const query = new URLSearchParams({ iss: issuerName, sid: `made up ${made}` })
+    const answer = await fetch(`${url}?${query}`)
+    if (answer.status !== 200) throw new Error(`status ${answer.status}`)
+    await answer.text()
+  }
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / calls
+}

@@ -1,0 +1,30 @@
+import { alone, inTurn, type Measurement, median } from './measurement.ts'
+import { startProgram } from './program.ts'
+
+const COUNTS = [100, 20_000]
+const ROUNDS = 7
+const CALLS = 200
+
+/** What a stranger's call of the front-channel logout address costs a server with so many sessions in the store of express-session. */
+export async function frontchannelBench(): Promise<readonly Measurement[]> {
+  const idp = await startProgram<typeof import('./login-idp.ts')>('login-idp.ts')
+  try {
+    const issuer = await idp.call('open', 0)
+    const rows: Measurement[] = []
+    for (const count of COUNTS) {
+      const server = await startProgram<typeof import('./frontchannel-server.ts')>('frontchannel-server.ts')
+      try {
+        await server.call('start', issuer, count)
+        // The first ones are of a server that has just started.
+        await server.call('callAsStranger', CALLS)
+        const rounds = await inTurn(ROUNDS, () => server.call('callAsStranger', CALLS))
+        rows.push(alone(`frontchannel.${count}`, 'us CPU', median(rounds)))
+      } finally {
+        await server.close()
+      }
+    }
+    return rows
+  } finally {
+    await idp.close()
+  }
+}
