@@ -147,7 +147,7 @@ describe('the sidecar as a process', () => {
       const bad = await live()
       expect(bad.code).to.equal(1)
       expect(bad.verdicts.find((line) => line.includes('APNs'))).to.match(
-        /^fail APNs: InvalidProviderToken: push\.apns\.keyFile/,
+        /^fail APNs: InvalidProviderToken: check this machine's clock first .*push\.apns\.keyFile/,
       )
     } finally {
       await apns.close()
