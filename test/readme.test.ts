@@ -3,6 +3,12 @@ import { inCode, readDocument, section, tableRows } from './support/documents.ts
 
 const README = readDocument('README.md')
 
+/** The npm commands that the tables in a text name. */
+function commandsIn(text: string): ReadonlySet<string> {
+  const codes = tableRows(text).flatMap((row) => row.flatMap(inCode))
+  return new Set(codes.flatMap((code) => /^npm (?:run [\w:]+|start|test)/.exec(code)?.[0] ?? []))
+}
+
 describe('the README', () => {
   it('is a front door that can be read in one go', () => {
     expect(README.trimEnd().split('\n').length).to.be.at.most(160)
@@ -15,13 +21,19 @@ describe('the README', () => {
     expect(rows.find(([name]) => name === 'MeshCentral')?.[1]?.split(',')[0]).to.equal(version)
   })
 
-  it('has a row for every command of the package, and none that there is not', () => {
+  it('lists the four commands that a newcomer needs', () => {
+    expect(commandsIn(section(README, '## Commands'))).to.deep.equal(
+      new Set(['npm start', 'npm test', 'npm run check', 'npm run sidecar']),
+    )
+  })
+})
+
+describe('the page for contributors', () => {
+  it('lists every command of the package and no other', () => {
     const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Readonly<Record<string, string>> }
     const commands = Object.keys(scripts).map((name) =>
       name === 'start' || name === 'test' ? `npm ${name}` : `npm run ${name}`,
     )
-    const named = tableRows(section(README, '## Commands')).flatMap((row) => row.flatMap(inCode))
-    const told = named.flatMap((code) => /^npm (?:run [\w:]+|start|test)/.exec(code)?.[0] ?? [])
-    expect(new Set(told)).to.deep.equal(new Set(commands))
+    expect(commandsIn(section(readDocument('.github/CONTRIBUTING.md'), '## Commands'))).to.deep.equal(new Set(commands))
   })
 })
