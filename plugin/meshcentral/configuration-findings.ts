@@ -20,10 +20,11 @@ export function warnOfConfiguration(
     ...sentencesOf(reading),
     ...domains.flatMap(({ problems, warnings }) => [...problems, ...warnings].map(sentence)),
   ]
-  for (const text of texts.slice(0, MOST_WARNINGS)) server.addServerWarning?.(warningText(text))
+  for (const text of texts.slice(0, MOST_WARNINGS)) warnSiteAdmins(server, `Single sign-on: ${text}`)
   const left = texts.length - MOST_WARNINGS
   if (left <= 0) return
-  server.addServerWarning?.(
+  warnSiteAdmins(
+    server,
     `Single sign-on: ${left} more of the configuration are in the authentication log (settings.authLog) and on the status page.`,
   )
 }
@@ -48,8 +49,8 @@ function sentence({ path, reason, remedy }: Problem): string {
   return `${path} ${reason}. ${remedy}`
 }
 
-/** MeshCentral writes its warnings into the page as markup. The console has them too, so quotation marks stay. */
-function warningText(text: string): string {
-  const clean = printableText(`Single sign-on: ${text}`)
-  return clean.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
+/** Adds a text to MeshCentral's warnings. MeshCentral writes them into its page as markup. The console has them too, so quotation marks stay. */
+export function warnSiteAdmins(server: Pick<MeshServer, 'addServerWarning'>, text: string): void {
+  const harmless = printableText(text).replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
+  server.addServerWarning?.(harmless)
 }

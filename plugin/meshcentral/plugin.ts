@@ -12,7 +12,7 @@ import { type MountOptions, mountOidc, type Oidc, readOptions } from '../mount/m
 import { PRESETS } from '../presets/all.ts'
 import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
 import { routePaths } from '../routes/strategy.ts'
-import { logServerReading, sentencesOf, warnOfConfiguration } from './configuration-findings.ts'
+import { logServerReading, sentencesOf, warnOfConfiguration, warnSiteAdmins } from './configuration-findings.ts'
 import { type CookieKey, earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
@@ -208,7 +208,7 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   for (const text of untested) log.warn('untested-version', text)
   const { reason, remedy } = SWITCHED_OFF
   const unverified = isVerificationSwitchedOff() ? [`NODE_TLS_REJECT_UNAUTHORIZED ${reason}. ${remedy}`] : []
-  for (const text of unverified) server.addServerWarning?.(text)
+  for (const text of unverified) warnSiteAdmins(server, text)
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')
@@ -229,7 +229,7 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   })
   if (problem !== undefined) {
     server.authLog('OIDC', `ERROR configuration-error: ${problem}`)
-    server.addServerWarning?.(problem)
+    warnSiteAdmins(server, problem)
   }
   const options: MountOptions = {
     config: pluginConfig(taken, {
@@ -374,7 +374,7 @@ function nameOf(id: string): string {
 function giveUp(server: MeshServer, what: string): void {
   const text = printableText(`Single sign-on by meshcompanion ${what}.`)
   server.authLog('OIDC', `ERROR not-taken-over: ${text}`)
-  server.addServerWarning?.(`${text} See the authentication log (settings.authLog).`)
+  warnSiteAdmins(server, `${text} See the authentication log (settings.authLog).`)
 }
 
 function reportFailure(server: MeshServer, error: unknown): void {

@@ -13,4 +13,19 @@ describe('the plugin of one MeshCentral', () => {
     expect(log).to.have.length(1)
     expect(log[0]).to.match(/already-at-work: .*Restart MeshCentral/)
   })
+
+  it('says why it could not start without markup, because MeshCentral writes warnings into its page', () => {
+    const { server, web, log } = standIn({
+      domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } },
+    })
+    const broken = Object.defineProperty(web, 'app', {
+      get: () => {
+        throw new Error('<img src=x onerror=alert(1)> & more')
+      },
+    })
+    meshcompanion({ parent: server }).hook_setupHttpHandlers(broken, server)
+    const warnings = log.filter((line) => line.startsWith('warning: '))
+    expect(warnings.join()).to.include('failed to start: &#60;img src=x onerror=alert(1)&#62; &#38; more.')
+    expect(warnings.join()).to.not.match(/[<>]/)
+  })
 })
