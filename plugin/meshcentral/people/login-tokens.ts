@@ -40,7 +40,7 @@ const DAY_MS = 24 * 60 * 60_000
  * whether login tokens are suspended. They are two because a renewal that is under way must not write over a suspension.
  */
 export function meshLoginTokens({ db, clock, days, endDirectLogins }: LoginTokensOptions): MeshLoginTokens {
-  /** Here already while the record is written, or if it cannot be. */
+  /** Suspensions that are not in the database: the record is being written, or could not be. A login at another server ends the others. */
   const suspended = new Set<string>()
   const noted = new Map<string, number>()
 
@@ -84,7 +84,8 @@ export function meshLoginTokens({ db, clock, days, endDirectLogins }: LoginToken
     async suspend(domainKey: string, id: UserId) {
       const user = userKey(domainKey, id)
       suspended.add(user)
-      const all = [write('suspended', user), endDirectLogins(user)]
+      const written = write('suspended', user).then(() => suspended.delete(user))
+      const all = [written, endDirectLogins(user)]
       await Promise.allSettled(all)
       await Promise.all(all)
     },
