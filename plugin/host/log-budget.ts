@@ -81,8 +81,11 @@ export class LogBudget {
   }
 
   #tell(entry: AuthLogEntry, second: Second): void {
+    const { leftOut } = second
     second.timer = undefined
-    this.#write(linesLeftOut(entry, second.leftOut))
+    // Timers may be early by a fraction, and what comes in that fraction has a line of its own.
+    second.leftOut = 0
+    this.#write(linesLeftOut(entry, leftOut))
   }
 }
 

@@ -38,6 +38,25 @@ describe('the budget of log lines', () => {
     expect(clock.pending).to.equal(0)
   })
 
+  it('counts a line once if the timer of a second was early', () => {
+    const timers: (() => unknown)[] = []
+    const early = {
+      now: () => 0,
+      elapsed: () => 0,
+      after: (_ms: number, task: () => unknown) => {
+        timers.push(task)
+        return { cancel: () => undefined }
+      },
+    }
+    budget = new LogBudget((line) => lines.push(line), early)
+    for (const times of [13, 2]) {
+      write(times, entry('login-failed', 'transaction_missing'))
+      timers.pop()?.()
+    }
+    const counts = lines.filter(({ event }) => event === 'lines-left-out').map(({ fields }) => fields.leftOut)
+    expect(counts).to.deep.equal([3, 2])
+  })
+
   it('counts each domain, event and code for itself', () => {
     write(20, entry('login-failed', 'transaction_missing'))
     write(10, entry('login-failed', 'not_in_required_group'))
