@@ -8,8 +8,8 @@ import { UncheckedSessions } from './unchecked-sessions.ts'
 
 /** Questions under way for one domain: an IdP that hangs holds up its own alone. */
 const AT_ONCE = 8
-/** Sessions of one domain that a lost answer is remembered of. */
-const MOST_UNANSWERED = 1_000
+/** Sessions of one domain that a lost answer, or a refusal, is remembered of. */
+const MOST_REMEMBERED = 1_000
 /** Who comes back after a longer pause is asked about within that, and does not first begin to work. */
 const LOOK_MS = 10_000
 /** An IdP that failed is left alone for that, or until its sessions are due again. */
@@ -68,6 +68,8 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
   const underWay = new Map<string, Promise<void>>()
   /** Sessions to whose last renewal no answer came. */
   const unanswered = new Set<string>()
+  /** Sessions that the IdP would not renew at the last question, for a reason of their own. */
+  const refused = new Set<string>()
   let closed = false
   /** The last question failed. */
   let isFailing = false
@@ -121,8 +123,8 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
     try {
       noteAnswer(session, await askAbout(session, { ...deps, client: provider.client, freshMs }))
     } catch (failure) {
-      if (gotNoAnswer(failure) && unanswered.size < MOST_UNANSWERED) unanswered.add(session.id)
-      noteFailure(failure)
+      if (gotNoAnswer(failure) && unanswered.size < MOST_REMEMBERED) unanswered.add(session.id)
+      noteFailure(session, failure)
     }
   }
 
@@ -133,6 +135,7 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
       return
     }
     uncheckedSessions.forget(id)
+    refused.delete(id)
     isFailing = false
     isLossTold = false
     pausedUntil = 0
@@ -151,11 +154,19 @@ export function createSessionChecks(domainKey: string, options: ChecksOptions): 
     })
   }
 
+  /** Whether the IdP refused the same session before, and has not renewed it since: it may need a second factor for days. */
+  function isRefusedAgain(id: string): boolean {
+    const isKnown = refused.has(id)
+    if (refused.size < MOST_REMEMBERED) refused.add(id)
+    return isKnown
+  }
+
   /** One line an outage, and in no case more often than sessions are asked about. */
-  function noteFailure(error: unknown): void {
+  function noteFailure({ id }: OpenSession, error: unknown): void {
     const now = clock.elapsed()
     const isOfAll = !(error instanceof LoginError && OF_ONE_SESSION.has(error.details.error))
     if (isOfAll) pausedUntil = now + Math.min(everyMs, PAUSE_MS)
+    else if (isRefusedAgain(id)) return
     // An answer that was lost may have used a refresh token up. That is told even if the outage is known already.
     const isLost = isLostAnswer(error)
     if ((!isFailing && now - toldAt >= everyMs && !closed) || (isLost && !isLossTold)) {

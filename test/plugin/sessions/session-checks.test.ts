@@ -248,6 +248,23 @@ describe('checks whether sessions still live', () => {
       expect(events()).to.deep.equal([['session-check-failed', 'token_request_failed']])
     })
 
+  it('say once of a session that the IdP refuses at each question, and again after it renewed it', async () => {
+    let isRefused = true
+    const { clock, look, asked, lines } = setUp({
+      idp: async () => {
+        if (isRefused) throw new LoginError('token_request_failed', { details: { error: 'interaction_required' } })
+      },
+    })
+    await look()
+    for (let round = 0; round < 3; round += 1) await clock.advance(EVERY_MS)
+    expect([asked.length, lines.length]).to.deep.equal([4, 1])
+    isRefused = false
+    await clock.advance(EVERY_MS)
+    isRefused = true
+    await clock.advance(EVERY_MS)
+    expect([asked.length, lines.length]).to.deep.equal([6, 2])
+  })
+
   it('say of a session that ends after a lost answer why that may be', async () => {
     const failures = [AWAY, REFUSED]
     const { clock, look, lines } = setUp({
