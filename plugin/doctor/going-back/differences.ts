@@ -1,5 +1,6 @@
 import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import type { DomainSettings } from '../../config/settings.ts'
+import { PRESETS } from '../../presets/all.ts'
 
 /** Something that MeshCentral's built-in strategy does otherwise than the plugin. */
 export interface Difference {
@@ -75,8 +76,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     when(client.post_logout_redirect_uri === false, 'cannot be switched off: the login page is sent.'),
   'custom.preset': ({ client, custom }) =>
     when(
-      custom.preset === null && String(client.client_id).split('.')[2] === 'googleusercontent',
-      'cannot be switched off for a client id of Google.',
+      custom.preset === null && PRESETS.some(({ issued }) => issued(String(client.client_id))),
+      "cannot be switched off for a client id of this vendor's.",
     ),
   'custom.scope': ({ custom }, settings) =>
     when(
