@@ -10,7 +10,7 @@ const { scripts } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as 
 }
 
 /** Scripts that take no options of ours. */
-const WITHOUT_OPTIONS = ['build', 'prepack', 'test']
+const WITHOUT_OPTIONS = ['build', 'lint', 'prepack', 'test']
 /** Programs of our own, by the name of the script that runs them. */
 const PROGRAMS = new Map(
   Object.entries(scripts).flatMap(([name, script]) => {
@@ -123,6 +123,25 @@ describe('A SIGTERM to npm', () => {
         killGroup(npm.pid)
       }
     }).timeout(60_000)
+
+  it("ends with the program's exit code, by the user's own shell", async function () {
+    if (process.platform === 'win32') this.skip()
+    const env = { ...process.env, SHELL: '/bin/bash' }
+    const npm = spawn('npm', ['run', 'fixtures'], { cwd: ROOT, stdio: 'pipe', detached: true, env })
+    try {
+      const started = new Promise<void>((resolve) => {
+        npm.stdout.on('data', (chunk: Buffer) => {
+          if (String(chunk).includes('Ctrl-C stops all of it.')) resolve()
+        })
+      })
+      await Promise.race([started, once(npm, 'exit')])
+      npm.kill('SIGTERM')
+      const [code] = await once(npm, 'exit')
+      expect(code).to.equal(0)
+    } finally {
+      killGroup(npm.pid)
+    }
+  }).timeout(60_000)
 })
 
 /** Ends what is left of a process and of those that it started. */

@@ -15,7 +15,8 @@ export function issuerSpelling(issuer: string): string {
   if (!URL.canParse(meant)) return issuer
   const { href, origin, pathname, search, hash, username } = new URL(meant)
   if (`${search}${hash}${username}` !== '') return href
-  return origin + pathname.replace(/\/$/, '')
+  // Of several slashes, none: an issuer with an empty part at its end is another one.
+  return origin + pathname.replace(/(?<!\/)\/$/, '')
 }
 
 /** Whether two texts name the same issuer. */
