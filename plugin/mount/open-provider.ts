@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { CustomSettings, DomainSettings } from '../config/settings.ts'
+import { isKnownByAddress } from '../login/profile.ts'
 import { openPreset, type PresetUrls } from '../presets/all.ts'
 import type { Preset } from '../presets/preset.ts'
 import { createProviderClient, type ProviderClient } from '../provider/client.ts'
@@ -84,8 +85,8 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
 function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
   return [
     ...Object.values(names),
-    // It speaks of that claim alone.
-    ...(names.email === 'email' || names.uuid === 'email' ? ['email_verified'] : []),
+    // It speaks of that claim alone, and denies an address that people are known by.
+    ...(names.email === 'email' || isKnownByAddress(names) ? ['email_verified'] : []),
     ...(groups === null ? [] : [groups]),
   ]
 }

@@ -104,6 +104,16 @@ describe('UserInfo', () => {
     })
   })
 
+  it('is asked whether an address of another claim is denied, if that is the id', async () => {
+    const custom = { scope: 'openid directory', claims: { uuid: 'mail', email: 'mail', name: 'mail' } }
+    const idp = { claimsIn: 'id_token', scopes: { directory: ['mail'] } } as const
+    const setup = await start({ oidc: { custom }, idp })
+    withClaims(setup, { mail: 'b@radio.test' })
+    const body = (told: unknown) => ({ ...(told as object), email_verified: false })
+    setup.idp.faults.set('userinfo', { kind: 'rewrite', body })
+    expect((await setup.signIn('bob')).failure).to.include({ code: 'subject_unusable' })
+  })
+
   describe('that fails where groups decide', () => {
     const LOST = { name: 'Bob', email: 'bob@example.test' }
 
