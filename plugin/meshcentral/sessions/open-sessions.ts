@@ -24,7 +24,7 @@ export interface SeenSession {
 export interface OpenSessions {
   /** @param keys what ends it, where that is at hand */
   seen(session: SeenSession, socket?: MeshSocket, keys?: readonly string[]): void
-  /** A socket that came with a cookie of that owner, sealed in the name of that user. */
+  /** A socket that came with a cookie or login token of that owner, in the name of that user. It is closed at the owner's `until`. */
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   readonly relays: WebRelays
   /** Sessions that have one of the keys, or end by these endings. */
@@ -68,6 +68,8 @@ interface Tracked extends Keyed, Use {
 
 /** One takes about a kilobyte. */
 const MOST_IDLE = 5_000
+/** Longer waits overflow Node's timers. */
+const LONGEST_WAIT_MS = 20 * 24 * 60 * 60_000
 
 export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSessions {
   const sessions = new Map<string, Tracked>()
@@ -108,6 +110,13 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
     }
   }
 
+  /** Nothing else closes a socket of a login token whose days are over: it is checked only when it is opened. */
+  function closeAt(until: number, socket: MeshSocket): void {
+    const waitMs = Math.max(0, until - clock.now())
+    const timer = clock.after(Math.min(waitMs, LONGEST_WAIT_MS), () => socket.close())
+    socket.on('close', () => timer.cancel())
+  }
+
   return {
     seen(session, socket, keys) {
       const { handle } = session.signIn
@@ -122,6 +131,7 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
       current.seenAt = clock.elapsed()
       if (known && known.session.signIn.sid !== session.signIn.sid) {
         current.keys = [...new Set([...known.keys, ...(keys ?? keysOfOpen(session.signIn))])]
+        sessionKeys.add(current)
       }
       // Put at the end, which keeps the map in the order of use.
       if (known) {
@@ -146,6 +156,7 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
       current.sockets.add(socket)
       sealed.set(name, current)
       sealedKeys.add(current)
+      if (isOne && owner.until !== undefined) closeAt(owner.until, socket)
       socket.on('close', () => {
         current.sockets.delete(socket)
         if (current.sockets.size > 0 || sealed.get(name) !== current) return

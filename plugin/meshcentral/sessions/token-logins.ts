@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { printableText } from '../../log.ts'
 import type { MeshLoginTokens, TokenVerdict } from '../people/login-tokens.ts'
-import type { Authenticate, MeshServer, MeshSocket, MeshWeb } from '../server.ts'
+import type { Authenticate, MeshServer, MeshWeb } from '../server.ts'
 import type { CurrentWork, Work } from './current-work.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { keyOfDirectLogins, type Owner } from './owner.ts'
@@ -24,9 +24,6 @@ export interface TokenLoginsOptions {
 /** `unattributed`: nobody could end what the token would open. */
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 
-/** Longer waits overflow Node's timers. */
-const LONGEST_WAIT_MS = 20 * 24 * 60 * 60_000
-
 /**
  * Has a login token of one of our users work only while the IdP and the group rules admit the user. Every way that a token can come in on
  * ends at MeshCentral's `authenticate`: forms, `?user=&pass=`, `x-meshauth` and orders over sockets. A test lists them from its sources.
@@ -41,16 +38,7 @@ export function watchTokenLogins(options: TokenLoginsOptions): void {
     const limit = Number.isFinite(until) ? { until } : {}
     const owner: Owner = { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt, ...limit }
     here.brought.set(user, owner)
-    if (!here.socket) return
-    open.seenSealed(owner, user, here.socket)
-    closeAt(until, here.socket)
-  }
-
-  function closeAt(until: number, socket: MeshSocket): void {
-    if (!Number.isFinite(until)) return
-    const waitMs = Math.max(0, until - clock.now())
-    const timer = clock.after(Math.min(waitMs, LONGEST_WAIT_MS), () => socket.close())
-    socket.on('close', () => timer.cancel())
+    if (here.socket) open.seenSealed(owner, user, here.socket)
   }
 
   /** @returns undefined: the token works */

@@ -77,10 +77,12 @@ export function createWebRelays(mostUsers = MOST_USERS): WebRelays {
 
 /** All of them are open: what has ended of their keys did so before the last of them began, and what ends from now on does so later. */
 function oneOf(those: readonly SessionOwner[]): SessionOwner {
+  const limits = those.flatMap(({ until }) => until ?? [])
   return {
     kind: 'session',
     keys: [...new Set(those.flatMap(({ keys }) => keys))],
     startedAt: Math.max(...those.map(({ startedAt }) => startedAt)),
+    ...(limits.length > 0 ? { until: Math.min(...limits) } : {}),
   }
 }
 

@@ -38,6 +38,37 @@ describe('open sessions', () => {
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 
+  it('are found by each session at the IdP that they belonged to', () => {
+    const open = createOpenSessions(new FakeClock(10))
+    const first = session('a')
+    const second = { ...first, signIn: { ...first.signIn, sid: 'second' } }
+    const socket = new Socket()
+    open.seen(first, socket)
+    open.seen(second)
+    for (const sid of ['sid of a', 'second']) {
+      const keys = keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid })
+      expect(open.find(keys)).to.have.length(1)
+    }
+    open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'second' }))
+    expect([isClosed(socket), open.isIn(USER)]).to.deep.equal([true, false])
+  })
+
+  it('close sockets of a login token, and of what it began, when its days are over', async () => {
+    const clock = new FakeClock(10)
+    const open = createOpenSessions(clock)
+    const [socket, left, unlimited] = [new Socket(), new Socket(), new Socket()]
+    open.seenSealed({ ...owner('a'), until: 15 }, USER, socket)
+    open.seenSealed({ ...owner('a'), until: 15 }, USER, left)
+    open.seenSealed(owner('a'), USER, unlimited)
+    left.close()
+    expect(clock.pending).to.equal(1)
+    await clock.advance(4)
+    expect(isClosed(socket)).to.equal(false)
+    await clock.advance(1)
+    expect([socket, unlimited].map(isClosed)).to.deep.equal([true, false])
+    expect(clock.pending).to.equal(0)
+  })
+
   describe('in use', () => {
     let clock: FakeClock
     let open: OpenSessions

@@ -28,6 +28,13 @@ describe('web relays', () => {
     ])
   })
 
+  it('end with the first of the login tokens that opened one', () => {
+    const relays = createWebRelays()
+    relays.opened(USER, owner('a'), 'x of a')
+    for (const until of [8, 7]) relays.opened(USER, { ...owner('b'), until }, `x of ${until}`)
+    expect(relays.ownerOf(USER, never)).to.include({ until: 7 })
+  })
+
   it('are of those that are open, and of those that have ended once no other is', () => {
     const relays = createWebRelays()
     relays.opened(USER, owner('a'), 'x of a')
