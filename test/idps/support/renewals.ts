@@ -44,7 +44,7 @@ const OIDC_PROVIDER: Readonly<Record<RenewalCase, Outcome>> = {
 export function outcomeOf(provider: string, name: RenewalCase): Outcome {
   if (provider === 'oidc-provider') return OIDC_PROVIDER[name]
   const page = readDocuments().find(({ text }) => text.startsWith(`# ${provider}\n`))
-  const rows = tableRows(section(page?.text ?? '', '## Who is out when'))
+  const rows = tableRows(section(page?.text ?? '', '## When a session ends'))
   const [, told = ''] = rows.find(([what]) => what === RENEWALS[name]) ?? []
   const outcome = told.startsWith(NOTHING) ? { none: told.slice(NOTHING.length) } : WORDS[told]
   if (outcome === undefined)

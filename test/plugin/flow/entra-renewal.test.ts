@@ -43,7 +43,7 @@ describe('a session by Entra ID', () => {
 
   it('ends by the codes that its page says, and by no other', () => {
     const page = readDocument('plugin/docs/providers/entra-id.md')
-    const told = tableRows(section(page, '## Who is out when')).flatMap(([, outcome, codes = '']) =>
+    const told = tableRows(section(page, '## When a session ends')).flatMap(([, outcome, codes = '']) =>
       [...codes.matchAll(/AADSTS(\d+)/g)].map(([, code]) => [code, outcome === 'out']),
     )
     const refusals = Object.entries(ENTRA_REFUSALS).map(([code, [error]]) => [code, error === 'invalid_grant'])

@@ -21,7 +21,7 @@ interface Mapper {
 
 /** What the page on Keycloak says, each step made by the admin API as its screens make it, and with the page's own configuration. */
 export function describeGuide(bench: () => Bench<Keycloak>): void {
-  /** Step 1: what "Create client" sends with everything left as it is but what the step names. */
+  /** What "Create client" sends if the administrator changes only what the page names. */
   const createClient = async (url: string, settings: object = {}): Promise<Registered> => {
     const { admin } = bench().idp
     await admin.post(`/${REALM}/clients`, {
@@ -46,7 +46,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
   const addMapper = async () =>
     bench().idp.admin.post(`/${REALM}/clients/${await clientId()}/protocol-mappers/models`, groupMapper())
 
-  /** The configuration of step 2, with this issuer, this secret and the addresses of a host on loopback. */
+  /** The configuration of the page, with this issuer, this secret and the addresses of a host on loopback. */
   const labOfTheGuide = (options: LabOptions = {}) => {
     const { issuer, client, ...others } = JSON.parse(CONFIG).domains[''].authStrategies.oidc
     const { origin } = new URL(bench().idp.issuer)
@@ -59,7 +59,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
   }
   const groups = () => JSON.parse(`{${GROUPS}}`).groups
 
-  it('leads to a login, and out again to the login page, by its steps 1 to 4', async () => {
+  it('signs a user in, and out again to the login page, by the steps of the page', async () => {
     const lab = await labOfTheGuide()
     const { browser } = await signsIn(lab, ALICE)
     await signsOut(lab, browser)
