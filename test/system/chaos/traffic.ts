@@ -68,7 +68,9 @@ export class Traffic {
     // A sender without numbers sends once: only so is its message one of a kind.
     const sender = numbered ? `S${from}` : `U${this.#strangers++}`
     const number = numbered ? this.#nextNumber(sender) : ''
-    const text = TEXTS[place % TEXTS.length] ?? Buffer.alloc(0)
+    const chosen = TEXTS[place % TEXTS.length] ?? Buffer.alloc(0)
+    // An empty text without a number is no message.
+    const text = numbered || chosen.length > 0 ? chosen : Buffer.from('73')
     const path = thirdParty ? `GATE>APRS,TCPIP*:}${sender}>APK004,GATE*::` : `${sender}>APRS,TCPIP*::`
     const line = Buffer.concat([
       Buffer.from(`${path}${phone.key.padEnd(9)}:`),

@@ -47,7 +47,9 @@ BEGIN
       JOIN device USING (key)
       CROSS JOIN LATERAL (
         SELECT count(*) OVER (), ring.time, ring.source, ring.seq_id, ring.text FROM ring
-        WHERE ring.station = device.station AND ring.time > pushed_through ORDER BY ring.time DESC LIMIT 1) AS untold;
+        WHERE ring.station = device.station AND ring.time > pushed_through ORDER BY ring.time DESC LIMIT 1) AS untold
+      -- Without it, the order is the planner's: after a restart a newer message could be told before an older one.
+      ORDER BY due.oldest_at;
   GET DIAGNOSTICS told = ROW_COUNT;
   IF told < cardinality(taken) THEN
     DELETE FROM push_due WHERE push_due.station = ANY (taken) AND NOT EXISTS (

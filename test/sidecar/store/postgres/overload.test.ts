@@ -30,7 +30,7 @@ describe('The API while PostgreSQL does not keep up', () => {
   it('answers 503 overloaded with Retry-After, and serves again once it does', async () => {
     const goOn = await fill()
     const { status, body, headers } = await register('N0CALL')
-    expect([status, body.error, headers['retry-after']]).to.deep.equal([503, 'overloaded', '5'])
+    expect([status, body.error, headers['retry-after']]).to.deep.equal([503, 'overloaded', '10'])
     // What waited for too long is refused at its turn.
     await api.clock.advance(10_001)
     await goOn()

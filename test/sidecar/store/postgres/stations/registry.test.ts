@@ -168,7 +168,7 @@ describe('The registry of several instances', () => {
         const together = await outcomesOf([registrations])
         expect(together).to.deep.equal(await outcomesOf(registrations.map((alone) => [alone])))
       }),
-      { numRuns: 12 },
+      { numRuns: 4 },
     )
   })
 
