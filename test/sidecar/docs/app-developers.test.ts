@@ -28,13 +28,13 @@ describe('the page for the developer of the app', () => {
 
   it('has every call and every document, and none that there is not', () => {
     const posts = [...textOf(NAME).matchAll(/^### POST (\/v1\/\w+)$/gm)].map(([, path]) => path)
-    const gets = namesIn(textOf(NAME, '### Two documents to get'), 'call').map((call) => call.replace('GET ', ''))
+    const gets = namesIn(textOf(NAME, '### Two documents to get'), 'request').map((name) => name.replace('GET ', ''))
     expect([...posts, ...gets]).to.have.members(Object.keys(openApiDocument().paths))
     expect(posts).to.have.members(CALLS.map((call) => `/v1/${call}`))
   })
 
   it('has every member of the bodies, those that are required as such', () => {
-    const common = rowsIn(textOf(NAME, '## The calls'), 'member').slice(0, 4)
+    const common = rowsIn(textOf(NAME, '## Requests'), 'member').slice(0, 4)
     const { since: _, ...ofEvery } = BODY_SCHEMAS.sync.properties
     expect(common.map(([cell]) => codesIn(cell)[0])).to.have.members(Object.keys(ofEvery))
     const toEnd = rowsIn(section('unregister'), 'member').map(([cell]) => codesIn(cell)[0])
