@@ -11,6 +11,7 @@ import { type Measurement, table } from './measurement.ts'
 import { runScript } from './npm-script.ts'
 import { packetsBench } from './packets.ts'
 import { pushBench } from './push.ts'
+import { registersBench } from './registers.ts'
 import { severalBench } from './several.ts'
 import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
@@ -23,6 +24,7 @@ const BENCHES = [
   { rows: ['api'], bench: apiBench },
   { rows: ['avatars'], bench: avatarsBench },
   { rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'], bench: severalBench },
+  { rows: ['api.register.postgres'], bench: registersBench },
   { rows: ['upstream'], bench: upstreamBytesBench },
   { rows: ['login'], bench: loginBench },
   { rows: ['start.domains'], bench: domainsBench },

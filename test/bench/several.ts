@@ -34,7 +34,7 @@ const INSTALLED = '/usr/lib/postgresql'
  * - `pipeline.takeover`: seconds from the death of one of two listeners until two listen again, of three instances.
  */
 export async function severalBench(): Promise<readonly Measurement[]> {
-  const bin = installed()
+  const bin = installedPostgres()
   const postgres = await startPostgres({ durable: true, ...(bin !== undefined && { bin }) })
   try {
     // First, while no stations are there, whose filters would take time.
@@ -45,7 +45,8 @@ export async function severalBench(): Promise<readonly Measurement[]> {
   }
 }
 
-function installed(): string | undefined {
+/** The folder of programs of the newest PostgreSQL that Debian has installed. */
+export function installedPostgres(): string | undefined {
   const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED).toSorted((a, b) => Number(b) - Number(a)) : []
   return versions.map((version) => join(INSTALLED, version, 'bin')).find((bin) => existsSync(join(bin, 'postgres')))
 }

@@ -1,0 +1,110 @@
+import { startPostgres } from '../../fixtures/demo/postgres.ts'
+import { type LoadClient, requestText } from './api.ts'
+import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
+import { beside, type Measurement, median, takeTurns } from './measurement.ts'
+import { startProgram } from './program.ts'
+import { installedPostgres } from './several.ts'
+import { claim, registerStations } from './stations.ts'
+import { bareUpstream } from './upstream.ts'
+
+const ROUNDS = 3
+const CALLERS = 200
+/** Of a round: more than are answered in it, so that each is sent once. */
+const REQUESTS = 8000
+const WARM_UP_MS = 200
+const ROUND_MS = 1500
+/** Stations that bring new tokens. */
+const KNOWN = 500
+const PEER = 'the same on SQLite, which asks no other process'
+
+/**
+ * Registrations per second that the database has to store, from 200 phones at once with an address each, on a PostgreSQL on the same machine that flushes what it
+ * commits: `api.register.postgres` of stations that are new, `….token` of stations that bring another push token each time.
+ */
+export async function registersBench(): Promise<readonly Measurement[]> {
+  const bin = installedPostgres()
+  const postgres = await startPostgres({ durable: true, ...(bin !== undefined && { bin }) })
+  const upstream = await bareUpstream()
+  const client: LoadClient = await startProgram('http-load-client.ts')
+  const sidecars: BuiltSidecar[] = []
+  try {
+    const [ours, peer] = [await start(upstream.port, postgres.address), await start(upstream.port)]
+    sidecars.push(ours, peer)
+    for (const sidecar of sidecars) await registerStations(sidecar, callsigns('K', KNOWN))
+    return [
+      await row('api.register.postgres', newStations, { ours, peer, client }),
+      await row('api.register.postgres.token', newTokens, { ours, peer, client }),
+    ]
+  } finally {
+    await client.close()
+    for (const sidecar of sidecars) await sidecar.close()
+    upstream.close()
+    await postgres.stop()
+  }
+}
+
+function start(upstreamPort: number, database?: string): Promise<BuiltSidecar> {
+  return startBuiltSidecar({
+    aprsis: { host: '127.0.0.1', port: upstreamPort, callsign: 'N0CALL', passcode: 13023 },
+    rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
+    listen: { port: 0, trustProxy: true },
+    stations: { max: KNOWN + ROUNDS * REQUESTS },
+    ...(database !== undefined && { database }),
+  })
+}
+
+interface RowParts {
+  readonly ours: BuiltSidecar
+  readonly peer: BuiltSidecar
+  readonly client: LoadClient
+}
+
+type Bodies = (round: number) => readonly object[]
+
+async function row(name: string, bodies: Bodies, { ours, peer, client }: RowParts): Promise<Measurement> {
+  const counted = (sidecar: BuiltSidecar) => {
+    let round = 0
+    return async () => {
+      round += 1
+      return await rate(sidecar, client, bodies(round))
+    }
+  }
+  const turns = await takeTurns(ROUNDS, { ours: counted(ours), peer: counted(peer) })
+  return beside(name, 'requests/s', { ours: median(turns.ours), peer: median(turns.peer) }, PEER)
+}
+
+/** Throws if a request was sent twice: the second time it brings nothing to store. */
+async function rate({ url, pid }: BuiltSidecar, client: LoadClient, bodies: readonly object[]): Promise<number> {
+  const { requestsPerSecond } = await client.call('load', {
+    port: Number(new URL(url).port),
+    pid,
+    requests: bodies.map((body, index) =>
+      requestText('/v1/register', { 'X-Forwarded-For': `10.0.${index >> 8}.${index & 255}` }, body),
+    ),
+    connections: CALLERS,
+    takesCursors: false,
+    warmUpMs: WARM_UP_MS,
+    durationMs: ROUND_MS,
+  })
+  if ((requestsPerSecond * (WARM_UP_MS + ROUND_MS)) / 1000 > bodies.length) throw new Error('Raise REQUESTS.')
+  return requestsPerSecond
+}
+
+function newStations(round: number): readonly object[] {
+  return callsigns(`N${round}`, REQUESTS).map((callsign) => registration(callsign, `token-of-${callsign}`))
+}
+
+function newTokens(round: number): readonly object[] {
+  const known = callsigns('K', KNOWN)
+  return Array.from({ length: REQUESTS }, (_, index) =>
+    registration(known[index % KNOWN] ?? '', `token-${index}-of-${round}`),
+  )
+}
+
+function callsigns(start: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${start}X${index}`)
+}
+
+function registration(callsign: string, pushToken: string): object {
+  return { ...claim(callsign), platform: 'android', pushToken, ackMessages: false }
+}
