@@ -52,7 +52,7 @@ const RINGS = `
   INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
     SELECT key, one.place, coalesce(time, 0), coalesce(source, ''), coalesce(seq_id, ''), coalesce(text, ''),
       coalesce(identity, ''), coalesce(received_at, 0)
-    FROM unnest($9::text[]) AS key CROSS JOIN generate_series(0, $8 - 1) AS one (place)
+    FROM (SELECT DISTINCT station AS key FROM held) AS filled CROSS JOIN generate_series(0, $8 - 1) AS one (place)
       LEFT JOIN held ON held.station = key AND held.place = one.place`
 
 const DROPPED = `
@@ -180,7 +180,6 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     messages.map(identityOf),
     messages.map(({ receivedAt }) => receivedAt),
     places,
-    keys,
   ])
 }
 

@@ -58,6 +58,8 @@ DECLARE
   size int;
   kind int[];
   heads int[];
+  -- Stations that get their first message.
+  without_ring text[];
 BEGIN
   -- Without a lock: what is a copy now stays one, and half of what two listeners bring is.
   SELECT (SELECT last FROM clock), ${KINDS} INTO known, kind, heads;
@@ -73,6 +75,10 @@ BEGIN
   IF 2 = ANY (kind) THEN
     base := greatest(before, now - 1);
     UPDATE clock SET last = base + cardinality(stations) + 1 WHERE id = 1;
+    IF array_position(heads, NULL) IS NOT NULL THEN
+      without_ring := ARRAY(SELECT stations[i] FROM generate_subscripts(heads, 1) AS i WHERE heads[i] IS NULL AND kind[i] = 2);
+      PERFORM make_rings(without_ring, size) WHERE without_ring <> '{}';
+    END IF;
 
     WITH new AS MATERIALIZED (
       SELECT message.*, row_number() OVER (PARTITION BY station ORDER BY i) AS place,

@@ -8,7 +8,7 @@ import { INSTANCE_FUNCTIONS } from './instance-functions.ts'
 import { CLAIM_PUSHES, PUT_OFF_PUSHES, SETTLE_PUSHES } from './push-functions.ts'
 import { READ_NEWER } from './read-functions.ts'
 import { REGISTRY_FUNCTIONS } from './registry-functions.ts'
-import { FIT_RINGS } from './ring-functions.ts'
+import { FIT_RINGS, MAKE_RINGS } from './ring-functions.ts'
 import { MIGRATIONS } from './schema.ts'
 
 /** Any number; all instances take the same one. */
@@ -67,6 +67,7 @@ const FUNCTIONS: readonly string[] = [
   ...REGISTRY_FUNCTIONS,
   ...INSTANCE_FUNCTIONS,
   CLAIM_ACKS,
+  MAKE_RINGS,
   APPEND,
   TRY_TO_STORE,
   READ_NEWER,

@@ -2,10 +2,22 @@
  * What stands as the text of a place that is free: as much as a message takes. So the first message in a place finds room for itself on
  * the page: all updates stay on their pages, where 37 of 100 did not, and a look through a full ring costs 25 µs, not 42.
  */
-export const FREE_TEXT = "repeat(' ', 92)::bytea"
+const FREE_TEXT = "repeat(' ', 92)::bytea"
 
 /**
- * Gives all rings `places` places; of those that have more messages, the newest ones stay. All instances go by the size that the one that
+ * Makes all places of the rings of these stations, with the first message of each, so that a ring lies on one or two pages. They cost
+ * 0.5 ms a station, which registrations do not have to wait for. Under the clock.
+ */
+export const MAKE_RINGS = `
+CREATE OR REPLACE FUNCTION make_rings(stations text[], places int) RETURNS void LANGUAGE sql VOLATILE AS $$
+  INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+    SELECT station, slot, 0, '', '', ${FREE_TEXT}, '', 0
+    FROM (SELECT DISTINCT unnest(stations) AS station) AS one CROSS JOIN generate_series(0, places - 1) AS slot
+    ORDER BY station, slot
+$$`
+
+/**
+ * Gives all rings with messages `places` places; of those that have more messages, the newest ones stay. All instances go by the size that the one that
  * started last has set. Under the clock, as whatever else writes into rings.
  */
 export const FIT_RINGS = `
@@ -24,7 +36,8 @@ BEGIN
   INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
     SELECT key, one.place, coalesce(time, 0), coalesce(source, ''), coalesce(seq_id, ''), coalesce(text, ${FREE_TEXT}),
       coalesce(identity, ''), coalesce(received_at, 0)
-    FROM station CROSS JOIN generate_series(0, places - 1) AS one (place)
+    FROM (SELECT DISTINCT station AS key FROM fitted) AS filled JOIN station USING (key)
+      CROSS JOIN generate_series(0, places - 1) AS one (place)
       LEFT JOIN fitted ON fitted.station = key AND fitted.place = one.place
     ORDER BY key, one.place;
   UPDATE clock SET per_station = places;

@@ -13,7 +13,7 @@
  *   came; its instances learn what counts from the functions. `avatar`: apart from it, since its image is large.
  * - `device`: as in SQLite's file, `first_token` too. `key` is `CALL-SSID` for the one that has no id, `CALL-SSID id` for others: neither has blanks, and where
  *   0.2.0 writes a station's key, it means that device.
- * - `ring`: what a station has of places for messages, made when it registers, so that its ring lies on one or two pages; `time` 0 is
+ * - `ring`: what a station has of places for messages, made with its first one, so that its ring lies on one or two pages; `time` 0 is
  *   a place that is free still. `time` is in no index, so that an update stays on its page (HOT). Calls, numbers and texts are `bytea`: text here
  *   takes no NUL.
  * - `dropped`: what a ring had no room for although a duplicate of it may still come. `identity` is what equal messages have in common.

@@ -59,6 +59,21 @@ describe('What an instance stores in PostgreSQL', () => {
     }
   })
 
+  it('makes the places of a ring with its first message, in a batch as well as alone', async () => {
+    const places = () =>
+      database.query('SELECT station, count(*)::int AS places FROM ring GROUP BY station ORDER BY station')
+    expect(await places()).to.deep.equal([])
+    const { append } = instance()
+    await append(numbered(0, 60), false)
+    await append([...numbered(60, 1), ...numbered(0, 2, { to: 'W1AW' }), ...numbered(0, 1, { to: 'K9NONE' })], false)
+    expect(await places()).to.deep.equal([
+      { station: KEY, places: 50 },
+      { station: 'W1AW', places: 50 },
+    ])
+    expect(texts(await held())).to.deep.equal(Array.from({ length: 50 }, (_, index) => `text ${index + 11}`))
+    expect(texts(await held('W1AW'))).to.deep.equal(['text 0', 'text 1'])
+  })
+
   it('goes in one statement with what came while another was under way, up to 1,000 messages', async () => {
     const sizes: number[] = []
     const counted: Queries = {

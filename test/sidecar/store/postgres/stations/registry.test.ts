@@ -207,10 +207,11 @@ describe('The registry of several instances', () => {
     })
   })
 
-  it('makes the places of a ring with the station, and takes everything of it away with it', async () => {
+  it('deletes everything that a station has when it is removed', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
-    await own.run(`INSERT INTO push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
+    await own.run(`SELECT make_rings('{N0CALL}', 3);
+       INSERT INTO push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
        INSERT INTO dropped (station, identity, received_at) VALUES ('N0CALL', '', 1)`)
     const tables = ['station', 'device', 'ring', 'avatar', 'push_due', 'dropped']
     const counts = tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`)
