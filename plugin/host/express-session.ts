@@ -146,7 +146,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
         await settle('end a session', (done) => store.destroy(id, done))
         await Promise.all([forget(store, [id]), marks.removeOne(store, { id, ...signIn })])
       },
-      endAllOfUser: () => endIn(store, { ...signIn, sid: null }),
+      endAllOfUser: () => endIn(store, { ...signIn, sid: null, account: signIn.userId }),
     })
     const living = () =>
       [...used.values()].filter(({ signIn }) => signIn.startedAt + maxAgeMs > now() && acceptsIssuer(signIn))

@@ -154,6 +154,11 @@ export interface EndedSessions {
   readonly issuer: string
   readonly subject: string | null
   readonly sid: string | null
+  /**
+   * The account whose sessions have ended as well, whatever issuer and subject they have: group rules refuse its user, who may have been
+   * another subject before. Absent: an IdP has spoken of its own sessions.
+   */
+  readonly account?: UserId
 }
 
 /** How long a process has at most for what it alone may do. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { EndedSessions } from './port.ts'
+import type { EndedSessions, UserId } from './port.ts'
 import type { RevocationStore } from './revocation-store.ts'
 import type { SignInRecord } from './sign-in-record.ts'
 import type { TimeLimit } from './time-limit.ts'
@@ -70,19 +70,24 @@ export function withTimeLimit(store: RevocationStore, limit: TimeLimit): Revocat
 }
 
 /** Where a sign-in is looked up: it is over when one of these was revoked after it began, or at that very moment. */
-export function keysOfSignIn({ domainKey, issuer, subject, sid }: SignInRecord): readonly string[] {
+export function keysOfSignIn({ domainKey, userId, issuer, subject, sid }: SignInRecord): readonly string[] {
   const key = keysOf(domainKey, issuer)
   const own = sid === null ? [key('without sid', subject)] : [key('sid', sid), key('both', subject, sid)]
-  return [key('subject', subject), ...own]
+  return [key('subject', subject), ...own, keyOfAccount(domainKey, userId)]
 }
 
 /** What is revoked to end these sessions: each of them has one of the keys, and no other session has. */
-export function keysOfEnded({ domainKey, issuer, subject, sid }: EndedSessions): readonly string[] {
+export function keysOfEnded({ domainKey, issuer, subject, sid, account }: EndedSessions): readonly string[] {
   const key = keysOf(domainKey, issuer)
-  if (subject !== null && sid !== null) return [key('both', subject, sid), key('without sid', subject)]
-  if (subject !== null) return [key('subject', subject)]
-  if (sid !== null) return [key('sid', sid)]
+  const whole = account === undefined ? [] : [keyOfAccount(domainKey, account)]
+  if (subject !== null && sid !== null) return [key('both', subject, sid), key('without sid', subject), ...whole]
+  if (subject !== null) return [key('subject', subject), ...whole]
+  if (sid !== null) return [key('sid', sid), ...whole]
   throw new TypeError('Neither a subject nor a session id says which sessions ended.')
+}
+
+function keyOfAccount(domainKey: string, userId: UserId): string {
+  return keysOf(domainKey, '')('account', userId)
 }
 
 /** Of a single session, by the random handle that it bears. */

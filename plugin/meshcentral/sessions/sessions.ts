@@ -115,7 +115,7 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
       read: () => secrets.read(handle),
       write: (kept) => secrets.replace(handle, kept),
       end: () => endOne(session),
-      endAllOfUser: () => endAll({ ...signIn, sid: null }),
+      endAllOfUser: () => endAll({ ...signIn, sid: null, account: signIn.userId }),
     }
   }
 

@@ -154,8 +154,9 @@ async function finish(
   const otherAccount = await findOtherAccount(host, settings.key, profile.id, subject)
   const result = await signIn(profile, memberships, settings, host, reported).catch(async (error: unknown) => {
     if (error instanceof LoginError && error.code === 'not_in_required_group') {
-      const endSessions = () => endAllOf(subject, issuer, settings, host, req)
-      await lockOutRefusedUser(host, { settings, userId: profile.id, req, endSessions })
+      const { id: userId } = profile
+      const all = { domainKey: settings.key, issuer, subject, sid: null, account: userId }
+      await lockOutRefusedUser(host, { settings, userId, req, endSessions: () => host.sessions.endMatching(req, all) })
     }
     throw withOtherAccount(error, otherAccount)
   })
@@ -184,22 +185,6 @@ async function findOtherAccount(
   const other = await accountUnderSubject(userId, subject, domainKey, accounts).catch(() => undefined)
   if (other !== undefined) authLog(otherAccountWarning(domainKey, userId, other))
   return other
-}
-
-/** Ends a user's sessions, those too that began while the IdP had another address. */
-async function endAllOf(
-  subject: string,
-  issuer: string,
-  { key, custom }: DomainSettings,
-  { sessions }: Host,
-  req: Request,
-): Promise<number | null> {
-  let all: number | null = 0
-  for (const from of new Set([issuer, ...custom.previousIssuers])) {
-    const ended = await sessions.endMatching(req, { domainKey: key, issuer: from, subject, sid: null })
-    all = all === null || ended === null ? null : all + ended
-  }
-  return all
 }
 
 async function learnMemberships(

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
+import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -55,5 +56,21 @@ describe('a host whose issuer is replaced', () => {
     expect(await after.isIn(person)).to.equal(true)
     expect((await after.signIn('alice')).failure).to.include({ code: 'not_in_required_group' })
     expect(await after.isIn(person)).to.equal(false)
+  })
+
+  it('ends sessions of a refused account from when its user was another subject', async () => {
+    const open = restarted()
+    const claims = { uuid: 'email' }
+    const before = await open({ groups: {}, custom: { claims } })
+    const { person } = await before.signIn('alice')
+    const { person: other } = await before.signIn('bob')
+    const after = await open({
+      custom: { claims, previous_issuers: [`${before.idp.issuer}/`] },
+      groups: { required: 'nobody' },
+    })
+    const alice = DEMO_USERS.find(({ username }) => username === 'alice')!
+    after.idp.setUser({ ...alice, sub: 'u-1002' })
+    expect((await after.signIn('alice')).failure).to.include({ code: 'not_in_required_group' })
+    expect([await after.isIn(person), await after.isIn(other)]).to.deep.equal([false, true])
   })
 })
