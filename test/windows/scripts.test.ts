@@ -1,7 +1,8 @@
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startWindows, type Windows } from './wine.ts'
+import { copyProject, type ProjectCopy } from './support/project-copy.ts'
+import { useWine, windowsPath } from './support/wine.ts'
 
 const CONFIG = {
   settings: { cert: 'mesh.example', plugins: { enabled: true, list: ['meshcompanion'] } },
@@ -15,30 +16,30 @@ const CONFIG = {
 }
 
 describe('the scripts of the package in cmd.exe', () => {
-  let windows: Windows
+  const wine = useWine()
+  let project: ProjectCopy
   before(async function () {
     this.timeout(600_000)
-    windows = await startWindows()
+    project = await copyProject(wine())
   })
-  after(() => windows?.close())
 
   it('pack the plugin for MeshCentral', async () => {
-    const { code, stderr } = await windows.npm('run', 'pack:meshcentral')
+    const { code, stderr } = await project.npm('run', 'pack:meshcentral')
     expect([code, stderr]).to.deep.equal([0, ''])
-    await access(join(windows.project, 'dist/meshcentral-plugin/meshcompanion/THIRD-PARTY-LICENSES'))
-    await access(join(windows.project, 'dist/meshcentral-plugin/meshcompanion.zip'))
+    await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion/THIRD-PARTY-LICENSES'))
+    await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion.zip'))
   })
 
   it('check a configuration as Notepad writes it, at a Windows path with blanks', async () => {
-    const file = join(windows.project, 'my config.json')
+    const file = join(project.path, 'my config.json')
     const text = JSON.stringify(CONFIG, null, 2).replaceAll('\n', '\r\n')
     await writeFile(file, `\uFEFF${text}`)
-    const { code, stdout } = await windows.npm('run', 'check', '--', windows.pathOf(file), '--meshcentral')
+    const { code, stdout } = await project.npm('run', 'check', '--', windowsPath(file), '--meshcentral')
     expect(code, stdout).to.equal(0)
     expect(stdout).to.include('https://mesh.example/auth-oidc-callback')
   })
 
   it('end with the exit code of the program', async () => {
-    expect((await windows.npm('run', 'check', '--', 'Z:\\nothing here.json')).code).to.equal(2)
+    expect((await project.npm('run', 'check', '--', 'Z:\\nothing here.json')).code).to.equal(2)
   })
 })

@@ -32,7 +32,7 @@ export async function makeDataFolder(template?: string): Promise<DataFolder> {
 
   return {
     path,
-    authLog: async () => (await readText(join(path, 'auth.log'))).split('\n').slice(0, -1),
+    authLog: async () => (await readText(join(path, 'auth.log'))).split(/\r?\n/).slice(0, -1),
     records: () => readRecords(join(path, 'meshcentral.db')),
     events: async () => [...(await readRecords(join(path, 'meshcentral-events.db'))).values()],
     writeConfig: (config) => writeFile(join(path, 'config.json'), JSON.stringify(config)),

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { until } from './until.ts'
 
@@ -19,6 +21,16 @@ export interface MeshProcess {
   terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
 }
 
+/** A Node.js other than that of this process, such as the one for Windows. It takes no pipes: its output goes to a file. */
+export interface OtherNode {
+  readonly command: string
+  /** Stand before the options of MeshCentral. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Writes a path of this machine as programs of that Node.js do. */
+  pathOf(path: string): string
+}
+
 export interface ProcessOptions {
   /** Where MeshCentral is installed. */
   readonly installation: string
@@ -27,6 +39,8 @@ export interface ProcessOptions {
   /** Further options of Node. */
   readonly nodeOptions?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Default: the Node.js of this process. */
+  readonly node?: OtherNode | undefined
 }
 
 /** What runs at the moment, and must not outlive this process. */
@@ -43,27 +57,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 /** Resolves once the server answers. */
 export async function startMeshProcess(options: ProcessOptions): Promise<MeshProcess> {
-  const { installation, dataPath, port, nodeOptions = [], env = {} } = options
-  const program = join(installation, 'node_modules/meshcentral/meshcentral.js')
-  const child = spawn(
-    process.execPath,
-    [
-      '--disable-proto=delete',
-      ...nodeOptions,
-      program,
-      ...['--launch', '1', '--datapath', dataPath, '--filespath', join(dataPath, 'files')],
-    ],
-    // It ends by itself when its standard input does: with this process, at the latest.
-    { cwd: installation, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] },
-  )
+  const { port } = options
+  const { child, output } = spawnNode(options)
   running.add(child)
   const ended = once(child, 'close')
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  }
   const isUp = () => child.exitCode === null && child.signalCode === null
   const end = async () => {
     await ended
@@ -71,11 +68,13 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
   }
   const server: MeshProcess = {
     pid: child.pid ?? 0,
-    output: () => output,
+    output,
     isUp,
     async stop() {
       child.kill('SIGKILL')
       await end()
+      // Wine's own server may hold the port for a moment longer.
+      if (options.node) await until('the port to be free', () => refuses(port))
     },
     async terminate(signal) {
       child.kill(signal)
@@ -94,9 +93,49 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
     )
   } catch (cause) {
     await server.stop()
-    throw new Error(`${cause instanceof Error ? cause.message : String(cause)}\n${output}`)
+    throw new Error(`${cause instanceof Error ? cause.message : String(cause)}\n${output()}`)
   }
   return server
+}
+
+function spawnNode(options: ProcessOptions): { readonly child: ChildProcess; readonly output: () => string } {
+  const { installation, dataPath, nodeOptions = [], env = {}, node } = options
+  const pathOf = (path: string) => node?.pathOf(path) ?? path
+  const args = [
+    ...(node?.args ?? []),
+    '--disable-proto=delete',
+    ...nodeOptions,
+    pathOf(join(installation, 'node_modules/meshcentral/meshcentral.js')),
+    ...['--launch', '1', '--datapath', pathOf(dataPath), '--filespath', pathOf(join(dataPath, 'files'))],
+  ]
+  const place = { cwd: installation, env: { ...process.env, ...node?.env, ...env } }
+  if (node) {
+    const file = join(dataPath, 'console.log')
+    const descriptor = openSync(file, 'a')
+    const child = spawn(node.command, args, { ...place, stdio: ['ignore', descriptor, descriptor] })
+    closeSync(descriptor)
+    return { child, output: () => readFileSync(file, 'utf8') }
+  }
+  // It ends by itself when its standard input does: with this process, at the latest.
+  const child = spawn(process.execPath, args, { ...place, stdio: ['pipe', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  return { child, output: () => output }
+}
+
+function refuses(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const settle = (refused: boolean) => {
+      socket.destroy()
+      resolve(refused)
+    }
+    socket.once('connect', () => settle(false)).once('error', () => settle(true))
+  })
 }
 
 /** Whether the server at that port is ready. */

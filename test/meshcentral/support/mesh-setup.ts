@@ -6,7 +6,7 @@ import { anyCertificateFetch } from '../../support/any-certificate-fetch.ts'
 import { type DataFolder, type DbRecord, makeDataFolder } from './data-folder.ts'
 import type { Database } from './databases.ts'
 import { laboratory, serverSettings, TITLE } from './laboratory.ts'
-import { type MeshProcess, startMeshProcess } from './mesh-process.ts'
+import { type MeshProcess, type OtherNode, startMeshProcess } from './mesh-process.ts'
 import { until } from './until.ts'
 
 export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests-of-meshcentral' }
@@ -46,6 +46,8 @@ export interface ServerOptions {
   /** Options of Node, and environment, of the server. */
   readonly nodeOptions?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Default: the Node.js of this process. */
+  readonly node?: OtherNode | undefined
 }
 
 export interface MeshOptions extends ServerOptions {
@@ -88,9 +90,9 @@ export interface MeshSetup {
   account(person: Person, domainId?: string, is?: (record: DbRecord) => boolean): Promise<DbRecord>
   /** Whether the database has such an account now. */
   hasAccount(person: Person, domainId?: string): Promise<boolean>
-  /** Stops the server at once and starts it with the same data, and with other options where given. */
   /** Ends the server as a service manager does. {@link MeshSetup.restart} starts it again. */
   terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
+  /** Stops the server at once and starts it with the same data, and with other options where given. */
   restart(options?: ServerOptions, whileDown?: () => Promise<void>): Promise<void>
   close(): Promise<void>
 }
@@ -114,12 +116,13 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
   let persons = 0
 
   async function start(now: ServerOptions): Promise<MeshProcess> {
+    const authLog = join(data.path, 'auth.log')
     const { strategy = 'ours', domains = { '': {} }, settings = {}, domainDefaults, peers, program } = now
     const place = now.installation ?? installation
     await data.writeConfig({
       settings: {
         ...serverSettings(port),
-        authLog: join(data.path, 'auth.log'),
+        authLog: now.node?.pathOf(authLog) ?? authLog,
         ...database?.settings,
         ...(strategy === 'ours' ? { plugins: { enabled: true, list: ['meshcompanion'] } } : {}),
         ...(typeof settings === 'function' ? settings(idp.issuer) : settings),
@@ -138,8 +141,8 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       idp,
       Object.keys(domains).map((id) => urlOf(id, now)),
     )
-    const { nodeOptions = [], env = {} } = now
-    return startMeshProcess({ installation: place, dataPath: data.path, port, nodeOptions, env })
+    const { nodeOptions = [], env = {}, node } = now
+    return startMeshProcess({ installation: place, dataPath: data.path, port, nodeOptions, env, node })
   }
 
   const open = (address?: string) => {

@@ -15,7 +15,7 @@ process.once('exit', () => {
 })
 
 /** The installation with sources of its own, which lead to the same packages. It goes with this process. */
-async function copyInstallation(): Promise<string> {
+export async function copyInstallation(): Promise<string> {
   const { installation } = await laboratory()
   const folder = await mkdtemp(join(tmpdir(), 'meshcentral-moved-'))
   copies.push(folder)

@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { pluginLines } from '../meshcentral/support/auth-log.ts'
+import { type Person, userKey } from '../meshcentral/support/mesh-setup.ts'
+import { isApp, isLoginPage, isSignedIn, signedIn, signIn, thiefOf } from '../meshcentral/support/session.ts'
+import { until } from '../meshcentral/support/until.ts'
+import { closes, useMesh } from '../meshcentral/support/use-mesh.ts'
+import { windowsInstallation } from './support/windows-installation.ts'
+import { useWine } from './support/wine.ts'
+
+const FULL = 0xffffffff
+
+interface Group {
+  readonly name: string
+  readonly membershipType: string
+  readonly links: Readonly<Record<string, { readonly name: string }>>
+}
+
+describe('MeshCentral on Windows, with the plugin', () => {
+  const wine = useWine()
+  let installation = ''
+  before(async function () {
+    this.timeout(600_000)
+    installation = await windowsInstallation(wine())
+  })
+  const setup = useMesh(() => ({
+    installation,
+    node: wine().node,
+    domains: { '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'], revokeAdmin: true } } } },
+  }))
+
+  /** Signs a person in anew and returns their groups in MeshCentral, once the account's rights are as expected. */
+  const groupsAfter = async (person: Person, groups: readonly string[], siteadmin: number | undefined) => {
+    const page = await signIn(setup, setup.browser(), setup.person({ groups }, person))
+    expect(isApp(page)).to.equal(true)
+    await setup.account(person, '', (record) => record.siteadmin === siteadmin)
+    const records = [...(await setup.data.records()).values()] as unknown as (Group & { readonly type: string })[]
+    return records.filter(({ type, links }) => type === 'ugrp' && links?.[userKey(person)] !== undefined)
+  }
+
+  it('runs on Windows and logs a login at a Windows path, in lines as Windows ends them', async () => {
+    const person = setup.person()
+    const page = await setup.open(await signedIn(setup, person))
+    expect(page.user._id).to.equal(userKey(person))
+    const lines = await until('the line of the login', async () => {
+      const written = await pluginLines(setup)
+      return written.some(({ event }) => event === 'login') && written
+    })
+    expect(lines.map(({ level }) => level)).not.to.include('ERROR')
+    expect(await readFile(join(setup.data.path, 'auth.log'), 'utf8')).to.match(/ INFO login: .*\r\n/)
+    expect(setup.server().output()).not.to.match(/plugin.*disabled|error/i)
+  })
+
+  it('ends a session, its pages and copies of its cookie with a logout on Windows', async () => {
+    const browser = await signedIn(setup, setup.person())
+    const page = await setup.open(browser)
+    const copy = thiefOf(setup, browser)
+    const { status, headers } = await browser.step(`${setup.url}logout`)
+    expect(status).to.equal(302)
+    expect(headers.location).to.match(/session\/end\?.*id_token_hint=/)
+    await closes(page)
+    expect(await isSignedIn(setup, copy)).to.equal(false)
+    expect(await setup.verdictOn(page.auth)).to.equal('refused')
+    expect(isLoginPage(await browser.step(`${setup.url}login`))).to.equal(true)
+  })
+
+  it('ends the sessions of one person by a back-channel logout on Windows', async () => {
+    const person = setup.person()
+    const browsers = [await signedIn(setup, person), await signedIn(setup, person)]
+    const page = await setup.open(browsers[0] as (typeof browsers)[0])
+    const bystander = await signedIn(setup, setup.person())
+    expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
+    await closes(page)
+    for (const browser of browsers) expect(await isSignedIn(setup, browser)).to.equal(false)
+    expect(await isSignedIn(setup, bystander)).to.equal(true)
+  })
+
+  it('keeps ended sessions ended and the others signed in over a restart on Windows', async () => {
+    const [person, other] = [setup.person(), setup.person()]
+    const [browser, told, stays] = [
+      await signedIn(setup, other),
+      await signedIn(setup, person),
+      await signedIn(setup, setup.person()),
+    ]
+    const copies = [thiefOf(setup, browser), thiefOf(setup, told)]
+    const revocations = async () =>
+      [...(await setup.data.records()).values()].filter(({ type }) => type === 'meshcompanion').length
+    const auths = [(await setup.open(browser)).auth, (await setup.open(told)).auth]
+    const before = await revocations()
+    await browser.step(`${setup.url}logout`)
+    expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
+    await until('the records', async () => (await revocations()) >= before + 2)
+    await setup.restart()
+    for (const copy of copies) expect(await isSignedIn(setup, copy)).to.equal(false)
+    for (const auth of auths) expect(await setup.verdictOn(auth)).to.equal('refused')
+    expect(await isSignedIn(setup, stays)).to.equal(true)
+    expect(isApp(await signIn(setup, browser, other))).to.equal(true)
+  })
+
+  it('grants and revokes admin rights and mirrors groups at each login on Windows', async () => {
+    const person = setup.person()
+    const first = await groupsAfter(person, ['mesh-admins', 'Nachtwache Süd'], FULL)
+    expect(first.map(({ name }) => name)).to.have.members(['mesh-admins', 'Nachtwache Süd'])
+    expect(first.map(({ membershipType }) => membershipType)).to.deep.equal(['oidc', 'oidc'])
+    const next = await groupsAfter(person, ['Nachtwache Süd'], undefined)
+    expect(next.map(({ name }) => name)).to.deep.equal(['Nachtwache Süd'])
+  })
+})

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { npmForWindows, type Outcome, type Wine, windowsPath } from './wine.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const PARTS = ['plugin', 'sidecar', 'fixtures', 'test', 'package.json', 'package-lock.json', 'tsconfig.json', 'LICENSE']
+
+/** A copy of these sources whose packages are those for Windows. */
+export interface ProjectCopy {
+  readonly path: string
+  /** Runs Node.js for Windows there, with npm's own command line: npm starts the script by `cmd.exe`. */
+  npm(...args: readonly string[]): Promise<Outcome>
+}
+
+export async function copyProject({ folder, run }: Wine): Promise<ProjectCopy> {
+  const path = join(folder, 'project')
+  const wasm = join(folder, 'wasm')
+  await mkdir(path)
+  await mkdir(wasm)
+  for (const part of PARTS) await cp(join(ROOT, part), join(path, part), { recursive: true })
+  await npmForWindows(path, 'ci')
+  // Go needs a library for random numbers that this Wine lacks: the same esbuild as WebAssembly.
+  const esbuild = join(path, 'node_modules/esbuild')
+  const { version } = JSON.parse(await readFile(join(esbuild, 'package.json'), 'utf8')) as { readonly version: string }
+  await npmForWindows(wasm, 'install', '--no-save', `esbuild-wasm@${version}`)
+  await rm(esbuild, { recursive: true })
+  await rename(join(wasm, 'node_modules/esbuild-wasm'), esbuild)
+  const { stdout } = await promisify(execFile)('npm', ['root', '--global'])
+  const cli = `${windowsPath(stdout.trim())}\\npm\\bin\\npm-cli.js`
+  return { path, npm: (...args) => run(path, 'node.exe', cli, ...args) }
+}

