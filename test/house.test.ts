@@ -7,10 +7,10 @@ import { section, tableRows } from './support/documents.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const MOST_FILES = 15
 
-/** Halves of the package, each with a page that leads through its rooms. */
+/** Halves of the package, each with a page that describes its modules. */
 const HALVES = [
-  { half: 'plugin', rooms: 10 },
-  { half: 'sidecar', rooms: 9 },
+  { half: 'plugin', modules: 10 },
+  { half: 'sidecar', modules: 9 },
 ] as const
 
 /** Paths of a half's sources from its root, with slashes. */
@@ -20,17 +20,19 @@ function sourcesOf(half: string): readonly string[] {
     .filter((name) => /\.(ts|json)$/.test(name) && !/^(docs|deploy)\//.test(name))
 }
 
-for (const { half, rooms } of HALVES) {
-  describe(`the house of the ${half}`, () => {
+for (const { half, modules } of HALVES) {
+  describe(`the architecture of the ${half}`, () => {
     const page = readFileSync(join(ROOT, half, 'README.md'), 'utf8')
     const sources = sourcesOf(half)
     const folders = [...new Set(sources.map((name) => dirname(name)).filter((folder) => folder !== '.'))]
     const named = [...page.matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => name)
 
-    it(`has ${rooms} rooms, each with its row on the page and none that is not there`, () => {
+    it(`has ${modules} modules, and the page has a row for each and no other`, () => {
       const there = [...new Set(folders.map((folder) => folder.replace(/\/.*/, '')))]
-      const rows = tableRows(section(page, '## Rooms')).map(([room = '']) => room.replaceAll('`', '').replace('/', ''))
-      expect(there).to.have.length(rooms)
+      const rows = tableRows(section(page, '## Modules')).map(([name = '']) =>
+        name.replaceAll('`', '').replace('/', ''),
+      )
+      expect(there).to.have.length(modules)
       expect(rows).to.have.members(there)
     })
 
@@ -41,8 +43,8 @@ for (const { half, rooms } of HALVES) {
 
     it('has every file and folder that the page names', () => {
       const paths = named.filter((name) => /\.(ts|md)$|\//.test(name) && !name.startsWith('mesh-companion/'))
-      expect(paths.length).to.be.above(rooms)
-      // A file of the room that a row is about stands there without its folder.
+      expect(paths.length).to.be.above(modules)
+      // A row may name a file of its module without the folder.
       const isThere = (name: string) =>
         existsSync(join(ROOT, half, name)) ||
         existsSync(join(ROOT, name)) ||

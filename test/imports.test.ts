@@ -87,15 +87,26 @@ describe('imports', () => {
     expect(packages.filter((name) => !brought.includes(name))).to.deep.equal([])
   })
 
-  /** Rooms of a half, the highest first, with the files at its root that all of them may use. Arrows run down only. */
-  const floors = {
+  /** Modules of a half, the highest layer first, and the files at its root that all of them may import. */
+  const layers = {
     plugin: {
-      rooms: ['meshcentral', 'doctor', 'mount', 'routes', 'sessions', 'provider', 'presets', 'login', 'host', 'config'],
+      modules: [
+        'meshcentral',
+        'doctor',
+        'mount',
+        'routes',
+        'sessions',
+        'provider',
+        'presets',
+        'login',
+        'host',
+        'config',
+      ],
       open: ['clock', 'errors', 'log'],
       faces: ['index', 'meshcentral', 'check', 'command', 'required-node'],
     },
     sidecar: {
-      rooms: ['operator', 'api', 'aprsis', 'push', 'store', 'messages', 'config', 'client', 'aprs'],
+      modules: ['operator', 'api', 'aprsis', 'push', 'store', 'messages', 'config', 'client', 'aprs'],
       open: ['clock', 'errors', 'exposition', 'log', 'metrics'],
       faces: ['compose', 'index', 'main', 'start', 'command', 'required-node'],
     },
@@ -105,30 +116,30 @@ describe('imports', () => {
     ['plugin', plugin],
     ['sidecar', sidecar],
   ] as const) {
-    const { rooms, open, faces } = floors[half]
+    const { modules, open, faces } = layers[half]
     const shared = open.map((name) => `${half}/${name}.ts`)
 
-    it(`of ${half} have every room on a floor, and nothing at the root but its faces and what is open to all`, () => {
+    it(`of ${half} know the layer of every module, and each file at the root`, () => {
       const names = readdirSync(join(ROOT, half), { recursive: true, encoding: 'utf8' })
       const sources = names.filter((name) => name.endsWith('.ts')).map((name) => name.split(sep))
       const folders = new Set(sources.filter(({ length }) => length > 1).map(([folder]) => folder))
       const files = sources.filter(({ length }) => length === 1).map(([name]) => name?.slice(0, -3))
-      expect([...folders]).to.have.members(rooms)
+      expect([...folders]).to.have.members(modules)
       expect(files).to.have.members([...open, ...faces])
     })
 
-    for (const [at, room] of rooms.entries()) {
-      it(`of ${half}/${room} lead down, to ${rooms.slice(at + 1).join(', ') || 'no other room'}`, () => {
-        const below = rooms.slice(at).map((name) => `${half}/${name}/`)
+    for (const [index, name] of modules.entries()) {
+      it(`of ${half}/${name} lead to lower layers only`, () => {
+        const below = modules.slice(index).map((module) => `${half}/${module}/`)
         const wrong = violations(imports, ({ from, to }) => {
-          if (!from.startsWith(`${half}/${room}/`) || !to.startsWith(`${half}/`)) return false
+          if (!from.startsWith(`${half}/${name}/`) || !to.startsWith(`${half}/`)) return false
           return !shared.includes(to) && !below.some((one) => to.startsWith(one))
         })
         expect(wrong).to.deep.equal([])
       })
     }
 
-    it(`of what is open to all of ${half} lead to no room`, () => {
+    it(`of the files that all of ${half} may import lead to no module`, () => {
       const wrong = violations(
         imports,
         ({ from, to }) => shared.includes(from) && to.startsWith(`${half}/`) && !shared.includes(to),
