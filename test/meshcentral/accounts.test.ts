@@ -12,6 +12,8 @@ describe('accounts in MeshCentral', () => {
   const setup = useMesh({
     domains: {
       '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } },
+      allowed: { oidc: { newAccounts: undefined }, members: { newAccounts: true } },
+      // MeshCentral's own strategies take no number for true.
       number: { oidc: { newAccounts: undefined }, members: { newAccounts: 1 } },
       silent: { oidc: { newAccounts: undefined } },
       rights: {
@@ -31,7 +33,8 @@ describe('accounts in MeshCentral', () => {
 
   it('are made where the domain says so and the oidc object says nothing, and else message 100 is shown', async () => {
     for (const [domain, isMade] of [
-      ['number', true],
+      ['allowed', true],
+      ['number', false],
       ['silent', false],
     ] as const) {
       const person = setup.person()
@@ -59,7 +62,7 @@ describe('accounts in MeshCentral', () => {
     const { creation, login, access, ...record } = await setup.account(person)
     expect(record).to.deep.equal({
       ...{ type: 'user', _id: userKey(person), domain: '', name: 'Ada Lovelace' },
-      ...{ email: 'ada@example.test', emailVerified: true },
+      ...{ email: 'ada@example.test', emailVerified: true, oidcissuer: setup.idp.issuer },
     })
     for (const time of [creation, login, access]) expect(time).to.be.within(before, before + 10)
     const byAction = new Map((await eventsOf(person, 1)).map((event) => [event.action, event]))
