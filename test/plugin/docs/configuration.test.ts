@@ -123,7 +123,7 @@ describe('the page on the configuration', () => {
   })
 
   it('has the settings that the plugin has with MeshCentral', () => {
-    const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of its own'))
+    const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of the plugin'))
     expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal([
       'sessionCheckMinutes',
       'loginTokenDays',
