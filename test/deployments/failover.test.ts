@@ -247,7 +247,7 @@ describe('A PostgreSQL that fails over', function () {
     expect(reader.given).to.deep.equal(['both have it', 'lost', 'after'])
   })
 
-  it('to a stale standby has all instances give what that has, and nothing that only their memory holds', async () => {
+  it('after promotion of a stale standby, every instance answers from its data alone', async () => {
     await start(false)
     const [one, two] = [await open(), await open(both(), 'two')]
     const rings = [one, two].map((store) => createRingCache({ ...store, feed: undefined }))

@@ -44,7 +44,7 @@ describe('accounts in MeshCentral', () => {
     }
   })
 
-  it('are not made for an id that would run as script in a report: message 108, and the log says what to do', async () => {
+  it('creates no account for an id that would run as script, and logs the remedy', async () => {
     const person = { ...setup.person(), sub: `x",10);alert(1);("` }
     setup.idp.setUser({ ...person, claims: { name: person.name, ...person.claims } })
     const told = await linesOf(setup, async () => {

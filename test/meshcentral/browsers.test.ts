@@ -41,7 +41,7 @@ describe('MeshCentral', () => {
         for (const tab of [first, second]) await sees(tab, LOGIN_PAGE)
       })
 
-      it('shows the login page in a tab whose connection comes after another one has signed out', async () => {
+      it('shows the login page in a tab that connects after another tab signed out', async () => {
         const [first, second] = [await signIn(), await browser.tab()]
         await second.goTo(mesh.url)
         await sees(second, CONNECTED)

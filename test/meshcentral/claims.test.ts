@@ -21,7 +21,7 @@ describe('accounts that the built-in strategy made', () => {
   }
   const enter = (person: Person) => signIn(setup, setup.browser(), person)
 
-  it('under sub, since UserInfo lacked the configured claim, are named with the mend, which leads back to them', async () => {
+  it('logs an account made under sub where UserInfo lacked the claim, and the remedy', async () => {
     const byClaims = (claims: object, newAccounts = true) => ({
       domains: { '': { oidc: { newAccounts, custom: { scope: 'openid profile email directory', claims } } } },
     })
@@ -53,7 +53,7 @@ describe('accounts that the built-in strategy made', () => {
     expect((await setup.data.records()).has(userKey({ sub: 'D-7' }))).to.equal(false)
   })
 
-  it('keep their names if the scope has no profile, and are entered though UserInfo refuses', async () => {
+  it('keeps account names if the scope lacks profile and UserInfo answers 401', async () => {
     const withScope = (scope: string) => ({ domains: { '': { oidc: { custom: { scope } } } } })
     await start({ ...withScope('openid profile email'), idp: { claimsIn: 'both' } })
     const person = setup.person({ name: 'Before The Plugin' })

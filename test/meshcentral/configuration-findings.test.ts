@@ -11,7 +11,7 @@ describe('what is wrong with the configuration of MeshCentral', () => {
     },
   })
 
-  it('is shown to site admins among the server warnings, without markup, and on the status page', async () => {
+  it('shows findings without markup in the server warnings and on the status page', async () => {
     const browser = await signedIn(setup, setup.person({ groups: ['admins'] }))
     const page = await setup.open(browser)
     const { warnings } = await page.message(({ action }) => action === 'serverwarnings')
@@ -24,7 +24,7 @@ describe('what is wrong with the configuration of MeshCentral', () => {
     expect(body).to.include('oidc.custom.colour').and.include('sesioncheckminutes')
   })
 
-  it('refuses every login of a domain with a misspelt group rule, and shows no button there', async () => {
+  it('refuses logins and shows no button in a domain with a misspelt group rule', async () => {
     expect(await buttonsOf(setup, 'typo')).to.deep.equal([])
     const { headers } = await setup.browser().step(`${setup.urlOf('typo')}auth-oidc`)
     expect(headers.location ?? '').not.to.include(setup.idp.issuer)

@@ -146,7 +146,7 @@ describe('an address that sent MeshCentral too many wrong passwords', () => {
     })
   }
 
-  it('signs in and out by single sign-on and keeps its pages, but sends no password on any way', async () => {
+  it('lets a banned address sign in and out by single sign-on, but not by password', async () => {
     const before = await signedIn(setup, setup.person())
     // MeshCentral takes its time for each.
     const form = Object.entries({ action: 'login', username: 'nobody', password: 'x' })

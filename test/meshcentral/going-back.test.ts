@@ -46,7 +46,7 @@ describe('the way back to the built-in strategy', () => {
     await setup.register({ scope: 'openid profile email' })
   }
 
-  it('works with the configuration that --back prints: groups are required, give site admin and are mirrored', async () => {
+  it('the configuration from --back requires, mirrors and grants site admin by groups', async () => {
     await start(printed)
     const admin = setup.person({ groups: ['mesh-users', 'mesh-admins'] })
     await signIn(setup, setup.browser(), admin)
@@ -62,7 +62,7 @@ describe('the way back to the built-in strategy', () => {
     expect([isApp(page), sessionOf(browser, setup.url).userid, messageOn(page)]).to.deep.equal([false, undefined, 111])
   })
 
-  it('fails with the configuration as it was, which asks for a scope that the IdP refuses', async () => {
+  it('with the unchanged configuration no login succeeds: the IdP refuses its scope', async () => {
     await start(oidc)
     const browser = setup.browser()
     await browser.get(`${setup.url}auth-oidc`)

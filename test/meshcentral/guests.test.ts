@@ -97,7 +97,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
         ['restoreserver.ashx', { auth }],
       ] as const
 
-    it('are nobody at each place that opens a cookie, also when a body arrives after its head', async () => {
+    it('treats share-link guests as signed out wherever MeshCentral opens a cookie', async () => {
       const calls = cookieCalls(installation)
       expect(calls.map(({ name }) => name)).to.deep.equal([...COOKIE_CALLS.keys()])
       const { cookie, other } = await share(2, { viewOnly: true })
@@ -190,7 +190,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(tunnel.isOpen()).to.equal(true)
     })
 
-    it('get nothing that is not shared: no files with a desktop, no port, no other protocol', async () => {
+    it('denies share-link guests files, ports and protocols that are not shared', async () => {
       const { cookie, shared } = await share(2, { viewOnly: true })
       for (const query of [{ p: '5' }, { p: '1' }, { p: '2', tcpport: '22' }, { p: '2', udpport: '53' }]) {
         const tunnel = setup.keep(openRelay(setup, { id: 'of-a-guest', auth: cookie, nodeid: shared, ...query }))

@@ -73,7 +73,7 @@ describe('a login token of an account of single sign-on', () => {
     return gone
   }
 
-  it('opens nothing on any way once group rules refuse a login, until one succeeds again', async () => {
+  it('suspends login tokens when group rules refuse a login, until one succeeds', async () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await worksOn(token)).to.deep.equal(all(true))
@@ -90,7 +90,7 @@ describe('a login token of an account of single sign-on', () => {
     expect(await worksOn(token)).to.deep.equal(all(true))
   })
 
-  it('has what it opened end with the refusal: sessions, pages, their cookies, and sockets of tools', async () => {
+  it('a refused login ends sessions, pages and sockets opened with login tokens', async () => {
     const [person, other] = [setup.person({ groups: ['staff'] }), setup.person({ groups: ['staff'] })]
     const token = await createToken(setup, await signedIn(setup, person))
     const stays = await visit(setup, await createToken(setup, await signedIn(setup, other)))
@@ -116,7 +116,7 @@ describe('a login token of an account of single sign-on', () => {
     expect(page).to.include('Login tokens of single sign-on accounts have no limit')
   })
 
-  it('still works after a login that fails for another reason, such as groups that are unknown', async () => {
+  it('keeps login tokens working after a login fails because of malformed groups', async () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
     await signIn(setup, setup.browser(), setup.person({ groups: 5 }, person))
@@ -130,7 +130,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
   })
   const setup = useMesh(withDays(2))
 
-  it('stops login tokens that many days after the last login of the account, until the next one', async () => {
+  it('suspends login tokens loginTokenDays after the last login, until the next one', async () => {
     const person = setup.person()
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
@@ -151,7 +151,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
 
 describe('MeshCentral', () => {
   for (const version of [undefined, OLDER_VERSION]) {
-    it(`checks login tokens at no place that is not known: ${version ?? 'the latest version'}`, async () => {
+    it(`checks login tokens only in known places: ${version ?? 'the latest version'}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const sources = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'meshctrl.js')
       const places = sources.flatMap((name) => {

@@ -17,7 +17,7 @@ describe('an issuer that is replaced', () => {
     domains: { '': { oidc: { issuer: idp.issuer, custom, groups: { siteadmin: 'admins' } } } },
   })
 
-  it('signs people out, pages included, and leaves their accounts to them, unless previous_issuers lists the old one', async () => {
+  it('ends sessions and refuses accounts of an issuer missing from previous_issuers', async () => {
     const person = setup.person({ groups: ['admins'] })
     // Somebody else has the same sub at the other one.
     other.setUser({ ...person, claims: { ...person.claims, name: 'A stranger', groups: [] } })

@@ -124,7 +124,7 @@ describe('the plugin in a MeshCentral with a strategy in domaindefaults', () => 
     },
   })
 
-  it('signs people in to each domain, with an account of that domain, also after a restart', async () => {
+  it('signs users in to each domain with its own account, also after a restart', async () => {
     // Each address follows from the name of the server or of the domain; `own` names its own.
     const at = (domain: string) =>
       setup.urlOf(domain).replace('localhost', domain === 'own' ? 'localhost' : '127.0.0.1')

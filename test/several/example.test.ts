@@ -109,7 +109,7 @@ describe('The server of the page on several processes, twice', () => {
     expect(await said(browser)).to.deep.equal([null, null])
   })
 
-  it('keeps everybody signed in when its processes are replaced in the middle of renewals', async () => {
+  it('keeps all users signed in when processes are replaced during renewals', async () => {
     const people = await Promise.all(
       Array.from({ length: 8 }, (_, at) => {
         const username = `person${at}`

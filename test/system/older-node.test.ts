@@ -37,7 +37,7 @@ describe('on an older Node.js', () => {
       expect(await saidBy(['--import', 'tsx', command])).to.deep.equal({ status: 78, stdout: '', stderr: SENTENCE })
     })
 
-  it('is refused below the version in engines, by the commands that the package installs', () => {
+  it('is refused by every command in bin, below the version in engines', () => {
     expect(PACKAGE.engines.node).to.equal('>=20.19.0')
     expect(Object.values(PACKAGE.bin)).to.have.members(COMMANDS.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`))
   })

@@ -241,7 +241,7 @@ describe('the claim that people are known by', () => {
     }
   })
 
-  it('brings a warning if the built-in strategy of MeshCentral may have used sub instead', () => {
+  it('warns of an id claim for which the built-in strategy may have used sub', () => {
     for (const uuid of ['oid', 'employee.number', 'extension_upnx']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
       expect(warningsOf(oidc), uuid).to.deep.equal(['other_id custom.claims.uuid'])

@@ -43,7 +43,7 @@ describe("the examples of the plugin's configuration", () => {
     }
   })
 
-  it('of a whole MeshCentral are such as --meshcentral finds no error in, with the plugin loaded', () => {
+  it('documented MeshCentral configurations pass --meshcentral without errors', () => {
     const isWhole = (config: object | undefined): config is Readonly<Record<string, object>> =>
       config !== undefined && 'settings' in config && 'plugins' in (config.settings as object)
     const configurations = EXAMPLES.flatMap(({ path, code }) => {

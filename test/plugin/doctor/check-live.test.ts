@@ -103,7 +103,7 @@ describe('mesh-companion-check --live', () => {
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
 
-  it('warns of a UserInfo endpoint that does not refuse a made-up token, or cannot be reached', async () => {
+  it('warns if UserInfo is unreachable or does not refuse a made-up token', async () => {
     for (const [fault, oidc, line] of [
       [{ kind: 'answer', status: 404 }, {}, /^warn: UserInfo: .* \[status: 404\]$/],
       [{ kind: 'redirect', to: 'https://login.test/' }, {}, /^warn: UserInfo: .* \[status: 302\]$/],

@@ -193,7 +193,7 @@ describe('mesh-companion-check', () => {
     expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
   })
 
-  it('lists with --back what the built-in strategy does differently, and prints its configuration alone', () => {
+  it('--back prints only the configuration to stdout and the differences to stderr', () => {
     const config = JSON.stringify({
       ...server({ ...OLD, groups: { scope: '', siteadmin: 'a', revokeAdmin: false } }),
       settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: [] } },
@@ -265,7 +265,7 @@ describe('mesh-companion-check', () => {
     ])
   })
 
-  it('notes where login tokens of single sign-on accounts have no limit, which is no warning', () => {
+  it('notes, without a warning, that login tokens of SSO accounts have no limit', () => {
     const noted = (meshcompanion: object) => {
       const settings = { ...LOADED, plugins: { ...LOADED.plugins, meshcompanion } }
       return judged(checkText(JSON.stringify({ ...server(FINE), settings }), '--meshcentral'))

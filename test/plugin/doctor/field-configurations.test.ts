@@ -93,7 +93,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     expect(checkWithPlugin('commented-domain')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it('says of each that was written for the built-in strategy that the plugin is not loaded', () => {
+  it('reports that configurations for the built-in strategy do not load the plugin', () => {
     for (const name of [
       'domain-defaults',
       'text-ports',

@@ -145,7 +145,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     })
   })
 
-  it('gives each domain a copy of the object in domaindefaults, which would end MeshCentral', () => {
+  it('moves oidc from domainDefaults into each domain, where MeshCentral accepts it', () => {
     const oidc = { issuer: ISSUER, client: CLIENT }
     const { config } = back({
       settings: SETTINGS,
@@ -156,7 +156,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     for (const key of ['', 'b']) expect(config.domains[key].authStrategies).to.deep.equal({ saml: {}, oidc })
   })
 
-  it('warns of keys that are not read, and of a dns domain without single sign-on in the default one', () => {
+  it('warns of unread keys, and of dns domains if the default domain lacks oidc', () => {
     const domains = { own: { dns: 'own.example.com', authStrategies: { oidc: { issuer: ISSUER, client: CLIENT } } } }
     const { differences } = back({ settings: SETTINGS, domains })
     expect(differences.get('own')?.map(({ path }) => path)).to.deep.equal(['dns'])

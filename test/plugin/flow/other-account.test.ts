@@ -50,7 +50,7 @@ describe('an account under another id than the configured one', () => {
     expect(events).to.deep.equal(['configuration-warning', 'account-under-other-id', 'login', 'login'])
   })
 
-  it('is no warning if the configured id has an account, if neither has one, or if sub is the id', async () => {
+  it('does not warn if the configured id has an account, neither has, or it is sub', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:D-7', '~oidc:u-1002'])
     await setup.signIn('bob')
     const empty = await startKnownByOid({ newAccounts: false })

@@ -37,7 +37,7 @@ describe('a user with an account whom a login refuses for groups.required', () =
     expect(setup.lines('refused-user-signed-out')).to.have.length(1)
   })
 
-  it('loses site admin and mirrored groups, and keeps them where the groups could not be learned', async () => {
+  it('a refused user loses site admin and mirrored groups unless groups are unknown', async () => {
     const setup = await start({ oidc: { groups: { required: 'mesh-users', siteadmin: 'mesh-users', sync: true } } })
     await signIn(setup, 'bob')
     const { accounts, groups } = setup.host.records

@@ -39,7 +39,7 @@ describe('a renewed ID token', () => {
   const entriesOf = (store: BoundedSessionStore) =>
     new Promise<string>((resolve) => store.all((_error, sessions) => resolve(JSON.stringify(sessions))))
 
-  it('ends all sessions of a user whom the groups no longer admit, and revokes what groups gave', async () => {
+  it('ends all sessions and revokes rights when renewed groups do not admit a user', async () => {
     const { setup, person } = await startWithBob()
     const elsewhere = (await setup.signIn('bob')).person
     const other = (await setup.signIn('alice')).person

@@ -19,7 +19,7 @@ describe('a host whose issuer is replaced', () => {
       })
   }
 
-  it('signs people out, and refuses their accounts to users of the new issuer, with both in the log', async () => {
+  it('ends sessions of the old issuer, and refuses its accounts to the new issuer', async () => {
     const open = restarted()
     const before = await open()
     const { person } = await before.signIn('alice')

@@ -79,7 +79,7 @@ describe('UserInfo', () => {
   describe('where people are known by their e-mail address', () => {
     const oidc = { custom: { claims: { uuid: 'email' } } }
 
-    it('that fails refuses an address of which the ID token does not say that it is verified', async () => {
+    it('refuses an address that the ID token does not call verified if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc })
       const { who, failure } = await setup.signIn('bob')
       expect(who.status).to.equal(401)

@@ -71,7 +71,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
   const end = async (changes: Partial<EndedSessions>) => call(newBrowser(), 'ended', ended(changes))
 
-  it('does not count once its issuer is another one than the domain has, and counts again when that is back', async () => {
+  it('a session is invalid while its issuer is not accepted, and valid again after', async () => {
     const one = opened()
     let accepted = true
     one.sessions.acceptIssuers?.(({ domainKey, issuer }) => accepted && domainKey === '' && issuer !== '')

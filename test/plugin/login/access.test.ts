@@ -99,7 +99,7 @@ describe('group rules', () => {
     it(what, () => expect(decideAccess(membershipsOf(claim), given && rules(given))).to.deep.equal(expected))
   }
 
-  it('give no rights to a group whose name is equal only by a letter that is not of ASCII', () => {
+  it('give no rights by a group name that matches only through a non-ASCII letter', () => {
     const given = (group: string, name: string) =>
       rightsByGroups(membershipsOf([name]), rules({ rights: [{ group, rights: ['manageusers'] }] }))
     const [yes, no] = [['manageusers'], []].map((rights) => ({ kind: 'set', rights }))

@@ -164,7 +164,7 @@ describe('signing in', () => {
       expect(await account()).to.include({ name: 'Alice', siteAdmin: true, issuer: 'https://old.example/realms/a' })
     })
 
-    it('accepts an account whose issuer is listed as a previous one, and remembers the new one', async () => {
+    it('accepts an account of a previous issuer, and remembers the new issuer', async () => {
       await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/' })
       expect(await from('https://new.example', ['https://older.example', 'https://OLD.example'])).to.deep.equal(NOTHING)
       expect(await account()).to.include({ issuer: 'https://new.example' })
@@ -179,7 +179,7 @@ describe('signing in', () => {
       expect(await from(undefined)).to.deep.equal(NOTHING)
     })
 
-    it('refuses another issuer too where the account is made while the login is under way', async () => {
+    it('refuses an account of another issuer that is created during the login', async () => {
       let isMade = false
       const accounts: Accounts = {
         ...records.accounts,

@@ -27,11 +27,11 @@ describe('login tokens of MeshCentral', () => {
   const open = (days: number | null = null, db: MeshDatabase = databaseOf(records)) =>
     meshLoginTokens({ db, clock, days, endDirectLogins: async (user) => void ended.push(user) })
 
-  it('work without limit by default, for accounts that never signed in since the upgrade too', async () => {
+  it('work without limit by default, even for accounts without a recorded login', async () => {
     expect(await open().verdictOn(USER)).to.deep.equal({ works: true, until: Number.POSITIVE_INFINITY })
   })
 
-  it('are suspended by a refusal, at other servers and after a restart too, until a login and not until a renewal', async () => {
+  it('stay suspended on all servers and after a restart until a login, not a renewal', async () => {
     const [one, other] = [open(), open()]
     await one.confirm(...BOB, 'login')
     await one.suspend(...BOB)
@@ -75,7 +75,7 @@ describe('login tokens of MeshCentral', () => {
     expect(writes).to.equal(2)
   })
 
-  it('do not work while the database fails, and a suspension counts here although it cannot be written', async () => {
+  it('do not work if the database fails; an unwritten suspension counts locally', async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
       ...db,

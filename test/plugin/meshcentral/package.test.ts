@@ -23,7 +23,7 @@ describe('the plugin packed for MeshCentral', () => {
     expect(await readFile(PLUGIN, 'utf8')).not.to.match(/allowUnionTypes|node_modules\/ajv\/dist\/core/)
   })
 
-  it('names each package that is in the bundle, with its version and its license, in the folder and in the zip', async () => {
+  it('lists each bundled package with version and license, in folder and zip', async () => {
     // esbuild writes each file's name above its code.
     const files = (await readFile(PLUGIN, 'utf8')).matchAll(/^ *\/\/ (\S*node_modules\/(?:@[^/\s]+\/)?[^/\s]+)\//gm)
     const folders = [...new Set([...files].map(([, folder = '']) => folder))]
@@ -43,7 +43,7 @@ describe('the plugin packed for MeshCentral', () => {
     expect(Buffer.from(zip['meshcompanion/THIRD-PARTY-LICENSES'] ?? []).toString()).to.equal(text)
   })
 
-  it('is not packed with a package that has no license file, and passes on the notices of others', async () => {
+  it('refuses to pack a package without a license file, and includes NOTICE files', async () => {
     const folder = await createFolder('licenses')
     try {
       const at = 'node_modules/@scope/odd'

@@ -134,7 +134,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]?.links).to.deep.equal({ [mirrored?._id ?? '']: { rights: 1 } })
   })
 
-  it('log once a start that a group of LDAP or SAML has the name of a mirrored one, and name both', async () => {
+  it('logs once a start that an LDAP or SAML group has the name of a mirrored group', async () => {
     const { accounts, groups, web, log, server } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'radio')
     web.userGroups['ugrp//saml'] = { ...groupMadeByHand('ugrp//saml', 'staff'), membershipType: 'saml' }

@@ -14,7 +14,7 @@ describe('the plugin of one MeshCentral', () => {
     expect(log[0]).to.match(/already-at-work: .*Restart MeshCentral/)
   })
 
-  it('says why it could not start without markup, because MeshCentral writes warnings into its page', () => {
+  it('escapes markup in the start failure that MeshCentral shows as a warning', () => {
     const { server, web, log } = standIn({
       domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } },
     })

@@ -54,7 +54,7 @@ describe('an answer that a cache may keep', () => {
     expect((await answer('/a.js', undefined, { host: 'relay.test:443' })).sets).to.equal(true)
   })
 
-  it('begins no empty session, which could overwrite the one of a login, but ends one that was brought', async () => {
+  it('sets no cookie for an empty session, but clears one that the request brought', async () => {
     const app = express()
     app.use(cookieSession({ name: 'xid', keys: ['a key'] }), (req, res) => {
       // As MeshCentral does it for passport: such a session counts as filled.

@@ -11,7 +11,7 @@ describe('the issuers whose sessions count', () => {
   const TENANT = '11111111-2222-3333-4444-555555555555'
   const OTHER = '99999999-2222-3333-4444-555555555555'
 
-  it('are before discovery the configured one in whatever spelling, and the previous ones', () => {
+  it('counts sessions of the configured issuer in any spelling and of previous ones', () => {
     const { counts } = open('https://idp.example/.well-known/openid-configuration', ['https://old.example'])
     for (const one of ['https://idp.example', 'https://idp.example/', 'https://old.example/']) {
       expect(counts(one), one).to.equal(true)
@@ -21,7 +21,7 @@ describe('the issuers whose sessions count', () => {
     }
   })
 
-  it('are after discovery the published one, and of a directory by name no other directory', () => {
+  it('after discovery counts the published issuer, but no other tenant', () => {
     const { issuers, counts } = open('https://login.microsoftonline.com/contoso.com/v2.0')
     const published = `https://login.microsoftonline.com/${TENANT}/v2.0`
     expect(counts(published)).to.equal(true)

@@ -37,7 +37,7 @@ describe('the history of logins', () => {
     ])
   })
 
-  it('keeps the last ten warnings of a domain, counts the same one, and takes none for a refusal', () => {
+  it('keeps the last ten warnings per domain, counts repeats, records no refusal', () => {
     const history = createLoginHistory(['', 'b'], () => now)
     const warned = (user: string | undefined, event = 'account-under-other-id') => ({
       ...refused('', user),

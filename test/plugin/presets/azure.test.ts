@@ -45,7 +45,7 @@ describe('the azure preset', () => {
     expect(scopes(settings())).to.deep.equal([])
   })
 
-  it('finds no groups where the scope was taken out of the request, and cannot learn them where Graph refuses for another reason', async () => {
+  it('finds no groups if the scope was not granted, but fails on other Graph refusals', async () => {
     await start(['openid'])
     const asked = (grantedScopes: readonly string[] | null) => {
       const evidence = { claims: {}, accessToken: TOKEN, grantedScopes }

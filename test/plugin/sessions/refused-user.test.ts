@@ -55,7 +55,7 @@ describe('lockout of a refused user', () => {
   const groups = () => records.groups.allOf('', BOB.id)
   const events = () => lines.map(({ event }) => event).sort()
 
-  it('ends sessions, suspends login tokens, and revokes site admin, rights and mirrored groups', async () => {
+  it('ends sessions, suspends login tokens and revokes all rights and mirrored groups', async () => {
     await lockOut()
     expect(calls).to.have.deep.members(['sessions', 'tokens', ['rights', [], true]])
     expect(await account()).to.include({ siteAdmin: false })
@@ -68,7 +68,7 @@ describe('lockout of a refused user', () => {
     })
   })
 
-  it('keeps site admin and rights with revokeAdmin false, and still leaves mirrored groups', async () => {
+  it('keeps site admin and rights if revokeAdmin is false, but not mirrored groups', async () => {
     await lockOut({ groups: { ...RULES, revokeAdmin: false } })
     expect(calls).to.deep.include(['rights', [], false])
     expect(await account()).to.include({ siteAdmin: true })

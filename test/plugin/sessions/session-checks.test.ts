@@ -179,7 +179,7 @@ describe('checks whether sessions still live', () => {
     })
   })
 
-  it('log sessions that can never be checked once a day, and count them while they are in use', async () => {
+  it('log once a day that sessions can never be checked, and count them', async () => {
     const { clock, look, checks, lines } = setUp({ names: ['a', 'b'], tokens: { refresh: null } })
     await look()
     expect(checks.unchecked()).to.equal(2)
@@ -248,7 +248,7 @@ describe('checks whether sessions still live', () => {
       expect(events()).to.deep.equal([['session-check-failed', 'token_request_failed']])
     })
 
-  it('say once of a session that the IdP refuses at each question, and again after it renewed it', async () => {
+  it('log repeated refusals of a session once, and again after a renewal', async () => {
     let isRefused = true
     const { clock, look, asked, lines } = setUp({
       idp: async () => {

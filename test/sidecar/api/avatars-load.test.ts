@@ -54,7 +54,7 @@ describe('The avatars of many stations', () => {
     expect(statuses(await asked(11))).to.deep.equal([429])
   })
 
-  it('are overloaded for a client that asks for more than 8 MB at once, and for no other client', async () => {
+  it('answer overloaded only to the client that requests more than 8 MB at once', async () => {
     await start()
     const calls = Array<string>(10).fill(call('192.0.2.1', STATIONS))
     const last = call('192.0.2.2', STATIONS, 'Connection: close')

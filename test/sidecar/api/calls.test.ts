@@ -145,7 +145,7 @@ describe('the API', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
-  it('gives a place in a full registry from an unproven station, and keeps stations that have synced', async () => {
+  it('displaces an unproven station from a full registry, but none that has synced', async () => {
     await api.close()
     api = await startApi({ maxStations: 2 })
     await register('N1CALL')

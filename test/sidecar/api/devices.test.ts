@@ -84,7 +84,7 @@ describe('several phones of a station at the API', () => {
     ])
   })
 
-  it('are not starved by a stranger who has the passcode: the phone without an id misses no message', async () => {
+  it('a stranger with the passcode cannot make a phone without an id miss a message', async () => {
     const { body } = await register(undefined)
     let cursor = body.serverTime
     const keep = ({ body: { serverTime } }: ApiAnswer) => {

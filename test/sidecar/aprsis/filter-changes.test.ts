@@ -108,7 +108,7 @@ describe('A filter change', () => {
         await its.reaches(['AA1AA-1', 'BB1BB-1'])
       })
 
-      it('counts further filters as set once written, warns once, and logs in once a minute at most', async () => {
+      it('counts filters as set when written, warns once, logs in at most once a minute', async () => {
         await its.start(['AA1AA-1'])
         its.server.filterHabit = habit
         await its.change(['BB1BB-1'])

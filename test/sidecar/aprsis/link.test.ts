@@ -194,7 +194,7 @@ describe('The link to APRS-IS', () => {
       expect(told().at(-1)?.drops).to.equal(1)
     })
 
-    it('warns once, with the likely cause, when another program takes over its login for the third time', async () => {
+    it('warns once of the likely cause when another program takes its login a third time', async () => {
       await its.start(['AA1AA'])
       const flaps = () => its.events('upstream-flaps')
       const drops = () => its.link.status().connections[0]?.recentDrops
@@ -230,7 +230,7 @@ describe('The link to APRS-IS', () => {
       await its.ready()
     })
 
-    it('writes a comment line after half an hour without a line of its own, verified or not', async () => {
+    it('writes a comment line after sending nothing for half an hour, even unverified', async () => {
       await its.start(['AA1AA'], { passcode: -1 })
       const written = its.server.clients()[0]?.bytesIn ?? 0
       await its.clock.advance(30 * 60_000 - 20_000)

@@ -40,7 +40,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
       ])
     })
 
-    it('is an error where enabled is false, and where the list lacks the plugin or is none', () => {
+    it('reports enabled: false, and a list that lacks the plugin or is no array', () => {
       expect(paths({ plugins: { ...PLUGINS, enabled: false } })).to.deep.equal(['error settings.plugins.enabled'])
       expect(paths({ plugins: { enabled: true, list: [] } })).to.deep.equal(['error settings.plugins.list'])
       expect(paths({ plugins: { enabled: true, list: 'meshcompanion' } })).to.deep.equal([
@@ -90,7 +90,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     ])
   })
 
-  it('warns that without authLog nothing is recorded, and without sessionKey a restart signs everyone out', () => {
+  it('warns if neither authLog nor syslogAuth is set, and if sessionKey is empty', () => {
     expect(paths({ authLog: undefined, sessionKey: '' })).to.deep.equal([
       'not_recorded settings.authLog',
       'session_key_missing settings.sessionKey',
@@ -98,7 +98,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     expect(paths({ authLog: undefined, syslogAuth: true })).to.deep.equal([])
   })
 
-  it('suggests "" for a domain key like "default", unless the default domain has a strategy', () => {
+  it('suggests "" for a domain key like "default" unless domain "" has a strategy', () => {
     for (const key of ['default', 'Default', 'defualt', ' ']) {
       expect(found({}, { [key]: DOMAIN })[0], key).to.match(/^error domains.*: For the default domain write "" instead/)
     }

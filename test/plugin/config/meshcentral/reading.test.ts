@@ -33,7 +33,7 @@ describe('a configuration that is read as MeshCentral reads it', () => {
     expect(reading?.settings?.groups?.rights).to.deep.equal([{ group: '_staff', rights: ['recordings'] }])
   })
 
-  it('takes domaindefaults for each domain without strategies of its own, and names it in paths', () => {
+  it('inherits domaindefaults in domains without strategies, and reports its paths', () => {
     const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
     const domains = read({
       domaindefaults: { title: 'All', authStrategies: { oidc } },
@@ -53,7 +53,7 @@ describe('a configuration that is read as MeshCentral reads it', () => {
     expect(domains[2]?.settings?.logoutUrl).to.equal('https://own.example/')
   })
 
-  it('migrates the one oidc object of domaindefaults once, however many domains have it', () => {
+  it('migrates the oidc object of domaindefaults once, however many domains share it', () => {
     const config = (oidc: object) => ({ domaindefaults: { authStrategies: { oidc } }, domains: { '': {}, b: {} } })
     const text = JSON.stringify(config({ issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }))
     expect(JSON.parse(migrate(text, { meshCentral: true }))).to.deep.equal(config(OIDC))
@@ -93,7 +93,7 @@ describe('a configuration that is read as MeshCentral reads it', () => {
     expect(readOidc({ ...OIDC, newAccounts: true }, SETTINGS, { newAccounts: false }).warnings).to.deep.equal([])
   })
 
-  it('knows what MeshCentral itself reads of the oidc object, and what is misspelt of it', () => {
+  it('accepts oidc members that MeshCentral itself reads, and corrects misspelt ones', () => {
     const own = { newAccountsUserGroups: ['a'], newAccountsRights: ['none'], newaccountrealms: ['b'] }
     expect(readOidc({ ...OIDC, ...own }).warnings).to.deep.equal([])
     const { warnings } = readOidc({ ...OIDC, newAccountsRealms: ['b'] })

@@ -13,7 +13,7 @@ describe('a redirect address on another host than the domain', () => {
     }
   })
 
-  it('says of plain HTTP on localhost to write the address of the domain, and to register that one', () => {
+  it('advises the address of the domain for an http://localhost redirect address', () => {
     const [warning] = readOne(withRedirect('http://localhost:8080/auth-oidc-callback')).warnings
     expect(warning?.reason).to.match(/^leads to the user's own machine/)
     expect(warning?.remedy).to.equal(

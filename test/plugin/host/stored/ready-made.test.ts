@@ -166,7 +166,7 @@ describe('Ready-made accounts and user groups', () => {
     site_admin INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (domain, id)`
   const REMEMBERS = { ...ALICE, issuer: 'https://idp.example' }
 
-  it('add the column of the issuer to a table of SQLite that an older version made, with two processes too', async () => {
+  it('add the issuer column to an older SQLite table, even from two connections', async () => {
     const [one, other] = [await openDatabase(path('host.sqlite')), await openDatabase(path('host.sqlite'))]
     await one.run(`CREATE TABLE mesh_companion_account (${OLDER}) STRICT, WITHOUT ROWID`)
     await one.run("INSERT INTO mesh_companion_account (domain, id, name) VALUES ('', '~oidc:a', 'Alice')")
@@ -179,7 +179,7 @@ describe('Ready-made accounts and user groups', () => {
     for (const { close } of [one, other]) await close()
   })
 
-  it('add the column of the issuer to a table of PostgreSQL, or say what an administrator has to run', async () => {
+  it('add the issuer column to an older PostgreSQL table, or name the statement to run', async () => {
     const owner = poolAt(postgres.address, 2)
     const name = `"${table.replaceAll('"', '""')}"`
     await owner.query("CREATE ROLE writer LOGIN PASSWORD 'writer'")

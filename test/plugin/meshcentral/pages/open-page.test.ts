@@ -25,7 +25,7 @@ describe('a page of MeshCentral that is open when its session ends', () => {
       expect(toldOver(path), path).to.deep.equal([])
   })
 
-  it('hears it before MeshCentral refuses its socket for want of a session, and by nothing else', () => {
+  it('sends signedOut to a page before a noauth refusal of its socket, and only then', () => {
     const sentWith = (path: string, ...messages: readonly object[]) => {
       const sent: string[] = []
       const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
@@ -85,7 +85,7 @@ describe('a page of MeshCentral that is open when its session ends', () => {
     expect(page.reloads).to.equal(1)
   })
 
-  it('stays at the sixth time in a minute, as where its socket comes without the cookie of the page', () => {
+  it('reloads a page at most five times a minute', () => {
     const tab = new Map<string, string>()
     const reloads = [0, 1, 2, 3, 4, 5, 6, 70_000].map((later) => {
       const { page, signedOut, wait } = openPage(tab)

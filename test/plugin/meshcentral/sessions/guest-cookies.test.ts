@@ -15,7 +15,7 @@ const files = at('/devicefile.ashx')
 const opens = (cookie: object, where: Work | undefined, minutes = 60) => admitsGuest(cookie, where, minutes, NOW)
 
 describe("a guest's cookie", () => {
-  it('is known by any one of the members that MeshCentral gives it, and is no invitation', () => {
+  it('recognizes guest cookies by any guest member, and no invitation as one', () => {
     for (const cookie of [GUEST, { nid: 'node//1' }, { pid: 'public' }, { r: 8 }]) {
       expect(isGuestCookie(cookie)).to.equal(true)
     }

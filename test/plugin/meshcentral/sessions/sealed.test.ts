@@ -166,7 +166,7 @@ describe('what MeshCentral seals', () => {
     expect([opens(all, renewed), socket.isOpen]).to.deep.equal([false, false])
   })
 
-  it('for a guest outlives the sessions of the user where guests come in, and opens nothing else, whoever shares', async () => {
+  it('a guest cookie outlives the sessions of its user, but opens only guest paths', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ path: '/sharing' }), GUEST)
     expect(sealed).to.equal(all.server.encodeCookie(GUEST))
@@ -184,7 +184,7 @@ describe('what MeshCentral seals', () => {
     }
   })
 
-  it('for a guest opens no upload form when the body of the request arrives after its head', async () => {
+  it('a guest cookie opens no upload form whose body arrives after its head', async () => {
     const all = await setUp()
     const request = new EventEmitter()
     let opened: MeshCookie | null | undefined

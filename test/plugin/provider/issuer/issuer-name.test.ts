@@ -44,7 +44,7 @@ describe('the name of an issuer', () => {
     expect(isSameIssuer(policy, `https://other.b2clogin.com/${TENANT}/v2.0/`)).to.equal(false)
   })
 
-  it('may be at the name of an External ID directory, which publishes one at the id of the same directory', () => {
+  it('accepts an External ID issuer by name for one by id of the same directory', () => {
     const at = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
     for (const configured of [
       at('contoso'),

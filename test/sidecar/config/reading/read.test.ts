@@ -286,7 +286,7 @@ describe('configuration', () => {
     for (const [what, text, push, says] of TAKEN_FOR_ANOTHER)
       it(`names the mistake and where to click for ${what}`, () => expectOne(push('given'), text, says))
 
-    it('names the mistake for a certificate as a key, and for certificates joined without a line break', async () => {
+    it('reports a certificate given as a key, and a missing line break between two', async () => {
       const { cert } = (await makeCertificates()).server
       expectOne({ apns: { ...apns, keyFile: 'given' } }, cert, /is a certificate, not a signing key.*Keys/)
       expectOne({ fcm: { caFile: 'given' } }, cert.trimEnd() + cert, /joined without a line break.*line of its own/)

@@ -66,7 +66,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await store.close()
   }
 
-  it('names the settings that the new database does not take, before a start refuses them', async () => {
+  it('names the settings that PostgreSQL does not accept, before a start refuses them', async () => {
     await smallFile()
     const settings = settingsOf({ database: files.path(), backup: { folder: 'backups' }, stations: { max: 100_000 } })
     const { done, lines } = await moveDatabase(target(), settings)

@@ -64,7 +64,7 @@ describe('recent events', () => {
     expect(list()[0]?.detail).to.equal('text: a [31m b · error: boom')
   })
 
-  it('show fields in words: lists, errors with code and cause, and nothing that is absent', () => {
+  it('show lists in words, errors with code and cause, and omit absent fields', () => {
     const { log, list } = rememberEvents(createLog('silent'), clock)
     const cause = Object.assign(new Error('no space'), { code: 'ENOSPC' })
     const error = new Error('The database takes nothing.', { cause })

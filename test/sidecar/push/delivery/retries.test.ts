@@ -164,7 +164,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
   })
 
-  it('brings back what found its push service busy, as often as that takes, without counting tries', async () => {
+  it('retries a busy push service without a limit and without counting tries', async () => {
     its.android.always = { kind: 'busy', reason: 'busy', afterMs: 500, unasked: true }
     await its.tell()
     await its.advance(500 * 50)

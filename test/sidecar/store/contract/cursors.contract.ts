@@ -133,7 +133,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     const heartbeat = (since?: number) => store.cursors.timeOf(KEY, '', since)
     const registeredAt = () => store.stations.get(KEY)?.registeredAt
 
-    it('is as new as what is stored for others while nothing was stored since its registration', async () => {
+    it('the server time passes messages to others while a station has none', async () => {
       await register(store, 'W1AW')
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await heartbeat()).to.be.at.least(time)

@@ -180,7 +180,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(ids()).to.not.include('')
   })
 
-  it('keeps station and history of the one without an id when a stranger took over its token and ends it', async () => {
+  it('keeps station and history when a stranger replaces the token and unregisters', async () => {
     await register(PHONE)
     const time = await receive()
     await register({ ...PHONE, pushToken: 'of a stranger' })

@@ -88,7 +88,7 @@ export function stationsContract(stores: ContractStores): void {
       }
     })
 
-    it('gives the place of the oldest unproven station that is over an hour old, over a restart too', async () => {
+    it('displaces the oldest unproven station over an hour old, also after a restart', async () => {
       expect(await displacedBy('K4NEW')).to.equal('full')
       await stores.shift(HOUR)
       await append(store, message('to the oldest', { to: 'K1OLD' }))
@@ -105,7 +105,7 @@ export function stationsContract(stores: ContractStores): void {
       expect((await newer(store, 'K1OLD', 0)).messages).to.deep.equal([])
     })
 
-    it('keeps stations that registered again, brought another device, or were proven, over a restart too', async () => {
+    it('never displaces stations that registered again, gained a device or are proven', async () => {
       await register(store, 'K1OLD')
       await store.stations.register(registration('K2OLD', { deviceId: 'another' }))
       store.stations.prove('K3OLD')
