@@ -22,7 +22,7 @@ describe('The avatar of a station', () => {
   const ask = (...stations: readonly string[]) => api.post('/v1/avatars', { ...claim('N0CALL'), stations })
   const held = async (...stations: readonly string[]) => (await ask(...stations)).body.avatars
 
-  it('is uploaded once: the hash in the answer is what the client compares its own with', async () => {
+  it('returns the held avatar hash, so that the client knows whether to upload', async () => {
     // A client whose avatar the server does not hold, as after a reset of the server, sees that in the answer.
     expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal('')
     expect((await register('N1CALL', upload)).body.avatarHash).to.equal(hash)
@@ -30,7 +30,7 @@ describe('The avatar of a station', () => {
     expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
   })
 
-  it('is what was held where a heartbeat brings another hash only, or one that is refused', async () => {
+  it('keeps the held avatar if a heartbeat brings only a hash, or an invalid avatar', async () => {
     await register('N1CALL', upload)
     expect((await register('N1CALL', { avatarHash: 'icon:cat' })).body.avatarHash).to.equal(hash)
     const { status, body } = await register('N1CALL', { ...upload, avatarHash: 'icon:dog' })
@@ -38,7 +38,7 @@ describe('The avatar of a station', () => {
     expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
   })
 
-  it('is advertised in a sync by its hash, for senders of messages that have one, until it is cleared', async () => {
+  it('a sync lists the avatar hashes of message senders until they are cleared', async () => {
     await register('N1CALL', upload)
     await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
     await register('N4CALL')

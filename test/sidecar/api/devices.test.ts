@@ -110,7 +110,7 @@ describe('several phones of a station at the API', () => {
     expect(devices()).to.have.length(8)
   })
 
-  it('are seen by the operator when they come to a station: a line and a counter, for no other call', async () => {
+  it('logs and counts a further device of a station once, not its later calls', async () => {
     await register('one')
     await register('two', { platform: 'ios', pushToken: 'ab'.repeat(32) })
     await register('two', { platform: 'ios', pushToken: 'cd'.repeat(32) })
@@ -137,7 +137,7 @@ describe('several phones of a station at the API', () => {
   })
 
   for (const deviceId of ['', 'my id', ' ', 'x'.repeat(65), 'grün', 'tab\there', 'line\n', '\u007f', 7, {}, []]) {
-    it(`refuse the id ${JSON.stringify(deviceId).slice(0, 20)}, in words that do not repeat it`, async () => {
+    it(`refuse the id ${JSON.stringify(deviceId).slice(0, 20)} without repeating it`, async () => {
       for (const [path, rest] of [
         ['/v1/register', registration('N0CALL')],
         ['/v1/sync', { ...claim('N0CALL'), since: 0 }],

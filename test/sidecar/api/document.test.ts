@@ -27,7 +27,7 @@ describe('/v1/openapi.json', () => {
     expect([valid, validator.version]).to.deep.equal([true, '3.1'])
   })
 
-  it('has nothing that code generators stumble over: members of one type that may be null, whole numbers of a known width', () => {
+  it('uses only schemas that code generators handle: single types, sized integers', () => {
     const kinds = new Set<string>()
     const look = (schema: object, place: string) => {
       expect(schema, place).to.not.have.any.keys('oneOf', 'anyOf', 'allOf', 'discriminator')
@@ -62,7 +62,7 @@ describe('/v1/openapi.json', () => {
     expect(await head?.text()).to.equal('')
   })
 
-  it('tells every way in which a call refuses, but for addresses and methods that there are not', () => {
+  it('documents every error code of a call except method_not_allowed', () => {
     const text = JSON.stringify(openApiDocument().paths)
     const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`${code}: `))
     expect(untold).to.deep.equal(['method_not_allowed'])

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createAtEndOfTurn } from '../../../sidecar/api/end-of-turn.ts'
 
 describe('What is done at the end of a turn of the event loop', () => {
-  it('is done for all at once, and what comes of it in the same turn, whatever was planned before', async () => {
+  it('handles additions of a turn together, and their follow-ups in the same turn', async () => {
     const done: string[] = []
     const leaving = createAtEndOfTurn<string>((item) => done.push(`${item} leaves`))
     const arrived = createAtEndOfTurn<string>((item) => {

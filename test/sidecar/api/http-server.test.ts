@@ -17,14 +17,14 @@ describe('The HTTP server of the API', () => {
     server.close()
   })
 
-  it('gives a client 10 s for its headers and 30 s for a request, and outlasts the idle connections of proxies', () => {
+  it('allows 10 s for headers, 30 s for a request and over 60 s of idle time', () => {
     expect([server.headersTimeout, server.requestTimeout]).to.deep.equal([10_000, 30_000])
     expect(server.keepAliveTimeout).to.be.above(60_000)
     expect(server.timeout).to.be.above(server.keepAliveTimeout)
     expect(server.maxConnections).to.be.within(5000, 10_000)
   })
 
-  it('says when its certificate expires, be it the first of the chain to do so, and of a renewed one once it is taken up', async () => {
+  it('reports the earliest expiry in the certificate chain, and a new one after reload', async () => {
     const [certFile, keyFile] = [folder.path('cert.pem'), folder.path('key.pem')]
     const made = (year: number) =>
       generate([{ name: 'commonName', value: 'localhost' }], { notAfterDate: new Date(Date.UTC(year, 0, 1)) })

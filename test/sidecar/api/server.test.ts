@@ -99,7 +99,7 @@ describe('the API over HTTP', () => {
       .and.include('"too_large"')
   })
 
-  it('answers "Expect: 100-continue" before the body is sent, and refuses one too large without asking for it', async () => {
+  it('answers Expect: 100-continue before the body, and 413 if that is too large', async () => {
     const asking = (size: number) =>
       requestText('', `Content-Length: ${size}`, 'Expect: 100-continue', 'Connection: close')
     const socket = connect(api.port, '127.0.0.1')
@@ -128,7 +128,7 @@ describe('the API over HTTP', () => {
     })
   }
 
-  it('does not answer what cannot be read behind a request that is still to be answered', async () => {
+  it('sends no 400 for garbage behind a request that is still unanswered', async () => {
     // An answer to the second would be taken for one to the first.
     const answer = await api.raw(`${syncText}nonsense\r\n\r\n`)
     expect(answer).to.not.include('400')
@@ -256,7 +256,7 @@ describe('the rate limit', () => {
     expect(await from('198.51.100.2')).to.equal('')
   })
 
-  it('of new stations is told to a trusted proxy, whose connection is not the client alone', async () => {
+  it('answers 429 to a trusted proxy when a client registers too many stations', async () => {
     await start({ rateLimit: { newStationsPerHour: 0 }, listen: { trustProxy: true } })
     const answer = await api.raw(lastRegister('N0CALL', 'X-Forwarded-For: 198.51.100.1'))
     expect(answer).to.match(/ 429 .*Connection: close/s)

@@ -36,7 +36,7 @@ describe('A filter change', () => {
     expect(its.events('upstream-filter')).to.have.length(1)
   })
 
-  it('changes a filter in place up to the last byte that the server takes, and not by one more', async () => {
+  it('changes a filter of 510 bytes in place, but logs in anew for 511', async () => {
     // With 55 stations of eight characters the line has 504 bytes.
     for (const [last, bytes, logins] of [
       ['A1A-1', 510, 1],
@@ -54,7 +54,7 @@ describe('A filter change', () => {
     }
   })
 
-  it('is not ready until a change is confirmed, sends it again after 10 s and counts that', async () => {
+  it('is not ready until a filter is confirmed; resends and counts it after 10 s', async () => {
     await its.start(['AA1AA-1'])
     its.server.filterHabit = 'fixed_at_login'
     const asked = once(its.server.events, 'filter')

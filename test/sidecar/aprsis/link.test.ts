@@ -15,7 +15,7 @@ describe('The link to APRS-IS', () => {
   const states = () => status().connections.map(({ state }) => state)
 
   describe('logging in', () => {
-    it('logs in with the configured call, verified, and with the filter in the login line', async () => {
+    it('logs in verified with the configured call and the filter in the login line', async () => {
       await its.start(['AA1AA-1', 'OE1ABC-7'])
       expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
       expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
@@ -25,7 +25,7 @@ describe('The link to APRS-IS', () => {
       expect(its.metrics.value('filters_sent')).to.equal(1)
     })
 
-    it('hands over packet lines in order, to the byte, and keeps the chatter of the server to itself', async () => {
+    it('hands over packet lines in order, byte for byte, and no server comments', async () => {
       await its.start(['BB1BB'])
       const bytes = [0xc3, 0xa4, 0xff, 0x80]
       its.server.inject(Buffer.from([...Buffer.from('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :'), ...bytes]))
@@ -37,7 +37,7 @@ describe('The link to APRS-IS', () => {
       expect(its.metrics.value('lines_received')).to.equal(2)
     })
 
-    it('stays logged in without stations, asking for nothing that it would not get anyway', async () => {
+    it('stays logged in without stations, with a filter for its own call only', async () => {
       await its.start([])
       expect(its.filters()).to.deep.equal([`g/${CALL}`])
       await its.change(['AA1AA'])
@@ -85,7 +85,7 @@ describe('The link to APRS-IS', () => {
       await its.ready()
     })
 
-    it('gives up a server that accepts the connection and does not answer the login in 10 s', async () => {
+    it('drops a server that does not answer the login within 10 s, and reconnects', async () => {
       its.server.stall()
       its.connect()
       await its.clock.advance(0)
@@ -163,7 +163,7 @@ describe('The link to APRS-IS', () => {
       ['verified', passcodeOf(CALL)],
       ['receive-only', -1],
     ] as const) {
-      it(`is back within 5 s each time that a server drops a ${what} login, and asks at most every 2 s`, async () => {
+      it(`reconnects after a dropped ${what} login within 5 s, but at most every 2 s`, async () => {
         await its.start(['AA1AA'], { passcode }, { random: Math.random })
         for (let drops = 1; drops <= 40; drops++) {
           await its.ready()
@@ -177,7 +177,7 @@ describe('The link to APRS-IS', () => {
       })
     }
 
-    it('tells of a server that drops the connection again and again ever more seldom, and anew after a login that lasted', async () => {
+    it('warns at drops 1, 2, 4, 8 and 16 in a row, and anew after a login that lasted', async () => {
       its.connect()
       const told = () => downs().filter(({ level }) => level === 'warn')
       for (let drops = 1; drops <= 20; drops++) {
@@ -325,7 +325,7 @@ describe('The link to APRS-IS', () => {
   })
 
   describe('back-pressure', () => {
-    it('stops reading while more than 5,000 lines are not dealt with, and goes on below half', async () => {
+    it('pauses reading above 5,000 unhandled lines, and resumes below half', async () => {
       const held: (() => void)[] = []
       let taken = 0
       const onLines = (lines: readonly string[]) => {

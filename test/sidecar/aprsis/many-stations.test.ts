@@ -80,7 +80,7 @@ describe('The link to APRS-IS with many stations', () => {
     expect(its.server.traffic.bytesIn - bytesIn).to.be.below(500)
   })
 
-  it('drops stations that are gone from big filters after 10 minutes, at the price of one login', async () => {
+  it('drops removed stations from big filters after 10 minutes with a single login', async () => {
     await its.start(stationKeys(900))
     await its.change(stationKeys(899, 1))
     await its.clock.advance(595_000)
@@ -92,7 +92,7 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(its.stations)
   })
 
-  it('stays within maxConnections, leaves a place for changes, and says how many stations have no room', async () => {
+  it('stays within maxConnections even during changes, and counts unheard stations', async () => {
     its.stations = new Set(stationKeys(1000))
     its.connect({ maxConnections: 2 })
     let most = 0
@@ -124,7 +124,7 @@ describe('The link to APRS-IS with many stations', () => {
     expect(its.metrics.value('upstream_disconnects')).to.equal(0)
   })
 
-  it('never logs in as a registered station, and moves away from a call that becomes one', async () => {
+  it('never logs in as a registered station, and leaves a call that becomes one', async () => {
     await its.start([...stationKeys(900), 'N0CALL-99'])
     expect(calls()).to.have.members([CALL, 'N0CALL-98'])
     await its.change([...stationKeys(900), 'N0CALL-99', 'N0CALL-98'])
@@ -133,7 +133,7 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(its.stations)
   })
 
-  it('says that no call is left for a connection that is needed, and opens it once one is', async () => {
+  it('reports that no login call is free, and opens the connection once one is', async () => {
     const taken = Array.from({ length: 84 }, (_, index) => `N0CALL-${index + 16}`)
     its.stations = new Set([...stationKeys(900), ...taken])
     its.connect()

@@ -64,7 +64,7 @@ describe('APNs through node-apn', () => {
     expect(at.service.attempts).to.equal(0)
   })
 
-  it('makes itself a new provider token when APNs finds the old one expired, and sends the notification again', async () => {
+  it('renews an expired provider token and sends the notification again', async () => {
     await send()
     at.service.fail({ status: 403, reason: 'ExpiredProviderToken' })
     expect(await send()).to.deep.equal(ACCEPTED)
@@ -87,7 +87,7 @@ describe('APNs through node-apn', () => {
   })
 
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {
-    it(`tries later when the notification meets a ${fault}, and sends over a new connection then`, async () => {
+    it(`tries later after a ${fault}, and sends the next over a new connection`, async () => {
       await send()
       at.service.fail(fault)
       const outcome = await send()
@@ -97,7 +97,7 @@ describe('APNs through node-apn', () => {
     })
   }
 
-  it('waits for the answers that APNs still gives after a GOAWAY: those phones are told once', async () => {
+  it('accepts answers that APNs sends after a GOAWAY, and notifies each phone once', async () => {
     const tokens = Array.from({ length: 50 }, (_, index) => index.toString(16).padStart(64, '0'))
     let farewell: Promise<void> | undefined
     const leaving = await startApns({

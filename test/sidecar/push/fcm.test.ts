@@ -101,7 +101,7 @@ describe('FCM through firebase-admin', () => {
     ['as if the access token were missing, compressed', { errorCode: 'THIRD_PARTY_AUTH_ERROR', gzip: true }],
   ]
   for (const [how, fault] of ofOtherPhone) {
-    it(`keeps its access token and tries later where the project has no credentials for the kind of phone, which FCM says ${how}`, async () => {
+    it(`keeps its access token where FCM lacks credentials for the phone, said ${how}`, async () => {
       await send()
       at.service.fail(fault, 2)
       for (let tries = 0; tries < 2; tries++)
@@ -150,7 +150,7 @@ describe('FCM through firebase-admin', () => {
       [', as a page', page(401, '<h1>THIRD_PARTY_AUTH_ERROR</h1>')],
     ]
     for (const [how, fault] of refusals) {
-      it(`says what to mend when the other one is not accepted either${how}, and asks for a third one not before 10 s`, async () => {
+      it(`reports a second rejected access token${how}, and requests another after 10 s`, async () => {
         at.service.fail(fault, 4)
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')

@@ -129,7 +129,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     }
   })
 
-  it('ends a call after 10 s with its connection, sends it no more after that, and goes on with the next', async () => {
+  it('ends a hanging call and its connection after 10 s, and sends the next call', async () => {
     await at.send()
     at.service.fail('hang')
     const sending = at.send()
@@ -158,7 +158,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     await gateway.close()
   })
 
-  it('ends what is under way when it is closed, takes nothing more, and can be closed twice', async () => {
+  it('closing ends pending calls, refuses further ones, and is idempotent', async () => {
     at.service.fail('hang')
     const sending = at.send()
     await at.service.waitForAttempts(1)

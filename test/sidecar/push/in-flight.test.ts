@@ -5,7 +5,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 describe('a notification in flight', () => {
   const run = (work: () => Promise<never>) => createInFlight(new FakeClock()).run(work, () => {})
 
-  it('that a fault of ours ends is refused, says nothing of the gateway, and does not quote the fault', async () => {
+  it('refuses a notification on an internal fault without quoting the fault', async () => {
     const faults: readonly (readonly [unknown, string])[] = [
       [new TypeError('of the token'), 'unexpected TypeError'],
       ['the token', 'unexpected string'],

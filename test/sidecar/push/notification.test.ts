@@ -41,7 +41,7 @@ describe('a notification', () => {
     expect(build('Hello')).to.include({ title: 'W1AW', body: 'Hello' })
   })
 
-  it('shows how many messages there are, for whom and from whom, when there are several', () => {
+  it('shows count, station and latest sender when there are several messages', () => {
     const notification = build('Hello', { count: 3 })
     expect(notification).to.include({ title: 'For N0CALL-7, latest from W1AW', body: '3 new APRS messages' })
     expect(notification.data.count).to.equal('3')
@@ -139,7 +139,7 @@ describe('fitting a notification to a limit', () => {
     expect(fitted.body.length).to.be.above(family.length)
   })
 
-  it('stays within 4,096 bytes for any text, ends with an ellipsis when cut, and splits no surrogate pair', () => {
+  it('cuts any text to 4,096 bytes with an ellipsis and without split surrogates', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 60 }),
       fc.string({ unit: 'binary', maxLength: 60 }),

@@ -46,7 +46,7 @@ describe('a proxy on the way to the push gateways', () => {
         expect(proxy.tunnels).to.deep.equal([])
       })
 
-      it(`that refuses keeps notifications to ${name} for later, and is never heard as the gateway`, async () => {
+      it(`keeps notifications to ${name} for later when the proxy refuses the tunnel`, async () => {
         await startProxy({ answer: 'HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n' })
         expect(await at.send()).to.include({ kind: 'try_later' })
         expect(at.service.received).to.deep.equal([])

@@ -60,7 +60,7 @@ describe('the connections that one address may have', () => {
   const secured = (socket: Socket) => connectTls({ socket, rejectUnauthorized: false }).on('error', () => {})
   const over = async () => (await answerOn(await open())) === ''
 
-  it('are full with so many idle ones: the next is ended without a byte, and other addresses are served', async () => {
+  it('drops a connection over the limit without a byte, and serves other addresses', async () => {
     await start()
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await over()).to.equal(true)

@@ -24,7 +24,7 @@ describe('rings kept in memory', () => {
     return answer && messagesIn(answer).map(({ text }) => text)
   }
 
-  it('answer as the history does, whatever is stored between and from wherever a client asks', async () => {
+  it('answer like the history for any cursor, whatever was stored in between', async () => {
     const action = fc.oneof(
       fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 7 }) }),
       fc.record({ do: fc.constant('ask' as const), back: fc.nat(12), compressed: fc.boolean() }),
@@ -93,7 +93,7 @@ describe('rings kept in memory', () => {
     expect(await avatars()).to.deep.equal({ W1AW: hash })
   })
 
-  it('give an answer as it was when it was asked for, though others come before it is sent', async () => {
+  it('keep the messages of an answer while later ones are stored before it is sent', async () => {
     await append(store, '1', '2', '3', '4', '5')
     const before = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
     await before[0]?.head.compressed()

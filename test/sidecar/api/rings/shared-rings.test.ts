@@ -79,7 +79,7 @@ describe('The rings of a store that others share', () => {
     expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
-  it('give the time of the newest message that they bring, though another answer has brought it', async () => {
+  it('give the time of the newest message, even if a concurrent answer brought it', async () => {
     const events = new EventEmitter()
     let slow = false
     const rings = sharedRings(async (...asked) => {
@@ -103,7 +103,7 @@ describe('The rings of a store that others share', () => {
     expect(answer?.serverTime).to.equal(b?.kind === 'stored' ? b.message.time : undefined)
   })
 
-  it('are there for a station that another process has registered just now, and so are avatars', async () => {
+  it('serve a station and avatars that another process has just registered', async () => {
     // What memory does not know yet.
     const stations = { ...store.stations, get: () => undefined }
     const api = await startApi({ over: { store: { ...store, stations, feed: undefined }, clock: stores.clock } })

@@ -163,7 +163,7 @@ describe('A connection to APRS-IS', () => {
     expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
-  it('does not log in with a call that may be in use elsewhere by the time it is connected', async () => {
+  it('does not log in if its call may be in use elsewhere once it is connected', async () => {
     let mayLogIn = true
     network.hold()
     open({ mayLogIn: () => mayLogIn })
@@ -306,7 +306,7 @@ describe('A connection to APRS-IS', () => {
       expect(looked).to.equal(2)
     })
 
-    it('gives each address of a name more than the round trip of a slow line, whatever the next one is', async () => {
+    it('waits long enough for a slow address of a name before it tries the next', async () => {
       // The kernel drops what goes beyond the backlog, and takes the next packet, a second later.
       const listener = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 })
       await once(listener, 'listening')

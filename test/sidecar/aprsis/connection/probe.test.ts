@@ -21,7 +21,7 @@ describe('A probe of APRS-IS', () => {
     return outcome.call
   }
 
-  it('logs in with the call that further connections come to last, and never with the configured one while there is another', async () => {
+  it('logs in with the last of the calls for further connections', async () => {
     expect(await callOf('N0CALL-10')).to.equal('N0CALL-16')
     expect(await callOf('N0CALL')).to.equal('N0CALL-16')
     expect(await callOf('N0CALL-16')).to.equal('N0CALL-17')

@@ -108,7 +108,7 @@ describe('The plan of connections', () => {
     compact: fc.boolean(),
   })
 
-  it('gives every station one place, within the limits of each connection, whatever there was before', () => {
+  it('gives every station a connection within all limits, from any earlier state', () => {
     fc.assert(
       fc.property(situation, ({ wanted, carried, trackOutgoing, compact }) => {
         const form = { ...limits, trackOutgoing }

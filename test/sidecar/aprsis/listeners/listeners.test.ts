@@ -67,7 +67,7 @@ describe('Several instances at APRS-IS', () => {
   const callsOf = (one: LinkHarness | undefined) => one?.link.status().connections.map(({ call }) => call)
 
   describe('who listens', () => {
-    it('is as many as are wanted, each by calls of its own, and the first by the configured one', async () => {
+    it('as many instances listen as wanted, the first with the configured call', async () => {
       const [a, b, c] = await startThree()
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
       expect([a, b, c].map(callsOf)).to.deep.equal([[CALL], ['N0CALL-99'], []])
@@ -116,7 +116,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('a listener that is gone', () => {
-    it('has a successor within 7 s when it died, and the other one hears everything meanwhile', async () => {
+    it('replaces a dead listener within 7 s while the other one hears everything', async () => {
       const [, b, c] = await startThree()
       await kill('a')
       const texts = b?.send(stations) ?? []
@@ -159,7 +159,7 @@ describe('Several instances at APRS-IS', () => {
       await one.until(() => !one.link.status().connected)
     }
 
-    it('gives its place after 30 s to one that stands by, and has one only where nobody else does', async () => {
+    it('yields its slot to a standby after 30 s offline, and fills one only if vacant', async () => {
       const a = await ready('a', {}, { connect })
       const b = await ready('b')
       const c = start('c')
@@ -184,7 +184,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('while the store is away', () => {
-    it('they go on listening, and nobody takes what lapses, even if its holder is back last', async () => {
+    it('keep listening through a store outage, and hold slots even if back last', async () => {
       const [a, b, c] = await startThree()
       const logins = server.traffic.logins
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
@@ -201,7 +201,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.events('leases-renewed')).to.have.length(1)
     })
 
-    it('they begin no login with a call that may be somebody else’s, and all again when it is back', async () => {
+    it('start no login while leases may have lapsed, and log in once the store is back', async () => {
       const [a, b] = await startThree()
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
       await clock.advance(5000)
@@ -217,7 +217,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('they begin none either after a sleep of the machine, which only the wall clock tells', async () => {
+    it('start no login after the machine slept past its lease, until the store is back', async () => {
       const a = await ready('a')
       const { logins } = server.traffic
       leases.unreachableBy.add('a')
@@ -283,7 +283,7 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
-    it('log in by another call where one alone was lost, but for the configured one, which the first listener has', async () => {
+    it('take another call where a lapsed one was lost, but keep the configured one', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       const b = await ready('b')
@@ -302,7 +302,7 @@ describe('Several instances at APRS-IS', () => {
       await a.reaches(stations)
     })
 
-    it('share the calls of the callsign in equal parts, and say what to do about the stations above', async () => {
+    it('divide the calls equally among listeners, and report stations beyond them', async () => {
       stations = stationKeys(9200)
       const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
       await a.until(() => a.link.status().leftOut > 0 && a.link.ready())

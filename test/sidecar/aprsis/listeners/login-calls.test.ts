@@ -16,7 +16,7 @@ describe('The call of a further connection', () => {
     expect(freeLoginCall('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
   })
 
-  it('has another SSID that no radio can have, neither in use nor that of a registered station', () => {
+  it('picks an SSID that no radio, connection or registered station uses', () => {
     const inUse = new Set(['N0CALL', 'N0CALL-99'])
     expect(freeLoginCall('N0CALL', inUse, new Set(['N0CALL-98']))).to.equal('N0CALL-97')
     expect(freeLoginCall('N0CALL-10', new Set(['N0CALL-10']), new Set())).to.equal('N0CALL-99')

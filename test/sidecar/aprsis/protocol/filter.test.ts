@@ -30,7 +30,7 @@ describe('The filter', () => {
     )
   })
 
-  it('asks for a station without SSID by the SSID 0 as well, as far as a call can be that long', () => {
+  it('also asks for SSID 0 of a station without SSID, up to nine characters', () => {
     const stations = new Set(['BB1BB', 'AA1AA-0A', 'CC1CCCC', 'DD1DDDDD'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA-0A/BB1BB/BB1BB-0/CC1CCCC/CC1CCCC-0/DD1DDDDD')
     expect(filterText(new Set(['BB1BB']), 'N0CALL', tracking)).to.equal('g/BB1BB/BB1BB-0 b/BB1BB/BB1BB-0')

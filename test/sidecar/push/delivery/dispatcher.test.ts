@@ -99,7 +99,7 @@ describe('The dispatcher', () => {
       expect(its.android.sent[1]?.notification).to.include({ body: 'three' })
     })
 
-    it('goes on telling the other devices of the station, and says of none what it is called', async () => {
+    it('marks one dead token, notifies the other devices, and logs no device id', async () => {
       await its.store.stations.register(registration(KEY, { deviceId: 'a-secret', pushToken: 'of the tablet' }))
       its.android.always = undefined
       for (const expected of [['of the tablet', 'token-of-N0CALL-7'], ['token-of-N0CALL-7']]) {
@@ -142,7 +142,7 @@ describe('The dispatcher', () => {
     expect(its.stores.clock.pending).to.equal(0)
   })
 
-  it('gives up on what a fault of our own keeps from being sent, and has room for the next', async () => {
+  it('gives up a notification on an internal fault, and frees its slot', async () => {
     const faulty: PushGateway = { send: () => Promise.reject(new TypeError('token')), close: async () => {} }
     await its.start({ gateways: { android: faulty } })
     for (let i = 0; i <= MAX_IN_FLIGHT.android; i++) {
@@ -153,7 +153,7 @@ describe('The dispatcher', () => {
     expect(its.isUnpushed()).to.equal(false)
   })
 
-  it('has at most 100 notifications in flight for a gateway, sends the rest in turn, and holds up no other gateway', async () => {
+  it('limits a gateway to 100 notifications in flight without delaying others', async () => {
     const ios = new ManualGateway()
     ios.always = ACCEPTED
     its.android.always = undefined

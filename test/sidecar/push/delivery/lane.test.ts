@@ -36,7 +36,7 @@ describe('a lane to a gateway', () => {
     expect([room(), calls()]).to.deep.equal([25, 1])
   })
 
-  it('that was full has room 10 ms after the first device left, when few follow, and leaves no timer behind', async () => {
+  it('a full lane reports free slots 10 ms after the first left, and clears its timer', async () => {
     const { leave, room, calls, clock } = lane(MOST)
     leave()
     await clock.advance(9)

@@ -66,7 +66,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       its.android.always = REFUSED
     })
 
-    it('tries again without an end, at most every 5 minutes, and never takes for told what nobody was told', async () => {
+    it('retries endlessly, at most every 5 minutes, while a gateway refuses the sidecar', async () => {
       await its.tell('one')
       await its.advance(1_000)
       await its.advance(3_000)
@@ -99,7 +99,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       })
     }
 
-    it('says so once with what to mend, once more when that changes, and once when it is over', async () => {
+    it('logs a refusal by the gateway once per reason, and once when it ends', async () => {
       await its.register('N1CALL')
       for (const key of [KEY, 'N1CALL']) {
         await its.tell('Hello', key)
@@ -185,7 +185,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     expect(its.metrics.value('pushes_retried')).to.equal(2)
   })
 
-  it('tries for a day after the newest message where a phone is away, without a warning, and then rests until there is news', async () => {
+  it('retries for a day after the newest message while a phone is away; no warning', async () => {
     its.android.always = { kind: 'phone_away', reason: 'off line' }
     await its.receive('one')
     const start = its.stores.clock.now()
@@ -248,7 +248,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(its.android.sent).to.have.length(4)
     })
 
-    it('tries again when it cannot read the avatar, and gives up in the end when it stays broken', async () => {
+    it('retries while the avatar cannot be read, and finally gives up with a reason', async () => {
       await its.start({ stations: (original) => ({ ...original, avatars: broken }) })
       await its.register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
       await its.tell()

@@ -35,14 +35,14 @@ describe('The next try of a notification', () => {
       expect(delayMs(0, { afterMs })).to.equal(expected)
   })
 
-  it('gives up after 20 tries, however quickly they follow one another, and within an hour', () => {
+  it('gives up after 20 tries, or when the next one would come after an hour', () => {
     expect(planned(MAX_TRIES - 2, { random: 0 })).to.include({ tries: MAX_TRIES - 1 })
     expect([MAX_TRIES, planned(MAX_TRIES - 1, { random: 0 })]).to.deep.equal([20, undefined])
     expect(planned(0, { elapsedMs: GIVE_UP_AFTER_MS - 1000 })).to.include({ delayMs: 1000 })
     expect(planned(0, { elapsedMs: GIVE_UP_AFTER_MS - 999 })).to.equal(undefined)
   })
 
-  it('comes without an end where the gateway refused us, and counts nothing against the notification', () => {
+  it('plans retries endlessly after refusals by the gateway, and counts no tries', () => {
     const delays = [0, 1, 2, 1000].map((refusals) => planAfterRefusal({ refusals }, SLOWEST))
     expect(delays.map((next) => next.delayMs)).to.deep.equal([1000, 3000, 9000, 300_000])
     expect(delays.at(-1)).to.include({ tries: 0, refusals: 1001 })

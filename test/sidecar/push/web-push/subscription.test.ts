@@ -73,7 +73,7 @@ describe('a push subscription', () => {
     expect(endpointOf(`https://${'a.'.repeat(200)}org/`)).to.include('253')
   })
 
-  it('has no endpoint of GCM, about which the client library writes to stderr at each notification', () => {
+  it('refuses endpoints of GCM, which was shut down', () => {
     for (const endpoint of [
       'https://android.googleapis.com/gcm/send/a',
       'https://ANDROID.googleapis.com:443/gcm/sender',

@@ -21,7 +21,7 @@ describe('The keys of Web Push', () => {
 
   const refusal = (settings: Settings) => rejection(openVapidKeys(settings, log))
 
-  it('are made at the first start, beside the database, readable for nobody else, and stay', async () => {
+  it('creates VAPID keys once, beside the database and readable by the owner only', async () => {
     const made = await open()
     const file = folder.path('data/sidecar.sqlite.vapid.json')
     expect((await stat(file)).mode & 0o777).to.equal(0o600)
@@ -77,7 +77,7 @@ describe('The keys of Web Push', () => {
     expect((await refusal(settings)).message).to.match(/keys\.json cannot be written \(EISDIR\)/)
   })
 
-  it('are refused, not tried for ever, where no folder can be made or the disk is full, and nothing half made is left', async function () {
+  it('fails at once if the key file cannot be written, and leaves no partial file', async function () {
     if (process.platform !== 'linux') {
       console.log('      skipped: this needs /proc and /dev/full')
       this.skip()

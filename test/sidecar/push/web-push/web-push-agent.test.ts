@@ -11,7 +11,7 @@ import { proxyEnvironment } from '../../../support/proxy-environment.ts'
 describe('The connections to push services', () => {
   proxyEnvironment()
 
-  it('are not made to this machine or a private network, however it is named, and leave nothing behind of names that come to nothing', async () => {
+  it('refuses private addresses by any name, and keeps no sockets for failed names', async () => {
     const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
     const { port } = new URL(service.url)
     dns.addresses.set('v4.example.org', ['127.0.0.1'])
@@ -33,7 +33,7 @@ describe('The connections to push services', () => {
     await Promise.all([service.close(), dns.close()])
   })
 
-  it('are all ended when it closes, also those to a name that came to nothing once more', async () => {
+  it('close ends all connections, even to a name that has become private', async () => {
     const certificates = await makeCertificates({ names: ['push.example.org'] })
     const [service, dns] = await Promise.all([
       startWebPush({ certificates, name: 'push.example.org' }),

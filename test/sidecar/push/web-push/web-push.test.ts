@@ -72,7 +72,7 @@ describe('Web Push through web-push', () => {
     secrets: () => [new URL(phone().endpoint).pathname, phone().keys.auth, VAPID.privateKey],
   })
 
-  it('delivers what only the phone can read: title, body and the data keys, at once, for a day, signed for its push service', async () => {
+  it('delivers title, body and data encrypted for the phone, urgent and for a day', async () => {
     expect(await send()).to.deep.equal(ACCEPTED)
     const [{ topic, size, ...received } = expect.fail('nothing came')] = at.service.received
     expect(received).to.deep.equal({
@@ -85,7 +85,7 @@ describe('Web Push through web-push', () => {
     expect(size).to.be.above(86 + 17)
   })
 
-  it('folds by a topic that is the same for a station after a restart too, and does not name it', async () => {
+  it('sends a topic that is stable over restarts and does not reveal the station', async () => {
     const others = makeVapidKeys()
     await sendBy(at.gateway, phone())
     await sendBy(at.gateway, phone(), 'aprs-N0CALL-8')
@@ -119,7 +119,7 @@ describe('Web Push through web-push', () => {
       .that.is.within(58_000, 60_000)
   })
 
-  it('counts an acceptance whose answer has no end or never comes to it, and drops the connection', async () => {
+  it('counts a 201 with an endless or stalled body as accepted, and disconnects', async () => {
     at.service.fail({ status: 201, endless: true })
     expect(await send()).to.deep.equal(ACCEPTED)
     await at.service.waitForDisconnects(1)
@@ -206,7 +206,7 @@ describe('Web Push through web-push', () => {
           expect(tunnels).to.deep.equal([new URL(phone.endpoint).host])
         })
 
-      it('it is never asked for what is private, by address, by name or by what the name means', async () => {
+      it('asks the proxy for no private address, name or name that resolves to one', async () => {
         dns.addresses.set(PUBLIC_NAME, ['10.0.0.1'])
         const outcome = await sendTo(PUBLIC_NAME)
         expect(outcome).to.include(REFUSED).with.property('reason').that.includes('push.webpush.allowPrivate')
