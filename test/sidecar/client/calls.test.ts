@@ -35,7 +35,7 @@ describe("the client's calls", () => {
     })
   })
 
-  it('reject where nobody answers, and over the limit of a sidecar behind a proxy, which may pass', async () => {
+  it('reject as passing if nothing answers, or over the limit of a proxied sidecar', async () => {
     await api.close()
     const away = await errorOf(createCalls({ baseUrl: api.api.url }).webPush())
     api = await startApi({ rateLimit: { max: 0 }, listen: { trustProxy: true } })

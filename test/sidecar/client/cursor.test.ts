@@ -44,7 +44,7 @@ describe("the app's cursor", () => {
     ])
   })
 
-  it('goes with an id of the device, which is saved before anybody is told of it, and stays', async () => {
+  it('saves a new device id before it returns it, and keeps it', async () => {
     const cursor = cursorOf({ cursor: 1 })
     const deviceId = await cursor.deviceId()
     expect(saves).to.deep.equal([[{ cursor: 1, deviceId }, []]])

@@ -43,7 +43,7 @@ describe("an app's client", () => {
       expect(asked()).to.deep.equal(['register', 'register', 'register', 'register'])
     })
 
-    it('asks what the server holds before it uploads anything, as after the app was installed anew', async () => {
+    it('asks what the server holds before it uploads its own avatar', async () => {
       await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launch()
       await client.setAvatar({ icon: 'dog', image: '' })
@@ -92,7 +92,7 @@ describe("an app's client", () => {
       expect(its.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:cat')
     })
 
-    it('keeps one that a push brought, without asking for it, and drops one that a push says is cleared', async () => {
+    it('keeps an avatar from a push without asking for it, and drops a cleared one', async () => {
       const client = await launched()
       await receive('one')
       await client.pushReceived(push({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' }))
@@ -108,7 +108,7 @@ describe("an app's client", () => {
       expect(its.app.avatars.get('N1CALL-7')).to.equal(undefined)
     })
 
-    it('shows messages though their pictures cannot be had, and asks for those with the next sync', async () => {
+    it('shows messages without their avatars, and asks for those with the next sync', async () => {
       const client = await launched()
       await receive('one')
       its.app.fates = ['arrives', 'request_lost']

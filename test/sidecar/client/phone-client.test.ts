@@ -40,7 +40,7 @@ describe("an app's client", () => {
       expect(its.app.state?.deviceId).to.equal(deviceId)
     })
 
-    it('comes to a store of before, which goes on at its cursor, and takes the token from the device without one', async () => {
+    it('adds a device id to an older store, keeps its cursor and takes over its token', async () => {
       const { body } = await its.api.post('/v1/register', registration('N0CALL', { pushToken: 'token' }))
       await receive('seen')
       const cursor = (await its.api.post('/v1/sync', { ...claim('N0CALL'), since: body.serverTime })).body.serverTime
@@ -57,7 +57,7 @@ describe("an app's client", () => {
     })
   })
 
-  it('syncs when a push arrives in the foreground, and when one is tapped says whose conversation to open', async () => {
+  it('syncs on a push in the foreground, and names the conversation of a tapped one', async () => {
     const client = await launched()
     await receive('one')
     await client.pushReceived(push())
@@ -100,7 +100,7 @@ describe("an app's client", () => {
     expect(its.api.store.stations.size).to.equal(1)
   })
 
-  it('shows each message exactly once, in order, whatever of requests, answers and saves is lost, over any launches', async () => {
+  it('shows each message once and in order, whatever requests, answers or saves fail', async () => {
     const fate = fc.constantFrom<Fate>('arrives', 'arrives', 'request_lost', 'answer_lost')
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: 'message' as const }) },

@@ -27,7 +27,7 @@ describe("an app's client", () => {
       expect(its.api.store.stations.get('N0CALL-7')).to.not.equal(undefined)
     })
 
-    it('sends nothing more over a rate limit until its wait is over, whatever the app asks for', async () => {
+    it('sends nothing after a rate limit until its wait is over, whatever the app asks', async () => {
       await its.restart({ rateLimit: { max: 1 } })
       const client = await launched()
       expect(await codeOf(client.sync())).to.equal('unreachable')
@@ -64,7 +64,7 @@ describe("an app's client", () => {
       expect(asked()).to.deep.equal(['register'])
     })
 
-    it('tries again what stands in place of the server, and what the server says will pass', async () => {
+    it('retries after an answer that is not of the server, and after a passing error', async () => {
       const answers = [
         { status: 200, json: async () => JSON.parse('<html>') },
         { status: 502, json: async () => ({}) },

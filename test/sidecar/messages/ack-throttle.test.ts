@@ -30,7 +30,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('x', 'A', 'C'), 60_000)).to.equal(true)
   })
 
-  it('takes a call for one sender however it is written, while each of its writings gets an ack of its own', () => {
+  it('throttles all spellings of a call as one sender, but acknowledges each once', () => {
     const throttle = createAckThrottle(LIMITS)
     for (const from of ['W2AW', 'W2AW-0', 'w2aw']) {
       expect(throttle.allows(message('1', from), 0)).to.equal(true)

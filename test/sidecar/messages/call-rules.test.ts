@@ -34,7 +34,7 @@ describe('The rules of calls', () => {
     expect(['PEST-1', 'W1AW'].map(rules.isBlocked)).to.deep.equal([true, false])
   })
 
-  it('leave out a station, too, whose registration was under way when its call was reserved', async () => {
+  it('leave out a station that registered while its call was being reserved', async () => {
     const { rules, store } = await setUp([])
     rules.change({ reserved: ['N1CALL'], blockedSenders: [] })
     await register(store, 'N1CALL', 'N2CALL')

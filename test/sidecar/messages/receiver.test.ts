@@ -58,7 +58,7 @@ describe('The receiver', () => {
     expect(counts('messages_stored', 'acks_sent')).to.deep.equal([1, 1])
   })
 
-  it('neither stores nor acknowledges a message of a blocked sender, the one inside a third-party frame', async () => {
+  it('neither stores nor acknowledges messages of a blocked sender, third-party or not', async () => {
     const { receive, history, counts, sent } = await setUp()
     await receive([
       packet(':B        :hi{1', 'PEST-1'),
@@ -71,7 +71,7 @@ describe('The receiver', () => {
     expect(counts('messages_blocked', 'messages_stored')).to.deep.equal([2, 2])
   })
 
-  it('does not acknowledge without a verified login, and holds that against no later ack', async () => {
+  it('does not acknowledge without a verified login, nor count that against later acks', async () => {
     const { receive, upstream, counts, sent } = await setUp()
     upstream.verified = false
     for (let i = 0; i < 5; i++) await receive([packet(':B        :hi{12')])
@@ -82,7 +82,7 @@ describe('The receiver', () => {
     expect(counts('acks_unsendable', 'acks_sent')).to.deep.equal([5, 1])
   })
 
-  it('counts an ack that finds no verified login any more as one that could not be sent', async () => {
+  it('counts an ack as unsendable if the login is no longer verified', async () => {
     const { receive, upstream, counts } = await setUp((original) => (...call) => {
       upstream.verified = false
       return original(...call)
@@ -91,7 +91,7 @@ describe('The receiver', () => {
     expect(counts('acks_sent', 'acks_unsendable')).to.deep.equal([0, 1])
   })
 
-  it('sends no ack of which the store does not say that it is its own, and misses none for a station without ackMessages', async () => {
+  it('counts acks that the store denies as throttled, where the station wants acks', async () => {
     const { receive, counts, sent } = await setUp((original) => async (messages) => original(messages, false))
     await receive([packet(':B        :hi{12'), packet(':C        :hi{12')])
     expect(sent).to.deep.equal([])
@@ -148,7 +148,7 @@ describe('The receiver', () => {
     expect(sent).to.have.length(1)
   })
 
-  it('counts a message whose station was unregistered while it waited as not addressed, and does not acknowledge it', async () => {
+  it('counts a message as not addressed if its station unregisters while it waits', async () => {
     const { receive, store, counts, sent } = await setUp((original) => async (...call) => {
       await store.stations.remove('B')
       return original(...call)
@@ -158,7 +158,7 @@ describe('The receiver', () => {
     expect(counts('messages_stored', 'messages_not_addressed')).to.deep.equal([0, 1])
   })
 
-  it('survives a store that fails: counts what is lost, acknowledges none of it, and goes on when it can', async () => {
+  it('counts messages as lost without an ack while the store fails, and then goes on', async () => {
     let broken = true
     const { receive, counts, sent } = await setUp((original) => (...call) => {
       return broken ? Promise.reject(new Error('disk full')) : original(...call)

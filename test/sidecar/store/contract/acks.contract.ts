@@ -41,7 +41,7 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf(batch)).to.deep.equal([true, true, true])
   })
 
-  it('are so many of one sender at one station in a minute, and ten times as many at all together', async () => {
+  it('are limited per sender and station in a minute, and tenfold per sender', async () => {
     const numbered = (count: number, changes = {}) =>
       Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))
     expect(await acksOf(numbered(5))).to.deep.equal([true, true, true, false, false])

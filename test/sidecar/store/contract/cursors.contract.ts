@@ -53,12 +53,12 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect((await sync(0)).serverTime).to.be.at.least(time)
     })
 
-    it('is the stamp of its registration while something is stored, and it brought no cursor', async () => {
+    it('is the time of registration while messages wait and the phone sent no cursor', async () => {
       await receive()
       for (const since of [undefined, 0, 0.5, -1]) expect(await current(since)).to.equal(registeredAt)
     })
 
-    it('is the stamp of the newest message that an answer brings, which moves nothing before the phone brings it', async () => {
+    it('is the time of the newest message in an answer once the phone sends it back', async () => {
       const times = [await receive(), await receive()]
       const { messages, serverTime } = await sync(0)
       expect([messages.map(({ time }) => time), serverTime]).to.deep.equal([times, times[1]])
@@ -67,7 +67,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect(await current()).to.be.at.least(serverTime)
     })
 
-    it('is the newest cursor that it brought, in a sync or a heartbeat, while something newer is stored', async () => {
+    it('is the newest cursor from a sync or heartbeat while newer messages wait', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)
@@ -76,7 +76,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect(await current()).to.equal(second)
     })
 
-    it('is the cursor that this very call brings where that is older, and the newest one for the next', async () => {
+    it('is an older cursor for the call that sends it, and the newest for the next', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(second)
@@ -92,7 +92,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       }
     })
 
-    it('goes by the cursor after a restart, and goes by one that was written down 10 seconds later after a crash', async () => {
+    it('survives a restart, and a crash if it was written 10 seconds later', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)
@@ -159,7 +159,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
   })
 
-  it('shows a phone that keeps the newest each message once, one that keeps the last all of them, and each of several its own', () =>
+  it('shows each phone every message, and once if it keeps the newest cursor', () =>
     bringsEachOnce(stores, { runs, instances }))
 }
 

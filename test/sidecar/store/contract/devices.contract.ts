@@ -54,7 +54,7 @@ export function devicesContract(stores: ContractStores): void {
     return Object.fromEntries(claims.map(({ device: { id }, unpushed }) => [id, unpushed.count]))
   }
 
-  it('keeps platform, token and ack wish of each, with the times of its own calls, over a restart', async () => {
+  it('keeps platform, token, ack wish and times of each device over a restart', async () => {
     expect(await register(PHONE)).to.equal('created')
     await stores.shift(HOUR)
     expect(await register(TABLET)).to.equal('joined')
@@ -75,7 +75,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(tablet?.lastSeenAt).to.be.above((phone?.lastSeenAt ?? Number.NaN) + 1.5 * HOUR)
   })
 
-  it('counts each by its platform, and by another that it comes to, and the station by its oldest, over a restart too', async () => {
+  it('counts each device by its platform and the station by its oldest device', async () => {
     const none = { android: 0, ios: 0, webpush: 0 }
     const expectCounted = (stations: Partial<typeof none>, devices: Partial<typeof none>) =>
       expect([store.stations.countStations(), store.stations.countDevices()]).to.deep.equal([
@@ -94,7 +94,7 @@ export function devicesContract(stores: ContractStores): void {
     expectCounted({}, {})
   })
 
-  it('tells each of every message by its own token, and counts what that one was not told of', async () => {
+  it('claims every message for each device, and counts what each was not told', async () => {
     await registerAll()
     await receive()
     await windowEnds()
@@ -112,7 +112,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await told()).to.deep.equal({})
   })
 
-  it('tells a new one of nothing that was stored before it came, whoever had its id before, and lets it read that', async () => {
+  it('claims no earlier messages for a new device, but lets it read them', async () => {
     await register(PHONE)
     const first = await receive('before')
     await register(TABLET)
@@ -203,7 +203,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(ids()).to.deep.equal([''])
   })
 
-  it('forgets the one that was not seen for too long, and leaves the station to the others', async () => {
+  it('forgets a device that was not seen for too long, and keeps the others', async () => {
     await registerAll()
     await stores.shift(2 * HOUR)
     const boundary = stores.now() - HOUR
@@ -225,7 +225,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(dead()).to.deep.equal([])
   })
 
-  it('gives a token to the one that brought it last, and keeps the cursor of the one that had it', async () => {
+  it('gives a token to its newest device, and keeps the cursor of the former one', async () => {
     await registerAll()
     await store.stations.register(registration('W1AW', { pushToken: BROWSER.pushToken, platform: 'webpush' }))
     const [first] = [await receive(), await receive()]
@@ -276,7 +276,7 @@ export function devicesContract(stores: ContractStores): void {
     { expireAfterHours: 48, hours: 48 },
     { expireAfterHours: 10_000, hours: 720 },
   ])
-    it(`has at most so many, of which one makes room that did not call for ${hours} hours`, async () => {
+    it(`limits devices, and replaces the one that did not call for ${hours} hours`, async () => {
       await reopen({ stations: { max: 1, expireAfterHours } })
       const named = (index: number) => ({ deviceId: index === 0 ? '' : `number-${index}`, pushToken: `${index}` })
       for (let index = 0; index < MOST_DEVICES; index += 1) {

@@ -30,7 +30,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ['a numbered message', '1', 120 * MINUTE],
     ['a message without a number', '', 30_000],
   ] as const) {
-    it(`forgets ${what} at the configured age to the millisecond, counted from the copy that was stored`, async () => {
+    it(`forgets ${what} at the configured age, counted from the stored copy`, async () => {
       let age = 0
       const kindAt = async (ms: number) => {
         await stores.shift(ms - age)
@@ -43,7 +43,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     })
   }
 
-  it('goes by the wall clock of then and now, never by stamps: a clock that was ahead leaves nothing behind', async () => {
+  it('judges age by the wall clock, so that a clock that was ahead does no harm', async () => {
     let ahead = 0
     const kindAt = async (ms: number) => {
       await stores.shift(ms - ahead)
@@ -67,7 +67,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
-  it('knows them after a start before which the clock was wrong, as on a machine without a battery for it', async () => {
+  it('recognizes duplicates after a start with a wrong clock', async () => {
     await append(store, 'a', message('b', { to: 'W1AW' }))
     const real = stores.now()
     await stores.shift(-real)
@@ -77,7 +77,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindsOf(store, 'a', message('b', { to: 'W1AW' }))).to.deep.equal(['duplicate', 'duplicate'])
   })
 
-  it('compares reply-acks by the number before the brace alone, and keeps what the first one said', async () => {
+  it('compares reply-acks by the number before the brace, and keeps the first', async () => {
     const kinds = async (...seqIds: readonly string[]) =>
       new Set(await kindsOf(store, ...seqIds.map((seqId) => message('a', { seqId }))))
     expect(await kinds('MM}', 'MN}AA', '}AA', '}AB')).to.deep.equal(new Set(['stored']))
@@ -108,7 +108,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
-  it('are known when the ring drops what they are copies of after a start, before its sender writes again', async () => {
+  it('are recognized after a start even if the ring drops their originals', async () => {
     await reopenedWith(2)
     await append(store, message('a', { seqId: '1' }), message('b', { seqId: '2' }))
     await reopenedWith(2)

@@ -30,7 +30,7 @@ export function historyContract(stores: ContractStores): void {
     expect(stored).to.deep.include({ seqId: '', text: Buffer.alloc(0) })
   })
 
-  it('gives each of a batch its own stamp, in order, and tells per message what became of it', async () => {
+  it('stamps the messages of a batch in order, and returns an outcome for each', async () => {
     const [b, c] = [message('b', { to: 'W1AW' }), message('c', { to: 'K9NONE' })]
     const outcomes = await append(store, 'a', b, 'a', c, 'd')
     expect(outcomes.map((one) => one.kind)).to.deep.equal(['stored', 'stored', 'duplicate', 'no_station', 'stored'])
@@ -57,7 +57,7 @@ export function historyContract(stores: ContractStores): void {
     expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
-  it('returns what is newer than the caller has, and the server time of an answer with all that is newer than the cursor', async () => {
+  it('returns messages newer than both cursors, with the time of the newest', async () => {
     const [first, second] = (await append(store, 'a', 'b')).map((one) => (one.kind === 'stored' ? one.message.time : 0))
     for (const [since, from, expected] of [
       [0, first, ['b']],
@@ -71,7 +71,7 @@ export function historyContract(stores: ContractStores): void {
     }
   })
 
-  it('lets a sync that was asked for beside an append see it, or find it at the next cursor', async () => {
+  it('shows a concurrent append in the sync beside it or in the next one', async () => {
     const [, answer] = await Promise.all([append(store, 'a'), newer(store, 'N0CALL')])
     const next = await newer(store, 'N0CALL', answer.serverTime)
     expect([...texts(answer.messages), ...texts(next.messages)]).to.deep.equal(['a'])
@@ -92,7 +92,7 @@ export function historyContract(stores: ContractStores): void {
       expect(await held(store, 'W1AW')).to.deep.equal(['other'])
     })
 
-    it('follows a smaller and a larger setting at the next start, and gets nothing back that it has dropped', async () => {
+    it('follows a changed ring size at the next start, and restores nothing dropped', async () => {
       await append(store, 'a', 'b', 'c', 'd', message('z', { to: 'W1AW' }))
       for (const [perStation, stored, expected] of [
         [2, [], ['c', 'd']],
@@ -108,7 +108,7 @@ export function historyContract(stores: ContractStores): void {
     })
   })
 
-  it('stores nothing for a station that is removed, and gives nothing of what it had to one that registers anew', async () => {
+  it('stores nothing for a removed station, and shows its successor nothing', async () => {
     await append(store, 'before')
     expect(await store.stations.remove('N0CALL')).to.equal('station')
     expect(await kindsOf(store, 'after', message('other', { to: 'W1AW' }))).to.deep.equal(['no_station', 'stored'])

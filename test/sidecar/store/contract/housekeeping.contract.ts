@@ -41,7 +41,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect(await store.housekeeping.expire(stores.now() - HOUR, NEVER)).to.equal(0)
   })
 
-  it('disturbs neither stamps nor the cursors of those who stay, nor what is known of duplicates', async () => {
+  it('keeps time stamps, cursors of remaining devices and known duplicates', async () => {
     await register(store, 'N1CALL', 'N2CALL')
     await append(store, message('one', { to: 'N2CALL' }))
     const first = await newer(store, 'N2CALL')

@@ -92,7 +92,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     for (const key of ['A', 'B']) await register(key)
   })
 
-  it('has a station due once the window of its first message ends, which later ones do not prolong', async () => {
+  it('makes a station due a window after its first message, despite later ones', async () => {
     await receive('A', 'one')
     await advance(WINDOW_MS - 1)
     await receive('A', 'two')
@@ -126,7 +126,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal([])
   })
 
-  it('begins another notification where no try counts any more, and for what comes after it is settled', async () => {
+  it('starts a new notification when tries are reset, or after a settlement', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.later(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
@@ -149,7 +149,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['A'])
   })
 
-  it('gives those first that are due the longest, and of each platform as many as there is room for', async () => {
+  it('claims those due longest first, up to the free slots of each platform', async () => {
     const platforms = { C: 'ios', D: 'android', E: 'ios', F: 'webpush', G: 'android' } as const
     for (const [key, platform] of Object.entries(platforms)) await register(key, { platform })
     for (const key of ['G', 'E', 'B', 'C', 'F', 'D', 'A']) {
@@ -214,7 +214,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['A'])
   })
 
-  it('says how many stations of a platform have an entry, which those have too that wait for another try', async () => {
+  it('counts waiting stations by platform, including those to be retried', async () => {
     await register('C', { platform: 'ios' })
     for (const key of ['A', 'B', 'C']) await receive(key)
     await windowEnds()
@@ -225,7 +225,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     while (!isKnown()) await advance(1000)
   })
 
-  it('has due at once, in the order of their messages, what a stop left, and nothing that was settled', async () => {
+  it('makes unsettled entries due in order after a restart, and no settled ones', async () => {
     await register('C')
     for (const key of ['B', 'C', 'A']) {
       await receive(key)
@@ -270,7 +270,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   if (leasesEnd)
-    it('gives a station to another claim when the lease is over, and takes no settlement of the one before', async () => {
+    it('reassigns a station after its lease, and ignores the former holder', async () => {
       await receive('A')
       await windowEnds()
       const lost = await claimOne()
@@ -284,7 +284,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       expect(await claimed()).to.deep.equal([])
     })
 
-  it('gives each message to a claim after it, never before its window, nor to two at once', async () => {
+  it('claims each message after its window, and never for two at once', async () => {
     const move = fc.constantFrom(
       'wait',
       'claim',

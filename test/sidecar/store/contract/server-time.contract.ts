@@ -19,7 +19,7 @@ export function serverTimeContract(stores: ContractStores): void {
   const expectGrowing = (stamps: readonly number[]) =>
     expect(stamps).to.deep.equal([...new Set(stamps)].sort((one, other) => one - other))
 
-  it('is newer than everything that is stored, and older than whatever is stored later, of any station', async () => {
+  it('is newer than all stored messages and older than later ones of any station', async () => {
     const stamps = [await receive()]
     for (const to of STATIONS) stamps.push(await store.serverTime.issue(), await receive(to))
     expectGrowing(stamps)
@@ -40,7 +40,7 @@ export function serverTimeContract(stores: ContractStores): void {
     expectGrowing(stamps)
   })
 
-  it('of a registration is newer than what was issued before, and older than what comes for the station', async () => {
+  it('of a registration lies between earlier stamps and the first message', async () => {
     const before = await receive()
     const outcome = await store.stations.register(registration('K9NEW', { platform: 'ios' }))
     const registeredAt = outcome.kind === 'created' ? outcome.station.registeredAt : Number.NaN

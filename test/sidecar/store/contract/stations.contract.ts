@@ -51,7 +51,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(await store.stations.find('N0CALL')).to.equal(undefined)
   })
 
-  it('takes over token, platform and ack wish, and keeps the time of the first registration', async () => {
+  it('updates token, platform and ack wish, but not the time of registration', async () => {
     const [first] = await register(store, 'N0CALL')
     await stores.shift(5)
     const changes = { platform: 'ios', pushToken: 'new', ackMessages: true } as const
@@ -61,7 +61,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(first).to.have.nested.property('station.registeredAt', store.stations.get('N0CALL')?.registeredAt)
   })
 
-  it('refuses new stations when it is full, among some that come together too, but refreshes the known', async () => {
+  it('refuses new stations when full, even concurrent ones, but refreshes known ones', async () => {
     await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'D')
     expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])
@@ -140,7 +140,7 @@ export function stationsContract(stores: ContractStores): void {
     })
   })
 
-  it('stores nothing of a new station over what its client may register in an hour, and takes those of others', async () => {
+  it('refuses new stations over the hourly limit of a client, not of others', async () => {
     await reopened({ rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 2 } })
     const client = '192.0.2.7'
     for (const key of ['A', 'B']) expect(await kindOf(key, { client })).to.equal('created')

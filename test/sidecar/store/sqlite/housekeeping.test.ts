@@ -67,7 +67,7 @@ describe('The housekeeping of the store in SQLite', () => {
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
   })
 
-  it('has the file take up all that was written, so that the log starts over at nothing', async () => {
+  it('checkpoints the whole log into the file, so that the log starts empty', async () => {
     const { store, connection } = await stores.openOverWith('N1CALL')
     await store.housekeeping.tidy(NEVER)
     const [log] = await connection.all<{ log: number }>('PRAGMA wal_checkpoint(PASSIVE)')

@@ -35,7 +35,7 @@ describe('Opening the store', () => {
     expect(await held(store)).to.deep.equal(['hello'])
   })
 
-  it('writes to a file that is synced at each commit, checks references and keeps strict types', async () => {
+  it('syncs the file at each commit, checks references and uses strict tables', async () => {
     const { connection } = await stores.openOver()
     const [pragmas] = await connection.all(`
       SELECT journal_mode, synchronous, foreign_keys, page_size

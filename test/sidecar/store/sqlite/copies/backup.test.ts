@@ -17,7 +17,7 @@ describe('A backup', () => {
     }
   }
 
-  it('is a database of its own with all that was stored when it began, for its owner alone', async () => {
+  it('is a database with all that was stored when it began, for the owner only', async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'one', message('two', { seqId: '2' }))
     const bytes = await store.backUp(stores.path('backup.sqlite'), running)
@@ -27,7 +27,7 @@ describe('A backup', () => {
     expect(await held(store)).to.deep.equal(['one', 'two'])
   })
 
-  it('goes on while messages are stored, a slice between two transactions, and is whole all the same', async () => {
+  it('copies in slices while messages are stored, and is still complete', async () => {
     const settings = { ...SETTINGS, history: { ...SETTINGS.history, perStation: 10_000 } }
     const store = await stores.open(settings)
     const stations = Array.from({ length: 50 }, (_, index) => `N${index}CALL`)
@@ -48,7 +48,7 @@ describe('A backup', () => {
     expect(kept.filter((text) => text === filler)).to.have.length(100)
   })
 
-  it('shows itself under its name only when it is complete, and leaves nothing when it is stopped', async () => {
+  it('appears under its name only when complete, and leaves nothing if stopped', async () => {
     const store = await stores.openWith('N0CALL')
     const stopping = new AbortController()
     stopping.abort()

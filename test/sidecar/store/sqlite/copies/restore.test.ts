@@ -35,7 +35,7 @@ describe('A restore', () => {
   /** What a phone with that cursor finds of a message that comes next. */
   const afterwards = (cursor: number, path?: string) => messagesOf(path, cursor, 'after')
 
-  it('puts the backup in the place of the database, keeps that beside it, and leaves the backup as it was', async () => {
+  it('replaces the database by the backup, and keeps both files as they were', async () => {
     await storeAndBackup()
     const before = await readFile(backup())
     const { kept, stations, messages } = await restore()
@@ -55,7 +55,7 @@ describe('A restore', () => {
     expect(await afterwards(cursor)).to.deep.equal(['after'])
   })
 
-  it('does so after a burst that ran ahead of the clock, and when the clock was set back since', async () => {
+  it('shows phones new messages even if the clock was set back since', async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     stores.clock.set(Date.UTC(2030, 0, 1))
@@ -67,7 +67,7 @@ describe('A restore', () => {
     expect(await afterwards(serverTime)).to.deep.equal(['after'])
   })
 
-  it('does so as well when the former database is damaged, or gone: it goes by the clock then', async () => {
+  it('shows phones new messages even if the former database is damaged or gone', async () => {
     const cursor = await storeAndBackup()
     await writeFile(stores.path(), 'no database any more')
     await writeFile(`${stores.path()}-wal`, 'nor this a log')
@@ -99,7 +99,7 @@ describe('A restore', () => {
     expect(await messagesOf(kept)).to.deep.equal(['in the log'])
   })
 
-  it('is of nothing but the backup where the database is gone and its log is left, which is kept', async () => {
+  it('restores only the backup if the database is gone, and keeps its old log', async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'in the backup')
     await store.backUp(backup(), running)
@@ -120,7 +120,7 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept'])
   })
 
-  it('makes the folder of the database where it is missing, as on a new machine, and not for nothing', async () => {
+  it('creates a missing database folder, but only for a valid backup', async () => {
     await storeAndBackup()
     const place = stores.path('new/machine/store.sqlite')
     await rejection(restoreDatabase(stores.path('nowhere'), place, stores.clock.now()))

@@ -56,7 +56,7 @@ describe('Group commit', () => {
     ])
   })
 
-  it('fails only the write that is at fault, and does the others of its transaction in order', async () => {
+  it('fails only the faulty write, and does the others of its transaction in order', async () => {
     const writes = [1, 2, 2, 3].map((value) => database.write(insert, value))
     const results = await Promise.allSettled(writes)
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
@@ -86,7 +86,7 @@ describe('Group commit', () => {
     expect(order).to.deep.equal(['write', 'read', 'first', 'second write', 'second', 'third'])
   })
 
-  it('has a write of one statement be a transaction by itself, and looks into the file without any', async () => {
+  it('runs a write of one statement as its own transaction, and reads without one', async () => {
     const statements: string[] = []
     const watched = through((sql, ...values) => {
       statements.push(sql.split(' ')[0] ?? '')
@@ -194,7 +194,7 @@ describe('Group commit', () => {
 describe('A store whose disk gives out', () => {
   const stores = temporaryStores()
 
-  it('rejects what does not fit any more, serves reads meanwhile, and writes again when there is space', async () => {
+  it('rejects what no longer fits, still serves reads, and writes once there is space', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(
@@ -214,7 +214,7 @@ describe('A store whose disk gives out', () => {
     expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
-  it('goes on answering syncs in order while nothing can be written, and skips no message afterwards', async () => {
+  it('answers syncs in order while nothing can be written, and skips no message later', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const first = await newer(store, 'N0CALL')
@@ -244,7 +244,7 @@ describe('A store whose disk gives out', () => {
       'DROP TRIGGER no',
     ],
   ] as const) {
-    it(`says why it takes nothing into ${what}, and finds out by itself, with nobody writing, that it does again`, async () => {
+    it(`reports why it writes nothing into ${what}, and recovers without a caller`, async () => {
       const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
       await connection.exec(broken)
@@ -265,7 +265,7 @@ describe('A store whose disk gives out', () => {
     })
   }
 
-  it('takes heartbeats of known stations while nothing can be written, and nothing that would have to be stored', async () => {
+  it('accepts heartbeats without changes while nothing can be written', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await connection.exec('PRAGMA query_only = ON')
     await stores.clock.advance(6 * 3_600_000)

@@ -32,7 +32,7 @@ describe('The log of a database', () => {
     ['was replaced', (path: string) => copyFile(backup(), `${path}.new`).then(() => rename(`${path}.new`, path))],
     ['was deleted, and another one is put there', (path: string) => rm(path)],
   ] as const) {
-    it(`is not taken for that of another file, where its own ${what}: it is put aside, with a warning`, async () => {
+    it(`is put aside with a warning, not used for another file, if its own ${what}`, async () => {
       await closedAfter(happens)
       expect(events()).to.deep.equal([['warn', 'database-log-left']])
       expect((await beside()).join()).to.match(/^store\.sqlite\.gone-\w+-wal$/)
@@ -56,7 +56,7 @@ describe('The log of a database', () => {
     expect(await found()).to.deep.equal(['in the backup', 'in the log'])
   })
 
-  it('leaves nothing behind where the database is in its place, nor touches that of a file that came with its own', async () => {
+  it('leaves no remains of a database in place, and spares the log of another file', async () => {
     await closedAfter(async () => {})
     expect([await beside(), events()]).to.deep.equal([[], []])
     await closedAfter(async (path) => {

@@ -17,7 +17,7 @@ for (const version of [1, 2, 4, 5]) {
       stores.clock.set(1_700_000_060_000)
     })
 
-    it('is opened with every station, avatar, message and unpushed message in it, and is of the newest version then', async () => {
+    it('opens with all its stations, avatars and messages, and in the newest version', async () => {
       const { stations, history, pushes } = await stores.open()
       expect([...stations.keys()]).to.have.members(['N0CALL-7', 'N1CALL', 'N2CALL-5', 'N3CALL'])
       expect(stations.get('N0CALL-7')).to.deep.equal({
@@ -62,7 +62,7 @@ for (const version of [1, 2, 4, 5]) {
       expect(await held({ history }, 'N3CALL')).to.deep.equal(['73', '73'])
     })
 
-    it('takes further devices of a station, and stations of the platforms that came later, and still removes with a station what is its own', async () => {
+    it('accepts further devices and platforms, and removes a station with its data', async () => {
       const { stations, history } = await stores.open()
       const registered = await stations.register({ ...registration('N4CALL'), platform: 'webpush' })
       expect(registered.kind).to.equal('created')
@@ -76,7 +76,7 @@ for (const version of [1, 2, 4, 5]) {
     })
 
     if (version > 1)
-      it('knows a copy of what a ring has dropped, and does not give it out again, however large rings are now', async () => {
+      it('recognizes a copy of a dropped message without showing it, at any ring size', async () => {
         for (const perStation of [50, 100]) {
           const { history, close } = await stores.open({ history: { ...SETTINGS.history, perStation } })
           const copy = message('lost from the ring', { to: 'N3CALL', seqId: '9' })

@@ -26,7 +26,7 @@ describe('The server time of an answer', () => {
     await connection.exec('PRAGMA query_only = OFF')
   })
 
-  it('is the beginning for a device that is not there, and the cursor of one that is, however many others have gone', async () => {
+  it('is zero for an unknown device, and the cursor of a known one after many left', async () => {
     const store = await stores.open()
     await store.stations.register(registration('N0CALL', PHONE))
     const time = await stampOf(store, 'a')
@@ -43,7 +43,7 @@ describe('The server time of an answer', () => {
     expect(await store.cursors.timeOf('N0CALL', 'nobody')).to.equal(0)
   })
 
-  it('writes cursors down where something was stored between one and the next, of stations that there still are', async () => {
+  it('writes down cursors that passed a message, of remaining stations only', async () => {
     const { store, connection } = await stores.openOver()
     for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await store.stations.register(registration(key, PHONE))
     const times = await Promise.all(['N0CALL', 'W1AW'].map((to) => stampOf(store, message('a', { to }))))

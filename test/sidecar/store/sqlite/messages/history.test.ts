@@ -79,7 +79,7 @@ describe('The history in SQLite', () => {
       { restarts: false, runs: 15 },
     ))
 
-  it('is after a transaction that fails as before, with what it had dropped and removed, and knows no duplicates by it', async () => {
+  it('restores rings and known duplicates after a failed transaction', async () => {
     await openWith(2)
     await append(store, 'a', 'b', 'c')
     await connection.exec(`
@@ -99,7 +99,7 @@ describe('The history in SQLite', () => {
     expect(await held(store)).to.deep.equal(['h', 'i'])
   })
 
-  it('goes by the order of the calls within one transaction: of registrations, removals and messages', async () => {
+  it('applies registrations, removals and messages in order within a transaction', async () => {
     await openWith(1)
     const to = (key: string) => message('for another', { to: key })
     const [first, , removed, after, , anew] = await Promise.all([

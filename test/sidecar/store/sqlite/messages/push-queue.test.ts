@@ -37,7 +37,7 @@ describe('The queue of pushes in SQLite', () => {
   }
   let crashes = 0
 
-  it('settles in memory what the file does not take, tells nobody twice of it, and writes it down with what comes next', async () => {
+  it('keeps a settlement that cannot be written in memory, and writes it later', async () => {
     const { store, connection, claims } = await claimed('N0CALL')
     const disk = failing(connection, /^UPDATE device SET pushed_through/)
     await register(store, 'N1CALL')
@@ -56,7 +56,7 @@ describe('The queue of pushes in SQLite', () => {
     expect(left.map(({ unpushed: { count, newest } }) => [count, newest.seqId])).to.deep.equal([[1, '2']])
   })
 
-  it('plans nothing any more once it is closed, for a timer would keep the process, and leaves none behind', async () => {
+  it('sets no timer after close, and leaves none behind', async () => {
     const { store, claims } = await claimed('N0CALL')
     const before = stores.clock.pending
     await register(store, 'N1CALL')
@@ -67,7 +67,7 @@ describe('The queue of pushes in SQLite', () => {
     expect(stores.clock.pending).to.equal(before)
   })
 
-  it('writes together what is settled within 100 ms while others are under way, and the rest with the last of them', async () => {
+  it('writes settlements every 100 ms while others are pending, and with the last', async () => {
     const keys = ['N0CALL', 'N1CALL', 'N2CALL']
     const { store, claims } = await claimed(...keys)
     const left = async () => (await leftAfterCrash()).map(({ station }) => station)
@@ -80,7 +80,7 @@ describe('The queue of pushes in SQLite', () => {
     expect(await left()).to.deep.equal([])
   })
 
-  it('has those due still, in their order, that a claim could not read, and says when to ask again', async () => {
+  it('keeps entries due in order if a claim cannot read them, and calls again', async () => {
     const before = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
       await append(before, message('hi', { to }))

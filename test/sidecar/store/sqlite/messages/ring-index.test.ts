@@ -86,7 +86,7 @@ describe('What memory knows of the rings in the file', () => {
     keys: [...of.keys()].sort(),
   })
 
-  it('is what the next start would find there, after any transactions that succeed or fail', async () => {
+  it('equals what the next start would read, after any successes and failures', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(transaction, { minLength: 1, maxLength: 12 }), async (transactions) => {
         await open()
@@ -115,7 +115,7 @@ describe('What memory knows of the rings in the file', () => {
     )
   })
 
-  it('keeps what was dropped before the start for that long too, counted from when each message came', async () => {
+  it('keeps what was dropped before the start just as long, from when it came', async () => {
     await open()
     const came = stores.clock.now()
     const rows = Array.from({ length: 2 * (PER_STATION + 2) }, (_, index) => [

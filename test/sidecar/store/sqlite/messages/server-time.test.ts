@@ -21,7 +21,7 @@ describe('Server time in SQLite', () => {
     expect(await store.serverTime.issue()).to.equal(now + 5000)
   })
 
-  it('is there for whoever asks after a step of the clock, though it steps again while more is reserved', async () => {
+  it('issues distinct times even if the clock steps while a range is reserved', async () => {
     const store = await stores.open()
     for (let turns = 0; turns < 20; turns += 1) {
       stores.clock.set(stores.clock.now() + 60_000)
@@ -33,7 +33,7 @@ describe('Server time in SQLite', () => {
     }
   })
 
-  it('does not go back with the clock, over a clean restart either, and skips nothing then', async () => {
+  it('does not go back with the clock, even over a restart, and skips nothing', async () => {
     const first = await stores.open()
     const issued = await first.serverTime.issue()
     stores.clock.set(stores.clock.now() - 1000 * HOUR)
@@ -43,7 +43,7 @@ describe('Server time in SQLite', () => {
     expect(await second.serverTime.issue()).to.equal(issued + 2)
   })
 
-  it('issues nothing twice after a crash with the clock set back, and skips at most ten seconds', async () => {
+  it('issues nothing twice after a crash and a clock set back; skips at most 10 s', async () => {
     const first = await stores.open()
     let newest = 0
     for (let count = 0; count < 12_000; count += 1) newest = await first.serverTime.issue()
@@ -90,7 +90,7 @@ describe('Server time in SQLite', () => {
     expect(await store.serverTime.issue()).to.equal(before + 1)
   })
 
-  it('brings a phone that syncs by the rings in memory each message once, or all of them, by how it keeps its cursor', () =>
+  it('shows phones every message by rings in memory, and once by the newest cursor', () =>
     bringsEachOnce(stores, {
       runs: 10,
       asking(store) {
