@@ -35,7 +35,7 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
     expect(page.messages.at(-1)).to.deep.equal({ action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' })
   })
 
-  it('loads itself anew too where its socket comes just after another tab has signed in, and never stays without a connection', async () => {
+  it('reloads even if its socket connects just after another tab signed in', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const [slow, auth] = [thiefOf(setup, browser), authCookieOn(await browser.step(setup.url))]
@@ -53,7 +53,7 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
     expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
   })
 
-  it('goes to the login page, which says once why: at any address, after any request, and where others are sent to the IdP', async () => {
+  it('goes to the login page at any address, and shows the reason there once', async () => {
     for (const [domain, path, first] of [
       ['', ''],
       ['', 'login'],

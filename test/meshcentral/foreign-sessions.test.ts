@@ -26,7 +26,7 @@ describe('a session that MeshCentral itself begins for somebody of single sign-o
     expect([page.isOpen(), await setup.verdictOn(page.auth)]).to.deep.equal([true, 'signed in'])
   }
 
-  it('goes on after a logout and a restart where it began by a login token, or by a login cookie of a tool or another program', async () => {
+  it('sessions begun by login token or login cookie outlive a logout and a restart', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const token = await tokenOf(browser)

@@ -56,7 +56,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     expect(isApp(await near.get(answer))).to.equal(true)
   })
 
-  it('is a login key: without it there is nothing, and it goes through the login to the page behind it, and to why that failed', async () => {
+  it('refuses logins without the login key, and keeps the key through the login', async () => {
     const key = setup.urlOf('key')
     for (const query of ['', '?key=', '?key=k', '?key=k1&key=k1']) {
       expect(await statusOf(setup.browser(), `${key}auth-oidc${query}`), query).to.equal(404)

@@ -45,7 +45,7 @@ describe('user groups in MeshCentral', () => {
     return (await page.message(({ responseid }) => responseid === id)).result
   }
 
-  it('are made for groups of the IdP with all their members, apart from those of other domains, and left; open pages hear of it', async () => {
+  it('mirrors IdP groups with all members per domain, and notifies open pages', async () => {
     const page = await watcher()
     const person = setup.person({ groups: ['fresh', 'leaving'] })
     await login(person)

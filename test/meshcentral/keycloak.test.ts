@@ -90,7 +90,7 @@ describe('MeshCentral with Keycloak', () => {
     expect(page.isOpen()).to.equal(true)
   }).timeout(2 * IDLE_LIMIT_MS)
 
-  it('signs one browser out that signs out here, and all of a person where an administrator ends all, of which Keycloak names one', async () => {
+  it('a logout ends one browser session; an administrator ends all of a user', async () => {
     await register()
     const one = await open(ALICE)
     const others = [await open(ALICE), await open(ALICE)]

@@ -17,7 +17,7 @@ describe('three peers of MeshCentral on one database', () => {
     { grant_types: ['authorization_code', 'refresh_token'] },
   )
 
-  it('renew a session that is open at all of them one at a time, and go on with it within 10 s where the one that was at it is killed', async () => {
+  it('peers renew a session one at a time, and take over within 10 s from a killed one', async () => {
     const [one, two, three] = peers as [MeshSetup, MeshSetup, MeshSetup]
     const { idp } = one
     const asked = async (more: number) => {

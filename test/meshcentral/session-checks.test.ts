@@ -82,7 +82,7 @@ describe('whether sessions of MeshCentral still live', () => {
     })
   }
 
-  it('ends one that a frame on the page of the IdP names, its open pages with it, and no other, after a restart as well', async () => {
+  it('front-channel logout ends the named session and its pages, even after a restart', async () => {
     await setup.register({
       ...RENEWED,
       backchannel_logout_uri: 'http://127.0.0.1:1/',

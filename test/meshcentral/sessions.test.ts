@@ -44,7 +44,7 @@ describe('a session in MeshCentral', () => {
     expect(await isSignedIn(setup, thiefOf(setup, near, '55.66.77.88'))).to.equal(false)
   })
 
-  it('ends with a logout: its cookie, its open pages, and what they open sockets with; another can begin in that second', async () => {
+  it('a logout ends its cookie, open pages and their sockets; a new session can begin', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const page = await setup.open(browser)
@@ -67,7 +67,7 @@ describe('a session in MeshCentral', () => {
     expect(event).to.include({ msgid: 2, etype: 'user' })
   })
 
-  it('goes on where another login of the person that was under way by then is finished in another tab, and ends with a logout as a whole', async () => {
+  it('survives an older login finished in another tab, and ends as a whole by logout', async () => {
     const person = setup.person()
     const browser = setup.browser()
     const { headers } = await browser.step(`${setup.url}auth-oidc`)

@@ -70,7 +70,7 @@ for (const place of ['port', 'host name'] as const) {
       expect([await isSignedIn(setup, browser), verdict]).to.deep.equal([false, 'refused'])
     }
 
-    it('leads whoever is signed in to the device, by a cookie that opens nothing else, and with the logout to nothing, restarts included', async () => {
+    it('a relay cookie opens only the device, and nothing after a logout', async () => {
       const person = setup.person()
       const browser = await signedIn(setup, person)
       const address = await addressFor(await setup.open(browser))

@@ -41,7 +41,7 @@ describe('the sidecar as a process, and its settings', () => {
     expect(failed.lines.map(({ level, event }) => [level, event])).to.deep.equal([['error', 'start-failed']])
   })
 
-  it('follows other lists of calls on SIGHUP, warns of what needs a restart, and keeps what it has when the file is wrong', async () => {
+  it('applies call lists on SIGHUP, warns of other changes, and ignores a bad file', async () => {
     const file = await its.configure()
     const sidecar = its.start(['--config', file])
     const register = async (callsign: string) =>

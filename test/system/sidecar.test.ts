@@ -99,7 +99,7 @@ describe('the sidecar as a process', () => {
     await its.upstream.until(() => its.asksFor('N1CALL-7'), 15_000)
   })
 
-  it('lists every mistake in its configuration, ends with exit code 78 and starts nothing; says of a good one that it is fine', async () => {
+  it('reports every configuration mistake and exits with 78 without starting', async () => {
     const file = await its.folder.configure({ lisen: {}, aprsis: { passcode: 99999 }, log: { level: 'loud' } })
     const linesOf = (...more: string[]) => {
       const { status, stdout } = run('--config', file, ...more)

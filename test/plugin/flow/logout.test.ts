@@ -86,7 +86,7 @@ describe('a logout', () => {
     expect(setup.lines('logout-incomplete').map(({ fields }) => fields.code)).to.deep.equal(['provider_unreachable'])
   })
 
-  it('goes on by a form that sends itself by the one script that may run, and has a button for browsers without script, where the ID token is too long for an address', async () => {
+  it('sends a long ID token to the logout by a form, with a button without script', async () => {
     const { host, idp, isIn, signIn } = await start({
       idp: { scopes: { large: ['large'] } },
       oidc: { custom: { scope: 'openid profile large' } },

@@ -134,7 +134,7 @@ describe('login transactions', () => {
     )
   })
 
-  it('leave a proxy its 8 KB of a header line, and its 4 KB of an answer, however many tabs there are and wherever they lead', () => {
+  it('stay within 8 KB of request and 4 KB of answer headers for any number of tabs', () => {
     const length = fc.integer({ min: 0, max: 511 })
     const login = fc.record({ length, room: fc.integer({ min: 500, max: 2_048 }) })
     const logins = fc.array(login, { minLength: 1, maxLength: 24 })

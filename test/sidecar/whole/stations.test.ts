@@ -55,7 +55,7 @@ describe('The stations of a sidecar', () => {
     expect(its.logged.some((line) => line.includes('"station-ended"') && line.includes('N0CALL-7'))).to.equal(true)
   })
 
-  it('have the ids of their devices shown nowhere: not in an answer, a refusal, a line of the log, a page, a metric or a notification', async () => {
+  it('shows device ids in no answer, log line, page, metric or notification', async () => {
     const shown: unknown[] = []
     for (const members of [phone, tablet]) shown.push(await its.register('N0CALL', { ...members, wantHistory: true }))
     its.fcm.uninstall('phone')

@@ -119,7 +119,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expectRefused(lab, await lab.signIn(ALICE), 'not_in_required_group', [/groups\.required/])
   })
 
-  it('needs front channel logout off for Keycloak to tell of logouts, and tells nothing of a disabled user until the sessions are ended', async () => {
+  it('Keycloak sends logout tokens only with front channel logout off, none on disable', async () => {
     const { idp } = bench()
     const telling = (url: string) => ({
       attributes: {

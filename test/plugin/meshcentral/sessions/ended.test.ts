@@ -56,7 +56,7 @@ describe('what has ended, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('is forgotten beyond a bound: first what has run out, and no more of it than has to, then the oldest with all before it', async () => {
+  it('beyond its limit, forgets what expired first and then the oldest entries', async () => {
     const MOST = 50_000
     const rows = new Map<string, Members>()
     const _id = (name: string | number) => `meshcompanion/ended/${name}`

@@ -107,7 +107,7 @@ describe('a session of MeshCentral', () => {
     expect(counting()).to.deep.equal([false, false])
   })
 
-  it('ends with many at once: what MeshCentral has ended of late is gone through a single time, and all of them are in it', async () => {
+  it('reads the sessions that MeshCentral ended once for many that end together', async () => {
     const { web, open, sessions, clock } = await setUp({ now: 100_000_000 })
     let readings = 0
     const destroyed = new Proxy<Record<string, number>>(
@@ -141,7 +141,7 @@ describe('a session of MeshCentral', () => {
     expect(web.destroyedSessions).to.deep.equal({ [`${USER}/x of a`]: 10_000 })
   })
 
-  it('that was not seen since the start is known by the tokens that are kept of it, which go once the IdP has ended it', async () => {
+  it('is known after a restart by its kept tokens, until the IdP ends it', async () => {
     const db = databaseOf()
     const { secrets } = await setUp({ db })
     secrets.keep({ ...SIGN_IN, idToken: 'an ID token' }, 'a', 900_000)

@@ -52,7 +52,7 @@ describe('where a session ends at the IdP', () => {
     }
   })
 
-  it('is asked for once after each discovery where the IdP does not publish it, without cookies, and warned of each time', async () => {
+  it('looks once per discovery for an unpublished logout address, and warns each time', async () => {
     const { endSession, asked, missing, discoverAnew } = open({ issuer: `${ISSUER}/` }, {}, 404)
     for (const _ of [1, 2]) {
       const answers = await Promise.all([1, 2, 3].map(() => endSession.next(session)))

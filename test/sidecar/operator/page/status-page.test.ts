@@ -57,7 +57,7 @@ describe('the status page', () => {
       .and.include('set aprsis.callsign to an SSID that nothing else uses')
   })
 
-  it('is red while a gateway refuses notifications, and shows of each its state, last answers with the reason, and who waits', () => {
+  it('is red while a gateway refuses notifications, and shows the state of each', () => {
     const { gateways, now } = eventfulStatus()
     const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
     if (!android || !ios) throw new Error('Two gateways are expected.')

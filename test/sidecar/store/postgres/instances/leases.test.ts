@@ -36,7 +36,7 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     expect(new Set(granted.flat()).size).to.equal(names.length)
   })
 
-  it('go to another instance when they have lapsed, and to one that was away only after it was back for as long as they last', async () => {
+  it('a lapsed lease goes to an instance that was in touch for a whole lease time', async () => {
     const [a, b, c] = [await open('a'), await open('b'), await open('c')]
     await b.leases.list()
     await held(a, 'listener/0')
