@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { checkToTheEnd } from './doctor/check.ts'
+import { readTextFile } from './mount/read-text-file.ts'
 
 for (const stream of [process.stdout, process.stderr]) {
   // A reader that has seen enough, like `head`, is no failure.
@@ -8,7 +9,7 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 process.exitCode = await checkToTheEnd(process.argv.slice(2), {
-  read: (file) => readFileSync(file, 'utf8'),
+  read: readTextFile,
   list: (folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/')),
   create: (file, text) => writeFileSync(file, text, { flag: 'wx', mode: 0o600 }),

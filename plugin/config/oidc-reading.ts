@@ -1,8 +1,9 @@
 import { serialize } from 'node:v8'
+import { readClientSecret, type SecretFileOptions } from './credentials/client-secret-file.ts'
 import { NO_CREDENTIALS } from './credentials/credentials.ts'
 import { checkKeysNeeded, checkSecretNeeded } from './credentials/credentials-needed.ts'
 import { type AlikeSettings, alikeSettings } from './defaults.ts'
-import { isJsonObject, type JsonObject } from './json/json-object.ts'
+import { isJsonObject, type JsonObject, membersOf } from './json/json-object.ts'
 import { HOST_MEMBERS, withoutHostMembers } from './meshcentral/host-members.ts'
 import { moveDeprecatedKeys } from './migration/deprecated-keys.ts'
 import { settleLetterCase } from './migration/key-case.ts'
@@ -35,7 +36,7 @@ export interface OidcReading {
 
 export type OidcReader = (raw: unknown) => OidcReading
 
-export interface OidcReadOptions {
+export interface OidcReadOptions extends SecretFileOptions {
   readonly presets?: UrlOverrides
   readonly unknownKeys?: 'error' | 'warn'
   readonly inferPresets?: boolean
@@ -88,11 +89,13 @@ function readAlone(raw: unknown, options: OidcReadOptions, { presets, schema, ch
   const { preset, keepsIssuer } = choosePreset(moved.oidc, presets, inferPresets)
   const oidc = preset && !keepsIssuer ? withoutIssuer(moved.oidc) : moved.oidc
   const known = withoutUnknown(oidc, schema)
+  const { named, findings: ofSecretFile } = readClientSecret(known, options)
   const findings = [
     ...cased.problems,
     ...settled.findings,
     ...moved.warnings,
     ...check.findings(oidc, { unknownKeys, hostMembers: meshCentral ? HOST_MEMBERS : [] }),
+    ...ofSecretFile,
     ...checkSecretNeeded(known),
     ...(preset === null ? needIssuer(oidc.issuer) : []),
     ...(preset ? checkPreset(moved.oidc, preset, keepsIssuer) : []),
@@ -109,10 +112,18 @@ function readAlone(raw: unknown, options: OidcReadOptions, { presets, schema, ch
     ...checkAuthorizationParams(known),
     ...checkIdentityClaim(known),
   ]
-  const fits = preset !== undefined && findings.every(({ warning }) => warning) && check.isOidcConfig(known)
-  const usable = fits ? alikeSettings(known, preset, urls) : null
+  const complete = named ? withSecret(known, named) : known
+  const fits = preset !== undefined && findings.every(({ warning }) => warning) && check.isOidcConfig(complete)
+  const usable = fits ? alikeSettings(complete, preset, urls) : null
   const withoutKeys = checkKeysNeeded(known, NO_CREDENTIALS)
   return { oidc: known, findings, withoutKeys, origins: moved.origins, usable }
+}
+
+function withSecret(
+  oidc: JsonObject,
+  { file, secret }: { readonly file: string; readonly secret: string },
+): JsonObject {
+  return { ...oidc, client: { ...membersOf(oidc.client), client_secret: secret, client_secret_file: file } }
 }
 
 /** Without `$schema`, which is for editors. */

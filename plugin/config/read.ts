@@ -1,3 +1,4 @@
+import type { SecretFileOptions } from './credentials/client-secret-file.ts'
 import { type CredentialOptions, NO_CREDENTIALS, readCredentials } from './credentials/credentials.ts'
 import { checkKeysNeeded } from './credentials/credentials-needed.ts'
 import { fillIn } from './defaults.ts'
@@ -17,7 +18,10 @@ import type { DomainSettings } from './settings.ts'
 export type { CredentialFiles } from './credentials/credentials.ts'
 export type { Problem, Warning, WarningCode } from './problem.ts'
 
-export interface ConfigReadOptions extends Omit<HostAddresses, 'ignoresTextPorts'>, CredentialOptions {
+export interface ConfigReadOptions
+  extends Omit<HostAddresses, 'ignoresTextPorts'>,
+    CredentialOptions,
+    SecretFileOptions {
   /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
   readonly presets?: UrlOverrides
   /** What an unknown member of the issuer, client and custom objects is; default `error`. In the groups object it is always an error. */

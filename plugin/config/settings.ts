@@ -72,6 +72,8 @@ export interface ClientSettings {
   readonly client_id: string
   /** Null: no method and no algorithm needs one. */
   readonly client_secret: string | null
+  /** Absolute path of the file that `client_secret` was read from. Undefined: it stands in the configuration, or there is none. */
+  readonly client_secret_file?: string
   readonly redirect_uri: string
   /** Null: no post-logout redirect address is sent. */
   readonly post_logout_redirect_uri: string | null

@@ -2,7 +2,7 @@ import { MEMBERS, REQUEST_MEMBERS, TESTED_VERSIONS } from './meshcentral-members
 
 /** What is read of an installation. Each throws like `node:fs`. */
 export interface InstallationFiles {
-  readonly read: (file: string) => string
+  readonly read: (file: string, maxBytes?: number) => string
   /** Paths of the files in a folder and below it. */
   readonly list: (folder: string) => readonly string[]
 }

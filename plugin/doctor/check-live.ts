@@ -3,6 +3,7 @@ import type { DomainSettings, IssuerSettings } from '../config/settings.ts'
 import type { LoginError } from '../errors.ts'
 import { printableText } from '../log.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from '../mount/open-provider.ts'
+import { secretSource } from '../mount/secret-source.ts'
 import type { PresetUrls } from '../presets/all.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
 import type { Fetch } from '../provider/http/limited-fetch.ts'
@@ -51,6 +52,8 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
       outcome ??= { kind: 'failed', error, byHand }
     },
     onAudience: () => undefined,
+    // In a running server, the file may hold another secret by now than at its start.
+    secretSource: secretSource(settings.key, NO_LOG),
   })
   const { issuer, keySet, client, clientOf } = provider
   try {
@@ -71,6 +74,8 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
     provider.close()
   }
 }
+
+const NO_LOG = { info: () => undefined, warn: () => undefined }
 
 /** How a discovery went: with what the IdP calls itself, or with why it failed. */
 type DiscoveryOutcome =

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { dirname, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import { domainsByHostName } from '../config/domains/host-names.ts'
 import { membersOf } from '../config/json/json-object.ts'
@@ -97,6 +98,7 @@ function checkFile(call: CheckCall, file: ConfigurationFile, terminal: Terminal)
   const basePathOf = call.meshCentral ? pathsOfMeshCentral(config) : () => '/'
   const readings = readDomains(config, {
     readFile: terminal.read,
+    configFolder: dirname(resolve(call.file)),
     now: systemClock.now(),
     ...(call.meshCentral
       ? { meshCentral: true, unknownKeys: 'warn', inferPresets: true, hasRights: true, basePathOf }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock as clock } from '../clock.ts'
 import { checkMeshCentralServer } from '../config/meshcentral/check-server.ts'
@@ -9,6 +8,7 @@ import { createLiveChecks } from '../doctor/live-checks.ts'
 import { TESTED_VERSIONS } from '../doctor/meshcentral-members.ts'
 import { deepestMessage, type Log, printableFields, printableText } from '../log.ts'
 import { type MountOptions, mountOidc, type Oidc, readOptions } from '../mount/mount-oidc.ts'
+import { readTextFile } from '../mount/read-text-file.ts'
 import { PRESETS } from '../presets/all.ts'
 import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
 import { routePaths } from '../routes/strategy.ts'
@@ -241,11 +241,12 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
     presets,
     unknownKeys: 'warn',
     inferPresets: true,
+    configFolder: server.datapath,
     log,
     sessionCheckMs,
     urlencoded: web.bodyParser.urlencoded,
   }
-  const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'), true)
+  const readings = readOptions(options, (file, most) => readTextFile(resolve(server.datapath, file), most), true)
   warnOfConfiguration(server, reading, readings.domains)
 
   routeByName(taken, web)

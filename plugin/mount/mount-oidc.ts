@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
 import { type Clock, systemClock } from '../clock.ts'
+import type { ReadFile } from '../config/credentials/client-secret-file.ts'
 import { domainsByHostName } from '../config/domains/host-names.ts'
 import type { Problem } from '../config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from '../config/read.ts'
@@ -29,6 +29,8 @@ import { AcceptedIssuers } from './accepted-issuers.ts'
 import { checkShared } from './check-shared.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
+import { readTextFile } from './read-text-file.ts'
+import { secretSource } from './secret-source.ts'
 import { watchDiscovery } from './status/discovery-watch.ts'
 import { type DomainStatus, domainStatus, type WorkingDomain } from './status/domain-status.ts'
 import { createLoginHistory, type LoginHistory } from './status/login-history.ts'
@@ -49,6 +51,11 @@ export interface MountOptions {
    * `domains.<key>.oidcCredentials`. They are read here and now: after a change, register anew.
    */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
+  /**
+   * Folder where a relative `client.client_secret_file` starts: that of the configuration file. Default: none, and such paths have to be
+   * absolute.
+   */
+  readonly configFolder?: string
   /**
    * Replaces outgoing HTTP. The proxy that the environment names needs none, and is not used by it. The limits on time, size, redirects
    * and plain HTTP hold all the same. It can show no certificate: where a domain has one, TLS connections to its IdP are made without it.
@@ -186,16 +193,17 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
  */
 export function readOptions(
   options: Omit<MountOptions, 'log' | 'urlencoded'>,
-  readFile = (file: string) => readFileSync(file, 'utf8'),
+  readFile: ReadFile = readTextFile,
   meshCentral = false,
 ): Readings {
-  const { config, host, presets, unknownKeys, inferPresets, credentials, clock = systemClock } = options
+  const { config, host, presets, unknownKeys, inferPresets, credentials, configFolder, clock = systemClock } = options
   return readDomains(config, {
     ...(presets ? { presets } : {}),
     ...(unknownKeys ? { unknownKeys } : {}),
     ...(inferPresets ? { inferPresets } : {}),
     meshCentral,
     ...(credentials ? { credentials } : {}),
+    ...(configFolder === undefined ? {} : { configFolder }),
     hasRights: host.accounts.setRights !== undefined,
     readFile,
     now: clock.now(),
@@ -257,6 +265,7 @@ function openDomain(
       const fields = { domain: key, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
       log.info('assertion-audience', `The IdP wants this as audience of client assertions: ${audience}.`, fields)
     },
+    secretSource: secretSource(key, log),
     clock,
   })
   const { issuer, keySet, preset } = provider
@@ -283,9 +292,10 @@ function openDomain(
       return endSession
     },
     get logoutTokens() {
-      logoutTokens ??= createLogoutTokens(settings, {
+      logoutTokens ??= createLogoutTokens(provider.settings, {
         issuer,
         keySet,
+        secret: provider.secret,
         clock,
         shared: host.sessions.revocations,
       })

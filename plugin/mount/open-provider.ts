@@ -3,6 +3,7 @@ import type { CustomSettings, DomainSettings } from '../config/settings.ts'
 import { isKnownByAddress } from '../login/profile.ts'
 import { openPreset, type PresetUrls } from '../presets/all.ts'
 import type { Preset } from '../presets/preset.ts'
+import { ClientSecret, type SecretSource, withCurrentSecret } from '../provider/authentication/client-secret.ts'
 import { createProviderClient, type ProviderClient } from '../provider/client.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
 import type { Fetch } from '../provider/http/limited-fetch.ts'
@@ -22,11 +23,17 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
   readonly keepsTokens?: boolean
   /** Told once of each address that takes client assertions of another audience than was tried first. */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
+  /** Without it, a client secret in a file is the one that was read with the configuration. */
+  readonly secretSource?: SecretSource
   readonly clock: Clock
 }
 
 /** One domain's identity provider, and this server as its client there. */
 export interface Provider {
+  /** With the client secret of the moment. */
+  readonly settings: DomainSettings
+  /** Null: the client secret stands in the configuration. */
+  readonly secret: ClientSecret | null
   readonly issuer: Issuer
   readonly keySet: KeySet
   readonly preset: Preset
@@ -43,7 +50,9 @@ export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fet
 }
 
 /** Begins to discover the IdP in the background, and never rejects. */
-export function openProvider(settings: DomainSettings, deps: ProviderDeps): Provider {
+export function openProvider(configured: DomainSettings, deps: ProviderDeps): Provider {
+  const secret = secretInFile(configured, deps)
+  const settings = secret ? withCurrentSecret(configured, secret) : configured
   const { idpFetch, fetch, presets, clock, documents, onFailure, onDiscovered, keepsTokens = false } = deps
   const discovery = { fetch: idpFetch, documents, clock, random: Math.random, onFailure, onDiscovered }
   const issuer = openIssuer(settings.issuer, discovery)
@@ -59,6 +68,7 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
       scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings), ...renewalScopes])],
       claims: claimsRead(settings.custom.claims, groupsClaim),
       onAudience: deps.onAudience,
+      secret: own === settings ? secret : null,
       now: () => clock.now(),
       clock,
     })
@@ -66,6 +76,8 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
   // One that has a key to make begins with that at once, so that no login waits for it.
   let client = settings.client.dpop_bound_access_tokens ? clientOf(settings) : undefined
   return {
+    settings,
+    secret,
     issuer,
     keySet,
     preset,
@@ -79,6 +91,12 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
       issuer.close()
     },
   }
+}
+
+function secretInFile({ client }: DomainSettings, { secretSource, clock }: ProviderDeps): ClientSecret | null {
+  const { client_secret: secret, client_secret_file: file } = client
+  if (file === undefined || secret === null || !secretSource) return null
+  return new ClientSecret(file, secret, secretSource, () => clock.now())
 }
 
 /** What a login looks for in the ID token before it asks for more. */

@@ -7,6 +7,8 @@ import { createRedeem, type Redeem } from './answers/redeem.ts'
 import { stateIn } from './answers/signed-answer.ts'
 import { createAssertionAudiences } from './authentication/assertion-audience.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
+import type { ClientSecret } from './authentication/client-secret.ts'
+import { isShared } from './authentication/client-signature.ts'
 import { createDpopKey } from './authentication/dpop.ts'
 import {
   type AuthorizationDeps,
@@ -44,6 +46,8 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly clock: Clock
   readonly issuer: Issuer
   readonly keySet: KeySet
+  /** Null: the secret stands in the configuration. Otherwise the settings have its current one. */
+  readonly secret: ClientSecret | null
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
   readonly claims: readonly string[]
   /** Told once of each address that takes client assertions of another audience than was tried first. */
@@ -55,7 +59,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   const { issuer, fetch, now } = deps
   const [responseType] = client.response_types
   const dpop = client.dpop_bound_access_tokens ? createDpopKey() : null
-  const signatures = idpSignatures(settings, deps.keySet)
+  const signatures = idpSignatures(settings, deps.keySet, deps.secret)
   const audiences = createAssertionAudiences(client.assertion_audience, deps.onAudience)
 
   /** @param token whose signature the library is about to verify, if any */
@@ -69,7 +73,12 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       userinfo: endpointAddress(metadata, credentials, 'userinfo_endpoint'),
     }
     const noted = noteExchanges(fetch, (address) => endpointName(metadata, address))
-    const authentication = clientAuthentication(settings, endpoint, metadata, { fetch: noted, audiences, now })
+    const authentication = clientAuthentication(settings, endpoint, metadata, {
+      fetch: noted,
+      audiences,
+      secret: deps.secret,
+      now,
+    })
     const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
     const opened = openAnswers(authentication.fetch, endpoints, settings)
     const complete = endpoints.userinfo === undefined ? withoutAccessToken(opened, endpoints.token) : opened
@@ -91,8 +100,11 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   }
 
   return {
-    authorizationUrl: async (transaction, hints = {}) =>
-      authorizationUrl(transaction, hints, keptConfiguration(await issuer.metadata()), settings, deps),
+    authorizationUrl: async (transaction, hints = {}) => {
+      // An IdP may show its refusal of such a request to the browser alone.
+      if (isShared(client.request_object_signing_alg)) deps.secret?.reload()
+      return authorizationUrl(transaction, hints, keptConfiguration(await issuer.metadata()), settings, deps)
+    },
 
     issuerName: async () => (await issuer.metadata()).issuer,
     stateIn: (answer) => stateIn(answer, settings),

@@ -15,6 +15,25 @@ describe('the reference host as a process', () => {
   })
   afterEach(() => idp.close())
 
+  it('signs in with a client secret in a file beside its configuration', async () => {
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}/`
+    const client = { client_id: 'mesh', client_secret_file: 'oidc-secret', redirect_uri: `${url}auth-oidc-callback` }
+    const oidc = { issuer: idp.issuer, client, newAccounts: true }
+    await writeFile(folder.path('oidc-secret'), `${CLIENT.client_secret}\n`)
+    await writeFile(
+      folder.path('config.json'),
+      JSON.stringify({ settings: { cert: '127.0.0.1' }, domains: { '': { authStrategies: { oidc } } } }),
+    )
+    await idp.addClient({ ...CLIENT, redirect_uris: [client.redirect_uri] })
+    const { lines, stop } = await startHostProcess(folder.path('config.json'), port)
+    const browser = new ScriptedBrowser()
+    expect((await browser.login(url, 'alice', 'alice-demo')).url).to.equal(url)
+    browser.close()
+    expect(await stop()).to.equal(0)
+    expect(JSON.stringify(lines)).to.not.include(CLIENT.client_secret)
+  })
+
   it('keeps the logging convention on every line of logins that succeed, fail and attack, and tells no secret', async () => {
     const probe = await freePort()
     const url = `http://127.0.0.1:${probe}/`

@@ -7,6 +7,7 @@ import type { Finding, Steps } from '../problem.ts'
 import type { Credentials } from '../settings.ts'
 import { readClientCertificate } from './client-certificate.ts'
 import { readKeySet } from './client-key-set.ts'
+import type { ReadFile } from './client-secret-file.ts'
 
 /** Names of the files with the private keys and the certificate of this server as a client; relative ones start from its working directory. */
 export interface CredentialFiles {
@@ -20,8 +21,8 @@ export interface CredentialFiles {
 export interface CredentialOptions {
   /** By domain key; wins over `domains.<key>.oidcCredentials`. */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
-  /** The text of a file. Throws like `readFileSync`. Without it no file can be read, and each one that is named is a problem. */
-  readonly readFile?: (file: string) => string
+  /** Without it no file can be read, and each one that is named is a problem. */
+  readonly readFile?: ReadFile
   /** Milliseconds since 1970, to tell whether a certificate has expired. Without it none has. */
   readonly now?: number
 }

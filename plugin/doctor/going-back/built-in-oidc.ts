@@ -16,6 +16,7 @@ const UNREAD = {
     'authorization_encrypted_response_alg',
     'authorization_encrypted_response_enc',
     'authorization_signed_response_alg',
+    'client_secret_file',
     'dpop_bound_access_tokens',
     'request_object_encryption_alg',
     'request_object_encryption_enc',

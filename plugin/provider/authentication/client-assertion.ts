@@ -11,7 +11,8 @@ const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 export interface AssertionParts {
   readonly clientId: string
   readonly issuer: string
-  readonly signer: Signer
+  /** Asked at each request: the client secret may have changed. */
+  readonly signer: () => Signer
   readonly audiences: AssertionAudiences
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -33,8 +34,8 @@ export function announceAssertion(): oidc.ClientAuth {
 export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
   const { issuer, audiences } = parts
   return async (url, init) => {
+    if (!isAsserting(init)) return fetch(url, init)
     const { body } = init
-    if (!(body instanceof URLSearchParams) || body.get('client_assertion_type') !== JWT_BEARER) return fetch(url, init)
     const send = async (audience: string) => {
       const signed = new URLSearchParams(body)
       signed.set('client_assertion', await assertion(audience, parts))
@@ -52,10 +53,17 @@ export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
   }
 }
 
+/** Whether a request was announced to bear an assertion. */
+export function isAsserting<Init extends { readonly body?: unknown }>(
+  init: Init,
+): init is Init & { readonly body: URLSearchParams } {
+  return init.body instanceof URLSearchParams && init.body.get('client_assertion_type') === JWT_BEARER
+}
+
 function assertion(audience: string, { clientId, signer, now }: AssertionParts): Promise<string> {
   const iat = Math.floor(now() / 1000)
   const claims = { iss: clientId, sub: clientId, aud: audience, jti: oidc.randomNonce(), iat, nbf: iat }
-  return signClaims(signer, { ...claims, exp: iat + ASSERTION_S }, 'JWT')
+  return signClaims(signer(), { ...claims, exp: iat + ASSERTION_S }, 'JWT')
 }
 
 /** What an answer says of the assertion: any other OAuth error comes from an IdP that knows by then who asks. */

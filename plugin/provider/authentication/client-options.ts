@@ -3,8 +3,11 @@ import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 import type { AssertionAudiences } from './assertion-audience.ts'
-import { announceAssertion, withAssertions } from './client-assertion.ts'
+import { announceAssertion, isAsserting, withAssertions } from './client-assertion.ts'
+import type { ClientSecret } from './client-secret.ts'
 import { type ClientIdentity, isShared, ownAlgorithms, secretOf, signerFor } from './client-signature.ts'
+
+import { type ShowSecret, withCurrentSecretShown } from './current-secret.ts'
 
 const BY_SECRET = ['HS256', 'HS384', 'HS512']
 
@@ -31,6 +34,8 @@ export interface AuthenticationDeps {
   /** Limited. */
   readonly fetch: Fetch
   readonly audiences: AssertionAudiences
+  /** Null: the secret stands in the configuration. */
+  readonly secret: ClientSecret | null
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -50,7 +55,7 @@ export function clientAuthentication(
   identity: ClientIdentity,
   endpoint: AuthenticatedEndpoint,
   metadata: oidc.ServerMetadata,
-  { fetch, audiences, now }: AuthenticationDeps,
+  { fetch, audiences, secret, now }: AuthenticationDeps,
 ): Authentication {
   const { client } = identity
   const method = client[`${endpoint}_endpoint_auth_method`]
@@ -58,22 +63,58 @@ export function clientAuthentication(
     case 'none':
       return { auth: oidc.None(), fetch }
     case 'client_secret_basic':
-      return { auth: basic(client.client_id, secretOf(client)), fetch }
+      return {
+        auth: basic(client.client_id, secretOf(client)),
+        fetch: secret ? withCurrentSecretShown(fetch, secret, showBasic(client.client_id)) : fetch,
+      }
     case 'client_secret_post':
-      return { auth: oidc.ClientSecretPost(secretOf(client)), fetch }
+      return {
+        auth: oidc.ClientSecretPost(secretOf(client)),
+        fetch: secret ? withCurrentSecretShown(fetch, secret, showPosted) : fetch,
+      }
     case 'tls_client_auth':
     case 'self_signed_tls_client_auth':
       return { auth: oidc.TlsClientAuth(), fetch }
     case 'client_secret_jwt':
     case 'private_key_jwt': {
       const own = method === 'client_secret_jwt' ? BY_SECRET : ownAlgorithms(identity)
-      const signer = signerFor(identity, assertionAlgorithm(client, endpoint, metadata, own))
-      if (!signer)
+      const algorithm = assertionAlgorithm(client, endpoint, metadata, own)
+      const signer = () => {
+        const found = signerFor(identity, algorithm)
+        if (found) return found
         throw new LoginError('client_keys_missing', { details: { member: `${endpoint}_endpoint_auth_method` } })
-      const parts = { clientId: client.client_id, issuer: metadata.issuer, signer, audiences, now }
-      return { auth: announceAssertion(), fetch: withAssertions(fetch, parts) }
+      }
+      const kept = signer()
+      const isReloaded = method === 'client_secret_jwt' && secret !== null
+      const parts = {
+        clientId: client.client_id,
+        issuer: metadata.issuer,
+        signer: isReloaded ? signer : () => kept,
+        audiences,
+        now,
+      }
+      const asserting = withAssertions(fetch, parts)
+      // Each assertion is signed anew, by the secret of the moment.
+      const reloading = isReloaded
+        ? withCurrentSecretShown(asserting, secret, (request) => (isAsserting(request) ? request : undefined))
+        : asserting
+      return { auth: announceAssertion(), fetch: reloading }
     }
   }
+}
+
+function showBasic(clientId: string): ShowSecret {
+  return (request, secret) =>
+    request.headers.authorization?.startsWith('Basic ')
+      ? { ...request, headers: { ...request.headers, authorization: basicCredentials(clientId, secret) } }
+      : undefined
+}
+
+const showPosted: ShowSecret = (request, secret) => {
+  if (!(request.body instanceof URLSearchParams) || !request.body.has('client_secret')) return undefined
+  const body = new URLSearchParams(request.body)
+  body.set('client_secret', secret)
+  return { ...request, body }
 }
 
 function basic(clientId: string, secret: string): oidc.ClientAuth {

@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import { LoginError, type LoginErrorCode } from '../../errors.ts'
 import { causes } from '../../log.ts'
+import { isClientRefused } from '../authentication/client-refused.ts'
 import { NotedAnswer, type RefusedExchange } from '../http/noted-exchange.ts'
 import { PKCE_REFUSED, speaksOfPkce } from './pkce-refused.ts'
 
@@ -44,12 +45,7 @@ function remedyFor(refusal: RefusedExchange): string | undefined {
   const { endpoint, status, error } = refusal
   const where = endpoint.replaceAll('_', ' ')
   const isAuthenticated = AUTHENTICATED.includes(endpoint)
-  // Keycloak says unauthorized_client to a wrong secret, with 401, and Glewlwyd with 403; to others it is about what the client may do.
-  const isUnknownClient =
-    error === 'invalid_client' ||
-    (status === 401 && error === undefined) ||
-    ((status === 401 || status === 403) && error === 'unauthorized_client')
-  if (isAuthenticated && isUnknownClient)
+  if (isAuthenticated && isClientRefused(status, error))
     return `${UNKNOWN_CLIENT} \`client.${methodMember(endpoint)}\`, as the IdP has them. ${KEYCLOAK}`
   if (isAuthenticated && speaksOfPkce(refusal)) return PKCE_REFUSED
   if (endpoint === 'userinfo_endpoint' && (status === 401 || status === 403)) return USERINFO_REFUSED
@@ -76,7 +72,7 @@ function remedyFor(refusal: RefusedExchange): string | undefined {
 }
 
 const UNKNOWN_CLIENT =
-  'The IdP does not accept this server as its client. Check `client.client_id`, `client.client_secret` (or its keys) and'
+  'The IdP does not accept this server as its client. Check `client.client_id`, `client.client_secret` or its file (or its keys) and'
 const KEYCLOAK = 'A wrong secret is `unauthorized_client` at Keycloak and Glewlwyd.'
 const USERINFO_REFUSED =
   'The UserInfo endpoint does not take the access token of this login. Check that `openid` is in `custom.scope`, and what the IdP demands for UserInfo.'

@@ -1,6 +1,7 @@
 import { type Clock, isLate } from '../../clock.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
+import type { ClientSecret } from '../authentication/client-secret.ts'
 import { isShared } from '../authentication/client-signature.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 import type { KeySet, PublishedKeys } from '../issuer/key-set.ts'
@@ -31,6 +32,8 @@ export interface LogoutTokens {
 export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
+  /** Null: the client secret stands in the configuration. Otherwise the settings have its current one. */
+  readonly secret: ClientSecret | null
   readonly clock: Clock
   /** Where several processes take tokens: what they share. */
   readonly shared?: SharedUse | undefined
@@ -49,7 +52,10 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   async function verify(token: string, logout: Logout): Promise<void> {
     const { issuer: name, jwks_uri: address } = await deps.issuer.metadata()
     if (logout.issuer !== name) throw refusal(objectionToIssuer(logout.issuer, name))
-    if (isShared(rules.algorithm)) return verifySharedSignature(token, settings).catch(refuse)
+    if (isShared(rules.algorithm)) {
+      const byCurrent = () => verifySharedSignature(token, settings)
+      return (deps.secret ? deps.secret.withRetry(byCurrent) : byCurrent()).catch(refuse)
+    }
     if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
     const asked = loadKeys(address, token)
     const older = deps.keySet.atHand(address, AT_HAND_MS)

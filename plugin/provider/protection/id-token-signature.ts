@@ -1,5 +1,6 @@
 import type { ServerMetadata } from 'openid-client'
 import { LoginError } from '../../errors.ts'
+import type { ClientSecret } from '../authentication/client-secret.ts'
 import { type ClientIdentity, isShared } from '../authentication/client-signature.ts'
 import type { KeySet } from '../issuer/key-set.ts'
 import { keyIdOf } from '../issuer/served-keys.ts'
@@ -16,7 +17,8 @@ export interface IdpSignatures {
   verifyIdToken(idToken: string, publisher: Publisher): Promise<void>
 }
 
-export function idpSignatures(identity: ClientIdentity, keySet: KeySet): IdpSignatures {
+/** @param secret null: the client secret stands in the configuration */
+export function idpSignatures(identity: ClientIdentity, keySet: KeySet, secret: ClientSecret | null): IdpSignatures {
   const algorithm = identity.client.id_token_signed_response_alg
 
   async function verify(token: string, { jwks_uri: address }: Publisher, by: string): Promise<void> {
@@ -27,7 +29,10 @@ export function idpSignatures(identity: ClientIdentity, keySet: KeySet): IdpSign
 
   return {
     verify,
-    verifyIdToken: (idToken, publisher) =>
-      isShared(algorithm) ? verifySharedSignature(idToken, identity) : verify(idToken, publisher, algorithm),
+    verifyIdToken(idToken, publisher) {
+      if (!isShared(algorithm)) return verify(idToken, publisher, algorithm)
+      const byCurrent = () => verifySharedSignature(idToken, identity)
+      return secret ? secret.withRetry(byCurrent) : byCurrent()
+    },
   }
 }

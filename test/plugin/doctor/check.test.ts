@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -50,6 +51,27 @@ function judged<Outcome extends { readonly out: string }>(outcome: Outcome): Out
 }
 
 describe('mesh-companion-check', () => {
+  it('reads the file with the client secret from the folder of the configuration, and tells nothing of it', () => {
+    const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
+    const config = JSON.stringify(server({ ...FINE, client }))
+    const secretFile = resolve('secrets/oidc')
+    for (const option of [[], ['--meshcentral']]) {
+      const fine = checkFiles((file) => (file === secretFile ? 'hunter2\n' : config), ...option)
+      expect(fine.out).to.not.include('client_secret_file').and.not.include('hunter2')
+      const { code, out } = checkFiles(
+        (file) => {
+          if (file === secretFile) throw Object.assign(new Error(file), { code: 'EACCES' })
+          return config
+        },
+        ...option,
+      )
+      expect(code).to.equal(1)
+      expect(out)
+        .to.include('oidc.client.client_secret_file: names a file that this process may not read (EACCES).')
+        .and.include(secretFile)
+    }
+  })
+
   it('looks into the files with the keys of the client, and tells nothing of what is in them', () => {
     const config = server({ ...FINE, client: { ...FINE.client, token_endpoint_auth_method: 'private_key_jwt' } })
     Object.assign(config.domains[''], { oidcCredentials: { jwksFile: 'keys.json', tlsCertFile: 'gone.pem' } })

@@ -74,6 +74,7 @@ const CLIENT: MemberSchema = {
   ...table('Write an object with at least `client_id`, and the `client_secret`, both issued by the IdP.', {
     client_id: text('Write the client id that the IdP issued.'),
     client_secret: text('Write the client secret that the IdP issued.'),
+    client_secret_file: text('Write the path of a file that holds the client secret, and nothing else.'),
     redirect_uri: address('Write the complete callback address, exactly as it is registered at the IdP.'),
     post_logout_redirect_uri: {
       type: ['string', 'boolean'],

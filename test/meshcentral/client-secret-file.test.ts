@@ -1,0 +1,32 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { pluginLines } from './support/auth-log.ts'
+import { CLIENT, type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
+import { isApp, signIn } from './support/session.ts'
+
+const NEW = 'the-next-client-secret-of-the-tests-of-meshcentral'
+
+describe('a client secret in a file of the data folder of MeshCentral', () => {
+  let setup: MeshSetup
+  afterEach(() => setup.close())
+
+  it('that is missing is an error with its path, and one that is rotated signs in without a restart', async () => {
+    const client = { client_secret: undefined, client_secret_file: 'oidc-secret' }
+    const options = { domains: { '': { oidc: { client } } } }
+    setup = await setUpMesh(options)
+    const file = join(setup.data.path, 'oidc-secret')
+    const missing = (await pluginLines(setup)).find(({ event }) => event === 'configuration-error')
+    expect(missing?.message).to.include('client.client_secret_file').and.include(file)
+
+    await setup.restart(options, () => writeFile(file, `${CLIENT.client_secret}\n`))
+    const enter = async () => isApp(await signIn(setup, setup.browser(), setup.person()))
+    expect(await enter()).to.equal(true)
+    await writeFile(file, NEW)
+    await setup.register({ client_secret: NEW })
+    expect(await enter()).to.equal(true)
+    const lines = await pluginLines(setup)
+    expect(lines.filter(({ event }) => event === 'client-secret-reloaded')).to.have.length(1)
+    for (const secret of [CLIENT.client_secret, NEW]) expect(JSON.stringify(lines)).to.not.include(secret)
+  })
+})

@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import type { SecretFileContent } from '../../../../plugin/config/credentials/client-secret-file.ts'
+import { ClientSecret } from '../../../../plugin/provider/authentication/client-secret.ts'
+
+describe('the client secret of a file', () => {
+  const setUp = () => {
+    const state = { now: 1_000_000, content: { kind: 'secret', secret: 'old' } as SecretFileContent, reads: 0 }
+    const events: string[] = []
+    const source = {
+      read: () => {
+        state.reads += 1
+        return state.content
+      },
+      onReloaded: () => events.push('reloaded'),
+      onUnusable: (_: string, { reason }: { readonly reason: string }) => events.push(reason),
+    }
+    return { state, events, secret: new ClientSecret('/a', 'old', source, () => state.now) }
+  }
+  const holding = (secret: string): SecretFileContent => ({ kind: 'secret', secret })
+
+  it('is read again once a second at most, and at once after the clock was set back', () => {
+    const { state, secret } = setUp()
+    const readsAfter = (ms: number) => {
+      state.now += ms
+      secret.reload()
+      return state.reads
+    }
+    expect([0, 0, 999, 1, 500, -5_000, 10].map(readsAfter)).to.deep.equal([1, 1, 1, 2, 2, 3, 3])
+  })
+
+  it('is reported when it changed, and a file of no use once until it can be used again', () => {
+    const { state, events, secret } = setUp()
+    const broken: SecretFileContent = { kind: 'unusable', reason: 'names an empty file', remedy: '' }
+    for (const content of [holding('old'), broken, broken, holding('old'), broken, holding('new'), holding('new')]) {
+      state.content = content
+      state.now += 1_000
+      secret.reload()
+    }
+    expect(events).to.deep.equal(['names an empty file', 'names an empty file', 'reloaded'])
+    expect(secret.current).to.equal('new')
+  })
+
+  it('that changed has what failed done once more, and one that did not change does not', async () => {
+    const { state, secret } = setUp()
+    const seen: string[] = []
+    const fail = async () => {
+      seen.push(secret.current)
+      throw new Error(secret.current)
+    }
+    const failure = () => secret.withRetry(fail).catch((error: Error) => error.message)
+    expect(await failure()).to.equal('old')
+    state.now += 1_000
+    state.content = holding('new')
+    expect(await failure()).to.equal('new')
+    expect(seen).to.deep.equal(['old', 'old', 'new'])
+  })
+
+  it('that another request has read meanwhile counts without one more read', async () => {
+    const { state, secret } = setUp()
+    state.content = holding('new')
+    const first = secret.current
+    const result = await secret.withRetry(async () => {
+      if (secret.current !== first) return secret.current
+      secret.reload()
+      throw new Error('refused')
+    })
+    expect(result).to.equal('new')
+    expect(state.reads).to.equal(1)
+  })
+})
