@@ -6,7 +6,8 @@ import { promisify } from 'node:util'
 import { npmForWindows, type Outcome, type Wine, windowsPath } from './wine.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const PARTS = ['plugin', 'sidecar', 'fixtures', 'test', 'package.json', 'package-lock.json', 'tsconfig.json', 'LICENSE']
+const FOLDERS = ['plugin', 'sidecar', 'fixtures', 'test']
+const FILES = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'LICENSE']
 
 /** A copy of these sources whose packages are those for Windows. */
 export interface ProjectCopy {
@@ -20,7 +21,7 @@ export async function copyProject({ folder, run }: Wine): Promise<ProjectCopy> {
   const wasm = join(folder, 'wasm')
   await mkdir(path)
   await mkdir(wasm)
-  for (const part of PARTS) await cp(join(ROOT, part), join(path, part), { recursive: true })
+  for (const part of [...FOLDERS, ...FILES]) await cp(join(ROOT, part), join(path, part), { recursive: true })
   await npmForWindows(path, 'ci')
   // Go needs a library for random numbers that this Wine lacks: the same esbuild as WebAssembly.
   const esbuild = join(path, 'node_modules/esbuild')

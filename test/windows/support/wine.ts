@@ -72,7 +72,8 @@ async function openWine(): Promise<Wine> {
     // Node for Windows takes no sockets for its output, which is what Node's pipes are.
     const files = ['out', 'err'].map((name) => join(folder, `${runs}.${name}`))
     const [out, err] = await Promise.all(files.map((file) => open(file, 'w')))
-    const child = spawn(WINE, [...args], { cwd, env: { ...process.env, ...env }, stdio: ['ignore', out?.fd, err?.fd] })
+    const stdio = ['ignore', out?.fd, err?.fd] as const
+    const child = spawn(WINE, [...args], { cwd, env: { ...windowsEnvironment(), ...env }, stdio: [...stdio] })
     const [code] = (await once(child, 'close')) as [number | null]
     await Promise.all([out?.close(), err?.close()])
     const [stdout = '', stderr = ''] = await Promise.all(files.map((file) => readFile(file, 'utf8')))
@@ -95,6 +96,11 @@ async function openWine(): Promise<Wine> {
 export async function npmForWindows(cwd: string, ...args: readonly string[]): Promise<void> {
   const options = [...QUIET, '--os=win32', '--cpu=x64', '--force']
   await promisify(execFile)('npm', [...args, ...options], { cwd, timeout: INSTALL_LIMIT_MS })
+}
+
+/** The environment of this process without what Windows has not: the shell, and what the npm that started this run says, such as its shell. */
+function windowsEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SHELL$|npm_)/i.test(name)))
 }
 
 /** Writes a path of this machine as Wine shows it. */
