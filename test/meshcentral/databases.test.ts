@@ -150,7 +150,7 @@ for (const kind of DATABASES) {
       // MeshCentral tells the address before the share is in the database.
       const auth = await until('the page for guests', async () => authCookieOn(await setup.browser().step(String(url))))
       const id = randomUUID()
-      const guest = setup.keep(openRelay(setup, { id, auth, p: '2', nodeid: device, tcpport: '22' }))
+      const guest = setup.keep(openRelay(setup, { id, auth, p: '2', nodeid: device }))
       const rauth = await until('the call to the device', async () => {
         const calls = await readFile(toAgents, 'utf8').catch(() => '')
         return new RegExp(`id=${id}&rauth=([^"&]+)`).exec(calls)?.[1]

@@ -155,6 +155,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       const relayPort = await freePort()
       await setup.restart({ settings: { relayPort, relayPortBind: '127.0.0.1' } })
       expect((await answered(relay, `https://localhost:${relayPort}/`)).status).to.equal(404)
+      await until('the web relay to have opened it', () => reached().length >= expected(onItsPort).length)
       expect(reached()).to.deep.equal(expected(onItsPort))
       expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
     })
