@@ -1,13 +1,13 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { pluginLines } from '../meshcentral/support/auth-log.ts'
-import { type Person, userKey } from '../meshcentral/support/mesh-setup.ts'
+import { CLIENT, type Person, userKey } from '../meshcentral/support/mesh-setup.ts'
 import { isApp, isLoginPage, isSignedIn, signedIn, signIn, thiefOf } from '../meshcentral/support/session.ts'
 import { until } from '../meshcentral/support/until.ts'
 import { closes, useMesh } from '../meshcentral/support/use-mesh.ts'
 import { windowsInstallation } from './support/windows-installation.ts'
-import { useWine } from './support/wine.ts'
+import { useWine, windowsPath } from './support/wine.ts'
 
 const FULL = 0xffffffff
 
@@ -17,6 +17,11 @@ interface Group {
   readonly links: Readonly<Record<string, { readonly name: string }>>
 }
 
+/** Writes it as Notepad may, with a byte order mark and Windows' line break. */
+function writeSecret(file: string, secret: string): Promise<void> {
+  return writeFile(file, `\uFEFF${secret}\r\n`)
+}
+
 describe('MeshCentral on Windows, with the plugin', () => {
   const wine = useWine()
   let installation = ''
@@ -24,11 +29,13 @@ describe('MeshCentral on Windows, with the plugin', () => {
     this.timeout(600_000)
     installation = await windowsInstallation(wine())
   })
-  const setup = useMesh(() => ({
-    installation,
-    node: wine().node,
-    domains: { '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'], revokeAdmin: true } } } },
-  }))
+  const groups = { sync: true, siteadmin: ['mesh-admins'], revokeAdmin: true }
+  const secretFile = () => join(wine().folder, 'client secret.txt')
+  const setup = useMesh(async () => {
+    await writeSecret(secretFile(), CLIENT.client_secret)
+    const client = { client_secret: undefined, client_secret_file: windowsPath(secretFile()) }
+    return { installation, node: wine().node, domains: { '': { oidc: { groups, client } } } }
+  })
 
   /** Signs a person in anew and returns their groups in MeshCentral, once the account's rights are as expected. */
   const groupsAfter = async (person: Person, groups: readonly string[], siteadmin: number | undefined) => {
@@ -105,5 +112,14 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(first.map(({ membershipType }) => membershipType)).to.deep.equal(['oidc', 'oidc'])
     const next = await groupsAfter(person, ['Nachtwache Süd'], undefined)
     expect(next.map(({ name }) => name)).to.deep.equal(['Nachtwache Süd'])
+  })
+
+  it('reads the client secret from a file at a Windows path with a blank, and again after a rotation', async () => {
+    expect(isApp(await signIn(setup, setup.browser(), setup.person()))).to.equal(true)
+    const secret = 'the-next-client-secret-of-the-tests-on-windows'
+    await writeSecret(secretFile(), secret)
+    await setup.register({ client_secret: secret })
+    expect(isApp(await signIn(setup, setup.browser(), setup.person()))).to.equal(true)
+    expect((await pluginLines(setup)).filter(({ event }) => event === 'client-secret-reloaded')).to.have.length(1)
   })
 })
