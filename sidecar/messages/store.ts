@@ -107,8 +107,8 @@ export interface WhichDevices {
  * The outcome of a removal:
  * - `none`: there were no such devices;
  * - `wrong_token`: the device has another push token;
- * - `silenced`: the device stays, without notifications and acks until it registers again. It had another token first, so that a
- *   stranger may have taken it over: the history stays for the phone that comes back;
+ * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed, so that a stranger
+ *   may have taken it over, or registered it first: the history stays for the phone that comes back;
  * - `devices`: the devices went; `station`: the station went with its last device.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'

@@ -216,15 +216,15 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
       WHERE key = ANY (ARRAY(SELECT key FROM station WHERE key = ANY (keys) AND NOT proven ORDER BY key FOR UPDATE));
   END $$`,
 
-  // Ends the device without an id if this is its push token. One that had another token first stays, silenced: a stranger may have taken it
-  // over. \`outcome\` is none, wrong_token, silenced or removed; the stamp of the change, if there is one.
+  // Ends the device without an id if this is its push token. One whose token has ever changed stays, silenced: a stranger may have taken it
+  // over, or have registered it before its phone did. \`outcome\` is none, wrong_token, silenced or removed; the stamp of the change, if there is one.
   `
   CREATE OR REPLACE FUNCTION end_by_token(its_key text, its_token text, OUT outcome text, OUT version bigint) LANGUAGE plpgsql AS $$
   DECLARE found record;
   BEGIN
     SELECT push_token, first_token INTO found FROM device WHERE key = its_key;
     outcome := CASE WHEN found IS NULL THEN 'none' WHEN found.push_token <> its_token THEN 'wrong_token'
-      WHEN found.first_token <> its_token THEN 'silenced' ELSE 'removed' END;
+      WHEN found.first_token IS NOT NULL THEN 'silenced' ELSE 'removed' END;
     IF outcome = 'silenced' THEN version := mark_token_dead(its_key, its_token); END IF;
     IF outcome = 'removed' THEN version := remove_station(its_key, ${Number.MAX_SAFE_INTEGER}, '{""}'); END IF;
   END $$`,

@@ -66,8 +66,7 @@ const REMOVE_DEVICES = 'DELETE FROM device WHERE station = ? AND id IN (SELECT v
 
 const MARK_TOKEN_DEAD = 'UPDATE device SET token_dead = 1 WHERE station = ? AND id = ?'
 
-const HAS_FIRST_TOKEN =
-  'SELECT first_token IS NULL OR first_token = push_token AS yes FROM device WHERE station = ? AND id = ?'
+const HAS_FIRST_TOKEN = 'SELECT first_token IS NULL AS yes FROM device WHERE station = ? AND id = ?'
 
 const AVATARS = `
   SELECT station, icon, image, hash FROM avatar

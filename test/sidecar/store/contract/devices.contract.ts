@@ -191,7 +191,16 @@ export function devicesContract(stores: ContractStores): void {
     expect(await register(PHONE)).to.equal('refreshed')
     expect(device('')).to.include({ pushToken: 'of the phone', tokenDead: false })
     expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.time)).to.deep.equal([time])
-    expect(await store.stations.remove(KEY, { deviceId: '', pushToken: 'of the phone' })).to.equal('station')
+  })
+
+  it('keeps the history when a stranger who registered first takes the token back and ends it', async () => {
+    await register({ ...PHONE, pushToken: 'of a stranger' })
+    await register(PHONE)
+    const time = await receive()
+    await register({ ...PHONE, pushToken: 'of a stranger' })
+    expect(await store.stations.remove(KEY, { deviceId: '', pushToken: 'of a stranger' })).to.equal('silenced')
+    await register(PHONE)
+    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.time)).to.deep.equal([time])
   })
 
   it('removes a station with all of them', async () => {
