@@ -1,8 +1,14 @@
 /** Time as the plugin sees it: everything that waits or stamps gets one, so that tests can turn it by hand. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since 1970; may step either way. For what tokens, people and other machines are told. */
+  /**
+   * Wall-clock time in milliseconds since 1970; may step either way. For what tokens, people and other machines are
+   * told.
+   */
   now(): number
-  /** Milliseconds that have passed since some moment before the start; never steps. For how long something took, or may take. */
+  /**
+   * Milliseconds that have passed since some moment before the start; never steps. For how long something took, or may
+   * take.
+   */
   elapsed(): number
   /** Calls `task` once, `delayMs` of elapsed time from now. Does not keep the process alive by itself. */
   after(delayMs: number, task: () => unknown): Timer
@@ -23,7 +29,10 @@ export const systemClock: Clock = {
   },
 }
 
-/** Aborts when the time is up or the caller's own signal does. Cheaper than `AbortSignal.timeout`, and gone with the answer. */
+/**
+ * Aborts when the time is up or the caller's own signal does. Cheaper than `AbortSignal.timeout`, and gone with the
+ * answer.
+ */
 export function deadlineSignal(
   clock: Clock,
   totalMs: number,

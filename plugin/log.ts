@@ -2,8 +2,9 @@
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * Where the plugin's own lines go; a host may pass its own with `registerOidc(…, { log })`. Each is one JSON object a line by the
- * convention that `fixtures/log-line.schema.json` states. What concerns a login goes to the host's authentication log instead.
+ * Where the plugin's own lines go; a host may pass its own with `registerOidc(…, { log })`. Each is one JSON object a
+ * line by the convention that `fixtures/log-line.schema.json` states. What concerns a login goes to the host's
+ * authentication log instead.
  */
 export interface Log {
   info(event: string, msg: string, fields?: LogFields): void
@@ -12,8 +13,8 @@ export interface Log {
 }
 
 /**
- * Text from an IdP, a user or an address without line breaks, control and direction characters, at most 300 characters: it can
- * neither forge a line in a text log nor drive a terminal.
+ * Text from an IdP, a user or an address without line breaks, control and direction characters, at most 300 characters:
+ * it can neither forge a line in a text log nor drive a terminal.
  */
 export function printableText(text: string): string {
   const cleaned = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -31,8 +32,8 @@ function printableValue(value: unknown): unknown {
 }
 
 /**
- * The code of what broke in the end, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`: wrappers have codes of their
- * own, and say less.
+ * The code of what broke in the end, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`: wrappers have codes
+ * of their own, and say less.
  */
 export function causeCode(error: unknown): string | undefined {
   return causes(error)
@@ -40,7 +41,9 @@ export function causeCode(error: unknown): string | undefined {
     .findLast((code) => code !== undefined)
 }
 
-/** What the innermost error says. Libraries name claims, algorithms and addresses there, never the values of secrets. */
+/**
+ * What the innermost error says. Libraries name claims, algorithms and addresses there, never the values of secrets.
+ */
 export function deepestMessage(error: unknown): string {
   return printableText(causes(error).at(-1)?.message ?? String(error))
 }

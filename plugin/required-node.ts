@@ -1,6 +1,6 @@
 /**
- * Ends the process on import if its Node.js is too old. Commands load this before any other module, since those fail at their imports then.
- * So it imports nothing, and its syntax is that of Node.js 14.
+ * Ends the process on import if its Node.js is too old. Commands load this before any other module, since those fail at
+ * their imports then. So it imports nothing, and its syntax is that of Node.js 14.
  */
 
 /** The oldest version that runs this package, as `engines` in package.json says. */

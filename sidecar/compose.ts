@@ -33,11 +33,14 @@ export interface Sidecar {
   readonly url: string
   /** Where the operator's port is. */
   readonly adminUrl: string
-  /** Takes up what changes without a restart: the lists of calls in what was read, and a renewed certificate. Never rejects. */
+  /**
+   * Takes up what changes without a restart: the lists of calls in what was read, and a renewed certificate. Never
+   * rejects.
+   */
   reload(reading: Reading): Promise<void>
   /**
-   * Stops within 5 s. Idempotent; never rejects. What is not pushed by then is taken up at the next start. Resolves with false if the
-   * store could not be closed, as with a disk that hangs.
+   * Stops within 5 s. Idempotent; never rejects. What is not pushed by then is taken up at the next start. Resolves
+   * with false if the store could not be closed, as with a disk that hangs.
    */
   close(): Promise<boolean>
 }

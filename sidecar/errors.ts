@@ -65,7 +65,9 @@ export class ApiError extends Error {
   }
 }
 
-/** What can go wrong with the store: what it means, and what the operator should do. Codes are never renamed or reused. */
+/**
+ * What can go wrong with the store: what it means, and what the operator should do. Codes are never renamed or reused.
+ */
 export const STORE_FAULTS = {
   database_locked: {
     what: 'Another process has the database open.',

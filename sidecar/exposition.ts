@@ -6,7 +6,10 @@ export interface Reading {
   readonly value: number
 }
 
-/** Numbers of one name, read whenever they are asked for. `name` is whole, `labels` are the names of what tells them apart. */
+/**
+ * Numbers of one name, read whenever they are asked for. `name` is whole, `labels` are the names of what tells them
+ * apart.
+ */
 export interface Family {
   readonly kind: 'counter' | 'gauge'
   readonly name: string

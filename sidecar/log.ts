@@ -49,7 +49,9 @@ function printableValue(value: unknown): unknown {
   return value
 }
 
-/** Text from outside without line breaks, control and direction characters: it cannot forge a line or drive a terminal. */
+/**
+ * Text from outside without line breaks, control and direction characters: it cannot forge a line or drive a terminal.
+ */
 export function printableText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 }

@@ -31,8 +31,9 @@ const EXIT_CONFIG = 78
 const CLOSE_WITHIN_MS = 4800
 
 /**
- * Of a name with several addresses, how long each but the last one is tried by whatever goes out. Node's own 250 ms are less than a round
- * trip by satellite: there nothing would ever be reached whose last address is of no use, such as one of IPv6 on a line without it.
+ * Of a name with several addresses, how long each but the last one is tried by whatever goes out. Node's own 250 ms are
+ * less than a round trip by satellite: there nothing would ever be reached whose last address is of no use, such as one
+ * of IPv6 on a line without it.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
@@ -98,8 +99,8 @@ interface Configuration {
 }
 
 /**
- * The configuration; ends the process where it is wrong, with every mistake on stdout: as text for whoever checks the file, as log
- * lines for whoever reads the log of a service that did not start.
+ * The configuration; ends the process where it is wrong, with every mistake on stdout: as text for whoever checks the
+ * file, as log lines for whoever reads the log of a service that did not start.
  */
 function readConfiguration({ config, check, restore, moveTo }: Arguments): Configuration {
   const inWords = check || restore !== undefined || moveTo !== undefined
@@ -123,7 +124,9 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
   for (const warning of warnings) log.warn('config-ignored', problemInWords(warning), { path: warning.path })
 }
 
-/** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */
+/**
+ * Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no.
+ */
 async function check({ config, live, public: address }: Arguments, settings: Settings): Promise<never> {
   stopWithoutPackages()
   const { checkStart } = await import('./operator/commands/check.ts')
@@ -170,7 +173,8 @@ function report({ done, lines }: { readonly done: boolean; readonly lines: reado
 
 async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
   const log = createLog(settings.log.level)
-  // Of the start, and of what ended it: these lines come at every level, the first for whoever starts the sidecar on free ports.
+  // Of the start, and of what ended it: these lines come at every level, the first for whoever starts the sidecar on
+  // free ports.
   const announcements = createLog('info')
   const die = (event: string, msg: string, error: unknown): never => {
     // The log may be what failed, as when nobody reads stdout any more.
@@ -236,8 +240,8 @@ async function threadsIdle(): Promise<void> {
 }
 
 /**
- * Ends the process while one of its threads hangs in the disk. `process.exit` waits for that thread; the signal that asked for the
- * end, left to the system, does not, and service managers take it for as clean an end as any.
+ * Ends the process while one of its threads hangs in the disk. `process.exit` waits for that thread; the signal that
+ * asked for the end, left to the system, does not, and service managers take it for as clean an end as any.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)

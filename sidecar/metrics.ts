@@ -48,8 +48,8 @@ export const COUNTERS = {
 export type CounterName = keyof typeof COUNTERS
 
 /**
- * The counters that tell cases apart: their labels, with every value that these can have. All cases are shown from the start, since
- * Prometheus takes a series that begins at 5 for one that did not grow.
+ * The counters that tell cases apart: their labels, with every value that these can have. All cases are shown from the
+ * start, since Prometheus takes a series that begins at 5 for one that did not grow.
  */
 export const LABELS = {
   messages_lost: { reason: [...Object.keys(STORE_FAULTS), 'other'] },
@@ -78,7 +78,10 @@ const PUSH_LATENCY: Distribution = {
   cases: PLATFORMS,
   buckets: [0.25, 0.5, 1, 2, 2.5, 3, 4, 6, 10, 30, 60, 300, 900, 3600],
 }
-/** So many observations wait until the numbers are first asked for. More load what takes them: they must not grow for ever. */
+/**
+ * So many observations wait until the numbers are first asked for. More load what takes them: they must not grow for
+ * ever.
+ */
 const MAX_WAITING = 1000
 
 /** Counts outcomes, and shows them in the Prometheus text format. */
@@ -118,7 +121,10 @@ export function createMetrics(): Metrics {
   const latencies: { readonly platform: Platform; readonly seconds: number }[] = []
   let loading: Promise<Exposition> | undefined
 
-  /** What shows the numbers, with all that waited for it. Not loaded before it is needed: it would take a tenth of the start. */
+  /**
+   * What shows the numbers, with all that waited for it. Not loaded before it is needed: it would take a tenth of the
+   * start.
+   */
   async function exposition(): Promise<Exposition> {
     loading ??= import('./exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
     const loaded = await loading

@@ -14,7 +14,10 @@ import type {
   ManualMetadata,
 } from './settings.ts'
 
-/** What is the same in all domains with the same `oidc` object, and the Client object, whose addresses are each domain's own. */
+/**
+ * What is the same in all domains with the same `oidc` object, and the Client object, whose addresses are each domain's
+ * own.
+ */
 export interface AlikeSettings
   extends Pick<DomainSettings, 'issuer' | 'custom' | 'groups' | 'logoutUrl' | 'newAccounts'> {
   readonly client: ClientConfig

@@ -51,8 +51,8 @@ export interface OidcRules {
 }
 
 /**
- * A reader of all `oidc` objects of one configuration. Ones that are alike are read and checked once: of 1,000 domains at one IdP most are,
- * and to read each by itself took a quarter of such a server's start.
+ * A reader of all `oidc` objects of one configuration. Ones that are alike are read and checked once: of 1,000 domains
+ * at one IdP most are, and to read each by itself took a quarter of such a server's start.
  */
 export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcReader {
   const known = new Map<string, OidcReading>()

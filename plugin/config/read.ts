@@ -24,18 +24,21 @@ export interface ConfigReadOptions
     SecretFileOptions {
   /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
   readonly presets?: UrlOverrides
-  /** What an unknown member of the issuer, client and custom objects is; default `error`. In the groups object it is always an error. */
+  /**
+   * What an unknown member of the issuer, client and custom objects is; default `error`. In the groups object it is
+   * always an error.
+   */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a member of the custom object that only one preset has means that preset, as with MeshCentral's own strategy; default false.
-   * A configured issuer then stands in place of the preset's.
+   * Whether a member of the custom object that only one preset has means that preset, as with MeshCentral's own
+   * strategy; default false. A configured issuer then stands in place of the preset's.
    */
   readonly inferPresets?: boolean
   /** Whether accounts of the host have rights that groups can give; default false: `groups.rights` is a warning. */
   readonly hasRights?: boolean
   /**
-   * Whether the configuration is read as MeshCentral reads it; default false. Names that begin with `_` are comments, `domaindefaults`
-   * applies, a port that is a text is ignored, and a `newAccounts` that is no boolean counts as false.
+   * Whether the configuration is read as MeshCentral reads it; default false. Names that begin with `_` are comments,
+   * `domaindefaults` applies, a port that is a text is ignored, and a `newAccounts` that is no boolean counts as false.
    */
   readonly meshCentral?: boolean
 }
@@ -59,8 +62,8 @@ export interface Readings {
 }
 
 /**
- * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at once.
- * One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
+ * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at
+ * once. One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
  */
 export type DomainReader = (config: unknown, options?: ConfigReadOptions) => Readings
 

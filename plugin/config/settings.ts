@@ -7,9 +7,14 @@ import type { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } 
 export interface DomainSettings {
   /** Key under `domains` in the server's configuration; the default domain's is empty. */
   readonly key: string
-  /** Host name that selects this domain: `dns`, or for the default domain and below a path `settings.cert`. Lower case. */
+  /**
+   * Host name that selects this domain: `dns`, or for the default domain and below a path `settings.cert`. Lower case.
+   */
   readonly hostName: string
-  /** Scheme, host and port (unless 443) under which browsers reach the domain, without a trailing slash and without its path. */
+  /**
+   * Scheme, host and port (unless 443) under which browsers reach the domain, without a trailing slash and without its
+   * path.
+   */
   readonly origin: string
   readonly issuer: IssuerSettings
   readonly client: ClientSettings
@@ -55,7 +60,10 @@ export type AuthMethod = (typeof AUTH_METHODS)[number]
 export const RESPONSE_TYPES = ['code', 'id_token', 'code id_token'] as const
 export type ResponseType = (typeof RESPONSE_TYPES)[number]
 
-/** How an IdP sends its answer. Source: OAuth 2.0 Multiple Response Types, section 2.1; Form Post Response Mode; JARM, section 2.3. */
+/**
+ * How an IdP sends its answer. Source: OAuth 2.0 Multiple Response Types, section 2.1; Form Post Response Mode; JARM,
+ * section 2.3.
+ */
 export const RESPONSE_MODES = [
   'query',
   'form_post',
@@ -72,7 +80,10 @@ export interface ClientSettings {
   readonly client_id: string
   /** Null: no method and no algorithm needs one. */
   readonly client_secret: string | null
-  /** Absolute path of the file that `client_secret` was read from. Undefined: it stands in the configuration, or there is none. */
+  /**
+   * Absolute path of the file that `client_secret` was read from. Undefined: it stands in the configuration, or there
+   * is none.
+   */
   readonly client_secret_file?: string
   readonly redirect_uri: string
   /** Null: no post-logout redirect address is sent. */
@@ -85,7 +96,10 @@ export interface ClientSettings {
   readonly userinfo_encrypted_response_enc?: string
   /** The first response type is the one that is used. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
-  /** Undefined: none is asked for with a code, and `form_post` where an ID token comes with the browser, if the IdP has that. */
+  /**
+   * Undefined: none is asked for with a code, and `form_post` where an ID token comes with the browser, if the IdP has
+   * that.
+   */
   readonly response_mode?: ResponseMode
   /** Of answers in a response mode with `jwt`. */
   readonly authorization_signed_response_alg: string
@@ -110,7 +124,10 @@ export interface ClientSettings {
   readonly tls_client_certificate_bound_access_tokens: boolean
   /** Access tokens are bound to a key of this process (RFC 9449). */
   readonly dpop_bound_access_tokens: boolean
-  /** Audience of client assertions: `issuer`, `address` (of the endpoint), or itself. Undefined: found out and remembered. */
+  /**
+   * Audience of client assertions: `issuer`, `address` (of the endpoint), or itself. Undefined: found out and
+   * remembered.
+   */
   readonly assertion_audience?: string
 }
 
@@ -125,11 +142,16 @@ export interface Credentials {
 export interface ClientKey {
   /** Null where the file has this one key only. */
   readonly kid: string | null
-  /** Signature algorithms (JWS `alg`) that it may be used with, the preferred one first; none for a key that is for encryption. */
+  /**
+   * Signature algorithms (JWS `alg`) that it may be used with, the preferred one first; none for a key that is for
+   * encryption.
+   */
   readonly signs: readonly string[]
   /** Key management algorithms (JWE `alg`) that it may be used with; none for a key that is for signatures. */
   readonly decrypts: readonly string[]
-  /** Certificate thumbprints of the key (RFC 7515, sections 4.1.7 and 4.1.8): some vendors find a key by nothing else. */
+  /**
+   * Certificate thumbprints of the key (RFC 7515, sections 4.1.7 and 4.1.8): some vendors find a key by nothing else.
+   */
   readonly thumbprints: { readonly x5t?: string; readonly 'x5t#S256'?: string }
   /** A secret: never in a log, never in an answer. Nothing but the key's own members. */
   readonly privateJwk: PrivateJwk
@@ -170,8 +192,8 @@ export interface ClientCertificate {
 /** Custom object. */
 export interface CustomSettings {
   /**
-   * `openid` comes first, no value is there twice. Includes the group scope when groups are configured, but with a preset:
-   * a preset may find groups without it, and adds it itself.
+   * `openid` comes first, no value is there twice. Includes the group scope when groups are configured, but with a
+   * preset: a preset may find groups without it, and adds it itself.
    */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
@@ -179,7 +201,9 @@ export interface CustomSettings {
   readonly authorizationParams: Readonly<Record<string, string>>
   /** Authentication contexts (`acr`) that a login may have, in the order of preference; empty: any. */
   readonly requiredAcr: readonly string[]
-  /** Issuers of the same people under other addresses: accounts and sessions from there count like those of `issuer`. */
+  /**
+   * Issuers of the same people under other addresses: accounts and sessions from there count like those of `issuer`.
+   */
   readonly previousIssuers: readonly string[]
   /** The whole text of the login button, in place of the provider's name. One line, at most 128 characters. */
   readonly buttonText?: string
@@ -196,8 +220,8 @@ export interface CustomSettings {
 }
 
 /**
- * Rights on the server that a group may give, by MeshCentral's names: those of `newAccountsRights`, but for `fulladmin`, which is what
- * `groups.siteadmin` gives, and `locked`, which a login could not take back.
+ * Rights on the server that a group may give, by MeshCentral's names: those of `newAccountsRights`, but for
+ * `fulladmin`, which is what `groups.siteadmin` gives, and `locked`, which a login could not take back.
  */
 export const SERVER_RIGHTS = [
   'serverbackup',
@@ -228,7 +252,10 @@ export interface GroupSettings {
   /** Null: site admin rights are not managed by groups. */
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
-  /** What groups give beside that; letter case does not count in these names. Null: such rights are not managed by groups. */
+  /**
+   * What groups give beside that; letter case does not count in these names. Null: such rights are not managed by
+   * groups.
+   */
   readonly rights: readonly GroupRights[] | null
   /** False: no mirroring; `all`: every group; else the names to mirror. */
   readonly sync: false | 'all' | readonly string[]

@@ -23,7 +23,8 @@ interface Finding {
 type Sources = ReadonlyMap<string, string>
 
 /**
- * Reads an installation of MeshCentral without starting it: whether all that single sign-on relies on is where it is in the tested versions.
+ * Reads an installation of MeshCentral without starting it: whether all that single sign-on relies on is where it is in
+ * the tested versions.
  *
  * @param folder the one that `node_modules` is in, or MeshCentral's own
  * @param version the package's own

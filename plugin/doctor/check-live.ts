@@ -30,8 +30,9 @@ export interface LiveOptions {
 }
 
 /**
- * Asks the IdP of a domain, with nobody signed in, what a login depends on, by the client that logins use. Each request has 10 s and
- * 1 MB, and there are two for each question at most. Nothing is left behind, but lines in the log of the IdP. Never rejects.
+ * Asks the IdP of a domain, with nobody signed in, what a login depends on, by the client that logins use. Each request
+ * has 10 s and 1 MB, and there are two for each question at most. Nothing is left behind, but lines in the log of the
+ * IdP. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { clock = systemClock, presets = {} } = options

@@ -33,8 +33,8 @@ export type { Terminal } from './command/terminal.ts'
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
 
 /**
- * The command but for `--live`, which {@link checkToTheEnd} does; `args` without the names of Node and the script. Never prints a value
- * from the file but by `--migrate` and `--back`.
+ * The command but for `--live`, which {@link checkToTheEnd} does; `args` without the names of Node and the script.
+ * Never prints a value from the file but by `--migrate` and `--back`.
  */
 export function check(args: readonly string[], terminal: Terminal): ExitCode {
   return run(args, terminal).code

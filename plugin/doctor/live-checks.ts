@@ -12,7 +12,9 @@ export interface LiveChecks {
   of(domainKey: string): LiveCheck
 }
 
-/** From the end of a check to the next one of the same domain: it makes about ten requests to somebody else's server. */
+/**
+ * From the end of a check to the next one of the same domain: it makes about ten requests to somebody else's server.
+ */
 export const PAUSE_MS = 10_000
 
 /**

@@ -5,8 +5,9 @@ import { oidcSchema } from '../config/rules/schema/schema.ts'
 import { PRESETS } from '../presets/all.ts'
 
 /**
- * Part of `npm run build`: JSON Schemas by which editors complete and explain a server's configuration, made of the very schema that it
- * is checked with. `oidc.json` is of the `oidc` object alone, for hosts with a schema of their own; `server.json` of the whole file.
+ * Part of `npm run build`: JSON Schemas by which editors complete and explain a server's configuration, made of the
+ * very schema that it is checked with. `oidc.json` is of the `oidc` object alone, for hosts with a schema of their own;
+ * `server.json` of the whole file.
  */
 const PLACE = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 const DRAFT = 'http://json-schema.org/draft-07/schema#'

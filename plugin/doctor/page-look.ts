@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * MeshCentral keeps in the browser whether a person wants its pages dark (1), light (2) or as the system has it; a domain may settle it.
- * Without this script all is there but the copy buttons' work, times are in UTC, and somebody looks by a link whether a check has ended.
+ * MeshCentral keeps in the browser whether a person wants its pages dark (1), light (2) or as the system has it; a
+ * domain may settle it. Without this script all is there but the copy buttons' work, times are in UTC, and somebody
+ * looks by a link whether a check has ended.
  */
 export const SCRIPT = `
 const root = document.documentElement

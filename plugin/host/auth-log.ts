@@ -4,8 +4,9 @@ import { causeCode, printableFields, printableText } from '../log.ts'
 import type { Host } from './port.ts'
 
 /**
- * The same host with an authentication log that nothing from outside can reach uncleaned: many such logs are plain text, where a
- * line break in a name or in an IdP's words would forge a line. A log that throws all the same ends no login.
+ * The same host with an authentication log that nothing from outside can reach uncleaned: many such logs are plain
+ * text, where a line break in a name or in an IdP's words would forge a line. A log that throws all the same ends no
+ * login.
  */
 export function withCleanAuthLog(host: Host): Host {
   const { accounts, groups, sessions, loginPage } = host

@@ -10,8 +10,8 @@ import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
-   * Remembers which sessions have ended. A cookie is good until the server says otherwise, so this decides what a logout is worth:
-   * with `memoryRevocations()` each ended session whose cookie somebody kept is back after a restart.
+   * Remembers which sessions have ended. A cookie is good until the server says otherwise, so this decides what a
+   * logout is worth: with `memoryRevocations()` each ended session whose cookie somebody kept is back after a restart.
    */
   readonly revocations: RevocationStore
   /** How long the store of revocations may take for one operation. Default 10,000. */
@@ -31,8 +31,8 @@ export interface CookieSessionsOptions {
 const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
- * nginx takes 4 KB of answer headers with its defaults, and all cookies of an answer are to stay below 2: a login under way and what it
- * takes back have their room beside this, and 100 characters that the host adds.
+ * nginx takes 4 KB of answer headers with its defaults, and all cookies of an answer are to stay below 2: a login under
+ * way and what it takes back have their room beside this, and 100 characters that the host adds.
  */
 const MOST_BYTES = 1_440
 /** Of names, attributes and signature. */
@@ -45,9 +45,11 @@ export interface CookieSignIn extends SignInRecord {
 }
 
 /**
- * The sessions of a server that uses `cookie-session`, or whatever else keeps `req.session` in a signed cookie and nowhere else. The
- * middleware has to be in place before the plugin's routes. Tokens are not kept, so a logout at the IdP has no `id_token_hint`: nginx with
- * its defaults takes 4 KB of answer headers, and with an ID token of 25 groups in a cookie each login was a 502. Everything rejects when the store of revocations fails or does not answer in time; then nobody is signed in.
+ * The sessions of a server that uses `cookie-session`, or whatever else keeps `req.session` in a signed cookie and
+ * nowhere else. The middleware has to be in place before the plugin's routes. Tokens are not kept, so a logout at the
+ * IdP has no `id_token_hint`: nginx with its defaults takes 4 KB of answer headers, and with an ID token of 25 groups
+ * in a cookie each login was a 502. Everything rejects when the store of revocations fails or does not answer in time;
+ * then nobody is signed in.
  */
 export function cookieSessions(
   options: CookieSessionsOptions,

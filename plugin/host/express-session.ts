@@ -27,14 +27,16 @@ export interface ExpressSessionsOptions {
   /** How long a session counts after its login, however often it is used. Default: 14 days. */
   readonly maxAgeMs?: number
   /**
-   * Remembers what an IdP ended. Sessions are deleted from the session store as well, so the memory of the process, the default, does
-   * for one process. Several processes, and stores without the method `all` that outlive a restart, need one that is shared.
+   * Remembers what an IdP ended. Sessions are deleted from the session store as well, so the memory of the process, the
+   * default, does for one process. Several processes, and stores without the method `all` that outlive a restart, need
+   * one that is shared.
    */
   readonly revocations?: RevocationStore
   /**
-   * Whether the tokens of a login are kept beside the session in its store, sealed by `host.secret`, and renewed at the IdP while the
-   * session is in use: it ends once the IdP refuses that. Several processes need `revocations` with `once` for it. Default false: they
-   * stand in the session as they are, for `oidc.introspect` and the logout, and are not renewed.
+   * Whether the tokens of a login are kept beside the session in its store, sealed by `host.secret`, and renewed at the
+   * IdP while the session is in use: it ends once the IdP refuses that. Several processes need `revocations` with
+   * `once` for it. Default false: they stand in the session as they are, for `oidc.introspect` and the logout, and are
+   * not renewed.
    */
   readonly tokens?: boolean
   /** How often a session in use is renewed, where tokens are kept. Default 300,000; 0: never. */
@@ -49,8 +51,8 @@ export interface ExpressSessionsOptions {
 }
 
 /**
- * Sessions that this process has seen. One takes about a kilobyte; who was idle longest is forgotten until the next request, and ends by the
- * revocation alone in a store that cannot list its own.
+ * Sessions that this process has seen. One takes about a kilobyte; who was idle longest is forgotten until the next
+ * request, and ends by the revocation alone in a store that cannot list its own.
  */
 const MOST_USED = 10_000
 
@@ -69,8 +71,8 @@ interface Used extends Use {
 }
 
 /**
- * The sessions of a server that uses `express-session` with any of its stores. The middleware has to be in place before the
- * plugin's routes. Everything rejects when the store fails or does not answer in time; then nobody is signed in.
+ * The sessions of a server that uses `express-session` with any of its stores. The middleware has to be in place before
+ * the plugin's routes. Everything rejects when the store fails or does not answer in time; then nobody is signed in.
  */
 export function expressSessions(options: ExpressSessionsOptions = {}): Sessions {
   const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS } = options
@@ -205,7 +207,10 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     return endedAt === undefined || kept.startedAt > endedAt
   }
 
-  /** A request under way that ends later than this writes its session back into the store, under the id that the browser has. */
+  /**
+   * A request under way that ends later than this writes its session back into the store, under the id that the browser
+   * has.
+   */
   async function revoke(kept: Pick<Kept, 'id' | 'startedAt'> | undefined): Promise<void> {
     if (!kept || kept.startedAt + maxAgeMs <= now()) return
     // However the clock was set meanwhile.
@@ -222,7 +227,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     },
 
     async start(req, _res, signIn) {
-      // A new id and an empty session: whoever planted the old id, or left something in the session, has nothing of this login.
+      // A new id and an empty session: whoever planted the old id, or left something in the session, has nothing of
+      // this login.
       const before = sessionOf(req)
       const ending = keptIn(req)
       const revoked = revoke(ending)
@@ -250,7 +256,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
     async current(req: Request) {
       const kept = keptIn(req)
-      // Asked each time: a request that was under way while the session was deleted may have put it back into the store.
+      // Asked each time: a request that was under way while the session was deleted may have put it back into the
+      // store.
       if (!kept || !(await counts(kept))) return undefined
       noteUse(kept, storeOf(req))
       return signInOf(kept)

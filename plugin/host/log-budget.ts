@@ -25,11 +25,13 @@ interface Second {
 }
 
 /**
- * Keeps the lines of refused requests within a budget: anybody can send such requests, and would fill the disk with the log.
+ * Keeps the lines of refused requests within a budget: anybody can send such requests, and would fill the disk with the
+ * log.
  *
- * For each domain, event and code, a second begins with the first line. Its first {@link MOST_LINES} lines are written, and the rest are
- * counted. If lines were left out, one more line with their number follows when the second is over, or at {@link LogBudget.close}.
- * There are as many entries as combinations of domain, event and code, which strangers cannot add to.
+ * For each domain, event and code, a second begins with the first line. Its first {@link MOST_LINES} lines are written,
+ * and the rest are counted. If lines were left out, one more line with their number follows when the second is over, or
+ * at {@link LogBudget.close}. There are as many entries as combinations of domain, event and code, which strangers
+ * cannot add to.
  */
 export class LogBudget {
   readonly #write: Host['authLog']

@@ -3,7 +3,10 @@ import type { RevocationStore } from './revocation-store.ts'
 import { type PgPool, pgTable, quotedName, valueIn } from './stored/pg-table.ts'
 
 export interface PgRevocationsOptions {
-  /** Made where it is missing, if the user of the pool may. Default `mesh_companion_revocation`, found by the search path. */
+  /**
+   * Made where it is missing, if the user of the pool may. Default `mesh_companion_revocation`, found by the search
+   * path.
+   */
   readonly table?: string
   readonly now?: () => number
 }
@@ -11,8 +14,9 @@ export interface PgRevocationsOptions {
 const CLEAN_UP_MS = 60 * 60_000
 
 /**
- * Revocations in PostgreSQL, for all processes of a server and through their restarts. A look-up is one statement by primary key. What has
- * run out is deleted once an hour: by the clock of the database too, so that no process with a wrong one deletes what the others need.
+ * Revocations in PostgreSQL, for all processes of a server and through their restarts. A look-up is one statement by
+ * primary key. What has run out is deleted once an hour: by the clock of the database too, so that no process with a
+ * wrong one deletes what the others need.
  */
 export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}): RevocationStore {
   const { table = 'mesh_companion_revocation', now = systemClock.now } = options

@@ -1,7 +1,10 @@
 import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
-/** What is used of a client of `redis`, version 4 and later. For `ioredis`: `{ sendCommand: ([name, ...rest]) => client.call(name, ...rest) }`. */
+/**
+ * What is used of a client of `redis`, version 4 and later. For `ioredis`: `{ sendCommand: ([name, ...rest]) =>
+ * client.call(name, ...rest) }`.
+ */
 export interface RedisClient {
   sendCommand(words: string[]): Promise<unknown>
 }
@@ -12,7 +15,10 @@ export interface RedisRevocationsOptions {
   readonly now?: () => number
 }
 
-/** Keeps the later of both times; each key is written by a call of its own, since a cluster has them in different places. */
+/**
+ * Keeps the later of both times; each key is written by a call of its own, since a cluster has them in different
+ * places.
+ */
 const REVOKE = `
   local known = redis.call('GET', KEYS[1])
   local left = redis.call('PTTL', KEYS[1])
@@ -22,8 +28,9 @@ const REVOKE = `
   return at`
 
 /**
- * Revocations in Redis 6 or newer, for all processes of a server. They last as long as Redis keeps them: it has to write them to its disk
- * (`appendonly yes`) and must not throw keys away when its memory is full (`maxmemory-policy noeviction`).
+ * Revocations in Redis 6 or newer, for all processes of a server. They last as long as Redis keeps them: it has to
+ * write them to its disk (`appendonly yes`) and must not throw keys away when its memory is full (`maxmemory-policy
+ * noeviction`).
  */
 export function redisRevocations(client: RedisClient, options: RedisRevocationsOptions = {}): RevocationStore {
   const { prefix = 'mesh-companion:', now = systemClock.now } = options

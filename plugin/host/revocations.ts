@@ -15,8 +15,8 @@ export interface MemoryRevocationsOptions {
 }
 
 /**
- * Revocations that live as long as the process: fit for one process whose sessions end with it. When there are too many, the oldest
- * is forgotten, and with it every session that began before it ends: none comes back to life.
+ * Revocations that live as long as the process: fit for one process whose sessions end with it. When there are too
+ * many, the oldest is forgotten, and with it every session that began before it ends: none comes back to life.
  */
 export function memoryRevocations({
   most = 50_000,

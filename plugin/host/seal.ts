@@ -6,7 +6,10 @@ const TAG_BYTES = 16
 /** What zlib packed begins so, and no JSON does. Source: RFC 1950, section 2.2. */
 const PACKED = 0x78
 
-/** Seals text so that it can lie with the browser: nobody reads or changes it there, and it opens in its own place alone. */
+/**
+ * Seals text so that it can lie with the browser: nobody reads or changes it there, and it opens in its own place
+ * alone.
+ */
 export interface Seal {
   /** @param place what the text belongs to, such as a session; the sealed text does not open for another one */
   seal(text: string, place: string): string
@@ -15,10 +18,12 @@ export interface Seal {
 }
 
 /**
- * AES-256-GCM (NIST SP 800-38D) under a key that HKDF (RFC 5869) makes of the secret for this purpose. By `node:crypto`, which does
- * it within the call: twice a login, Web Crypto's round trips through the thread pool cost as much as a request.
+ * AES-256-GCM (NIST SP 800-38D) under a key that HKDF (RFC 5869) makes of the secret for this purpose. By
+ * `node:crypto`, which does it within the call: twice a login, Web Crypto's round trips through the thread pool cost as
+ * much as a request.
  *
- * @param packs for JSON that is kept for long: it is packed first, and opens where an older version sealed it as it was, too
+ * @param packs for JSON that is kept for long: it is packed first, and opens where an older version sealed it as it
+ *   was, too
  */
 export function createSeal(secret: string | Uint8Array, purpose: string, packs = false): Seal {
   const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32)))

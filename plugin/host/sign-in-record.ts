@@ -5,7 +5,8 @@ import type { KeptTokens, SignIn, Tokens } from './port.ts'
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /**
- * Stores are other people's databases, and cookies other people's: what comes back is checked like anything from outside.
+ * Stores are other people's databases, and cookies other people's: what comes back is checked like anything from
+ * outside.
  *
  * @param subject where it does not stand in there
  */

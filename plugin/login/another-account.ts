@@ -12,8 +12,8 @@ export function couldAnotherAccountMend(code: LoginErrorCode): boolean {
 }
 
 /**
- * Remembers with the browser that its next logins are to let the person choose: the IdP would sign the refused account in again
- * without a question. A value of `Set-Cookie`; it holds nothing, and whoever plants it makes an IdP ask.
+ * Remembers with the browser that its next logins are to let the person choose: the IdP would sign the refused account
+ * in again without a question. A value of `Set-Cookie`; it holds nothing, and whoever plants it makes an IdP ask.
  */
 export function wantAnotherAccount(rules: CookieRules): string {
   return setCookie(fullName(NAME, rules), '1', LASTS_MS, rules)

@@ -1,7 +1,8 @@
 /**
- * Returns the claim of exactly that name, else what a dotted path leads to: `realm_access.roles` is `roles` in the object `realm_access`,
- * and `emails.0` is the first item of the array `emails`. Longer names are tried first, because client ids have dots too
- * (`resource_access.mesh.example.roles`). Only own members and items count: no path leads to what every object has.
+ * Returns the claim of exactly that name, else what a dotted path leads to: `realm_access.roles` is `roles` in the
+ * object `realm_access`, and `emails.0` is the first item of the array `emails`. Longer names are tried first, because
+ * client ids have dots too (`resource_access.mesh.example.roles`). Only own members and items count: no path leads to
+ * what every object has.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')

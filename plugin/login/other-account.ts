@@ -2,8 +2,9 @@ import { LoginError } from '../errors.ts'
 import type { Accounts, AuthLogEntry, UserId } from '../host/port.ts'
 
 /**
- * Finds the account under `sub` of a user whose configured id has no account. MeshCentral's built-in strategy made it there: it used `sub`
- * where UserInfo lacked the claim of `custom.claims.uuid`, such as `oid` and `upn` of Entra ID, which only the ID token has.
+ * Finds the account under `sub` of a user whose configured id has no account. MeshCentral's built-in strategy made it
+ * there: it used `sub` where UserInfo lacked the claim of `custom.claims.uuid`, such as `oid` and `upn` of Entra ID,
+ * which only the ID token has.
  *
  * @returns undefined if the configured id has an account, or neither has one
  */
@@ -18,7 +19,10 @@ export async function accountUnderSubject(
   return (await accounts.find(domainKey, other)) ? other : undefined
 }
 
-/** Warns of such an account. For the log and the administrator's page only: a browser must not learn which accounts exist. */
+/**
+ * Warns of such an account. For the log and the administrator's page only: a browser must not learn which accounts
+ * exist.
+ */
 export function otherAccountWarning(domain: string, user: UserId, otherAccount: UserId): AuthLogEntry {
   return { level: 'warn', event: 'account-under-other-id', message: OTHER_ID, domain, fields: { user, otherAccount } }
 }

@@ -10,15 +10,19 @@ const LONGEST_SUBJECT = 255
 
 /** What a login says of a user, and how far the name counts. */
 export interface Identity extends Profile {
-  /** False if the IdP did not send the configured name claim. The name is a fallback then: it names a new account, and renames none. */
+  /**
+   * False if the IdP did not send the configured name claim. The name is a fallback then: it names a new account, and
+   * renames none.
+   */
   readonly isNameClaimed: boolean
 }
 
 /**
- * Claims to identity. The id is `~oidc:` and the value of the configured claim, unchanged. Each of the names may be a path with dots.
+ * Claims to identity. The id is `~oidc:` and the value of the configured claim, unchanged. Each of the names may be a
+ * path with dots.
  *
- * @throws LoginError `subject_unusable`: an id that is cleaned or cut could be somebody else's, and so could an address that the IdP says
- *   to be unconfirmed
+ * @throws LoginError `subject_unusable`: an id that is cleaned or cut could be somebody else's, and so could an address
+ *   that the IdP says to be unconfirmed
  */
 export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
   const subject = claimAt(claims, names.uuid)
@@ -48,15 +52,18 @@ export function isKnownByAddress({ uuid, email }: CustomSettings['claims']): boo
 }
 
 /**
- * Returns what `email_verified` says: null if the IdP says nothing. Amazon Cognito, Apple and PayPal send the texts "true" and "false".
- * Any other value vouches for nothing.
+ * Returns what `email_verified` says: null if the IdP says nothing. Amazon Cognito, Apple and PayPal send the texts
+ * "true" and "false". Any other value vouches for nothing.
  */
 export function isEmailVerified({ email_verified: said }: Claims): boolean | null {
   if (said === undefined || said === null) return null
   return said === true || said === 'true'
 }
 
-/** `email_verified` vouches for the claim `email` as it stands, not for another claim or for what cleaning left of the address. */
+/**
+ * `email_verified` vouches for the claim `email` as it stands, not for another claim or for what cleaning left of the
+ * address.
+ */
 function isVerified(email: string | undefined, claims: Claims): boolean | null {
   if (email !== undefined && email !== claims.email) return false
   const verified = isEmailVerified(claims)
@@ -81,8 +88,9 @@ function isUsableSubject(value: unknown): value is string {
 const LONGEST = 255
 
 /**
- * The name of a person: without line breaks, control and direction characters, cut between characters as people count them. The
- * joiners (U+200C, U+200D) stay: Persian and Indian names, and emoji, are other ones without them. Undefined: nothing to see is left.
+ * The name of a person: without line breaks, control and direction characters, cut between characters as people count
+ * them. The joiners (U+200C, U+200D) stay: Persian and Indian names, and emoji, are other ones without them. Undefined:
+ * nothing to see is left.
  */
 function personalName(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined

@@ -21,7 +21,8 @@ export type SignInIdentity = Profile & Partial<Identity>
  * A refusal writes nothing here. What it takes from a known account is the caller's part: `sessions/refused-user.ts`.
  *
  * @param reported what the IdP said of groups, for the log line of a refusal
- * @throws LoginError `issuer_changed`, `account_unknown`, `account_limit`, `account_locked`, `maintenance`, `not_in_required_group`, `memberships_unknown`, `host_failed`
+ * @throws LoginError `issuer_changed`, `account_unknown`, `account_limit`, `account_locked`, `maintenance`,
+ *   `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
 export async function signIn(
   identity: SignInIdentity,
@@ -68,8 +69,8 @@ function refusal(
 }
 
 /**
- * An id is unique within one issuer only. Accounts of older versions and of other strategies remember none, and take that of their
- * next login.
+ * An id is unique within one issuer only. Accounts of older versions and of other strategies remember none, and take
+ * that of their next login.
  */
 function checkIssuer(
   account: Account | undefined,

@@ -8,8 +8,8 @@ import type { MeshServer } from './server.ts'
 const MOST_WARNINGS = 20
 
 /**
- * Shows what is wrong with the configuration among MeshCentral's own warnings, where a site admin looks. The authentication log has the same,
- * but MeshCentral writes none by default.
+ * Shows what is wrong with the configuration among MeshCentral's own warnings, where a site admin looks. The
+ * authentication log has the same, but MeshCentral writes none by default.
  */
 export function warnOfConfiguration(
   server: Pick<MeshServer, 'addServerWarning'>,
@@ -29,7 +29,10 @@ export function warnOfConfiguration(
   )
 }
 
-/** Writes what is wrong with the server's own settings into the authentication log; what is wrong with a domain is written there anyway. */
+/**
+ * Writes what is wrong with the server's own settings into the authentication log; what is wrong with a domain is
+ * written there anyway.
+ */
 export function logServerReading(server: Pick<MeshServer, 'authLog'>, { problems, warnings }: ServerReading): void {
   for (const problem of problems) {
     server.authLog('OIDC', `ERROR configuration-error: ${printableText(sentence(problem))}`)
@@ -49,7 +52,10 @@ function sentence({ path, reason, remedy }: Problem): string {
   return `${path} ${reason}. ${remedy}`
 }
 
-/** Adds a text to MeshCentral's warnings. MeshCentral writes them into its page as markup. The console has them too, so quotation marks stay. */
+/**
+ * Adds a text to MeshCentral's warnings. MeshCentral writes them into its page as markup. The console has them too, so
+ * quotation marks stay.
+ */
 export function warnSiteAdmins(server: Pick<MeshServer, 'addServerWarning'>, text: string): void {
   const harmless = printableText(text).replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
   server.addServerWarning?.(harmless)

@@ -15,8 +15,9 @@ export interface CookieKey {
 }
 
 /**
- * MeshCentral's key for what it seals, from the moment the plugin is loaded. MeshCentral reads it beside its users, and sets its routes up
- * once it has those: by a database on the network that was seen to come first. Where there is none yet, one is made as MeshCentral makes it.
+ * MeshCentral's key for what it seals, from the moment the plugin is loaded. MeshCentral reads it beside its users, and
+ * sets its routes up once it has those: by a database on the network that was seen to come first. Where there is none
+ * yet, one is made as MeshCentral makes it.
  */
 export function earlyCookieKey(
   server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey'> & Partial<Pick<MeshServer, 'generateCookieKey'>>,

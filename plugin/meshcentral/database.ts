@@ -4,8 +4,8 @@ import type { MeshDatabase, MeshDeviceGroup, MeshUser, MeshUserGroup } from './s
 
 const LIMIT_MS = 10_000
 /**
- * Of a write. SQLite with its own settings takes some 20 ms for each on a slow disk, and a first login makes about 50, most of them events that
- * MeshCentral keeps: who comes in with a hundred others waits, and is not refused.
+ * Of a write. SQLite with its own settings takes some 20 ms for each on a slow disk, and a first login makes about 50,
+ * most of them events that MeshCentral keeps: who comes in with a hundred others waits, and is not refused.
  */
 export const WRITE_LIMIT_MS = 30_000
 
@@ -30,7 +30,10 @@ export function askDatabase<Answer = void>(
   })
 }
 
-/** Settles once MeshCentral's database has it as it is now. What a user's open page listens to stands in the live record only. */
+/**
+ * Settles once MeshCentral's database has it as it is now. What a user's open page listens to stands in the live record
+ * only.
+ */
 export async function saveRecord(
   db: MeshDatabase,
   clock: Clock,

@@ -35,8 +35,8 @@ export interface GuardOptions {
 }
 
 /**
- * Lets only sessions through that still count, and keeps track of their web sockets. In place before MeshCentral's own routes; web
- * sockets pass through it as well.
+ * Lets only sessions through that still count, and keeps track of their web sockets. In place before MeshCentral's own
+ * routes; web sockets pass through it as well.
  */
 export function sessionGuard({
   sessions,
@@ -49,7 +49,10 @@ export function sessionGuard({
   work,
   now,
 }: GuardOptions): RequestHandler {
-  /** At nearly each request: what the database told is in memory, and to wait for it took a small file a fifth of its time. */
+  /**
+   * At nearly each request: what the database told is in memory, and to wait for it took a small file a fifth of its
+   * time.
+   */
   function goesOn(req: MeshRequest, own: SeenSession): boolean {
     const keys = open.keysOf(own)
     if (!sessions.counts(own, keys) || isLocked(own.user) || leavesElsewhere(req, domains)) return false
@@ -117,8 +120,8 @@ export function sessionGuard({
 }
 
 /**
- * All domains of one host name share the cookie of the session: MeshCentral's logout of one without single sign-on takes it away, and would
- * leave the session as it is for whoever has a copy.
+ * All domains of one host name share the cookie of the session: MeshCentral's logout of one without single sign-on
+ * takes it away, and would leave the session as it is for whoever has a copy.
  */
 function leavesElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
   if (!xdomain || domains.has(xdomain.id) || !['GET', 'HEAD'].includes(method)) return false
@@ -126,8 +129,9 @@ function leavesElsewhere({ method, path, xdomain }: MeshRequest, domains: Readon
 }
 
 /**
- * A session of one of our users that began neither by a login of ours nor at MeshCentral's own routes: no end of a session would end it.
- * The web relay makes such, and so did the built-in strategy. And a record of ours in a session of somebody else's.
+ * A session of one of our users that began neither by a login of ours nor at MeshCentral's own routes: no end of a
+ * session would end it. The web relay makes such, and so did the built-in strategy. And a record of ours in a session
+ * of somebody else's.
  */
 function dropForeign(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req

@@ -103,7 +103,8 @@ export function meshHost(options: MeshHostOptions): MeshHost {
           sayOnceSignedOut(res, domain, request, isStrict)
           return
         }
-        // Somebody who went back in the browser, or was sent here by another page, goes on with the session that there is.
+        // Somebody who went back in the browser, or was sent here by another page, goes on with the session that there
+        // is.
         if (ownSession(request)) {
           goOn(res, withLoginKey(domain.url, request), isStrict)
           return

@@ -9,9 +9,9 @@ type Done = (error?: unknown) => void
 type Write = (done: Done) => void
 
 /**
- * Has the writes of one record reach the database in the order in which they were called for, MeshCentral's own among them: it waits for none,
- * and SQLite and pools of connections (MariaDB, MySQL) swap those that are under way together, so that an older state stays. While one is
- * under way only the newest of the others waits: it has all that theirs had.
+ * Has the writes of one record reach the database in the order in which they were called for, MeshCentral's own among
+ * them: it waits for none, and SQLite and pools of connections (MariaDB, MySQL) swap those that are under way together,
+ * so that an older state stays. While one is under way only the newest of the others waits: it has all that theirs had.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
   /** By record, where a write is under way: the one to come, and whom that is told to. */

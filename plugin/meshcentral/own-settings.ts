@@ -38,7 +38,8 @@ export function readOwnSettings({ config }: Pick<MeshServer, 'config'>): OwnSett
 }
 
 /**
- * How often IdPs are asked about sessions in use. A value of no use is told, and does not leave ended sessions open: the default holds.
+ * How often IdPs are asked about sessions in use. A value of no use is told, and does not leave ended sessions open:
+ * the default holds.
  *
  * @param name of the member of `settings.plugins.meshcompanion`; it was `introspectMinutes` once
  * @returns minutes; 0 means never

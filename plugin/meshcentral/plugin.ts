@@ -55,13 +55,15 @@ export interface MeshCompanion extends Partial<AdminPage> {
 }
 
 /**
- * The plugin as MeshCentral loads it, by the name of its folder. From here on MeshCentral itself has no OpenID Connect strategy: ours
- * takes its place once the server's routes are made, and where it cannot, the authentication log says why and nobody gets in that way.
+ * The plugin as MeshCentral loads it, by the name of its folder. From here on MeshCentral itself has no OpenID Connect
+ * strategy: ours takes its place once the server's routes are made, and where it cannot, the authentication log says
+ * why and nobody gets in that way.
  *
  * @param pluginHandler MeshCentral's own; `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: MeshServer }): MeshCompanion {
-  // Installing, upgrading and Reload load it while it runs: what stands in the configuration by then is the button of the first one.
+  // Installing, upgrading and Reload load it while it runs: what stands in the configuration by then is the button of
+  // the first one.
   const first: unknown = Reflect.get(server, AT_WORK)
   if (first) {
     server.authLog('OIDC', `INFO already-at-work: What is at work goes on. Restart MeshCentral to load this version.`)

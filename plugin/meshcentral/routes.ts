@@ -19,7 +19,10 @@ export interface LoginVisitsOptions {
   readonly hasEnded: (req: MeshRequest) => boolean
 }
 
-/** What comes before the plugin's routes and MeshCentral's login page: the rules of the server, and what a browser carries along. */
+/**
+ * What comes before the plugin's routes and MeshCentral's login page: the rules of the server, and what a browser
+ * carries along.
+ */
 export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
   const own: ReadonlySet<string> = new Set(paths.keys())
   const pathsOf = (req: MeshRequest) => (req.xdomain ? paths.get(req.xdomain.id) : undefined)
@@ -62,7 +65,10 @@ export function caught(handler: RequestHandler, onFailure: (error: unknown) => v
   }
 }
 
-/** What fails in one of our routes is answered by us, in plain words, and what the sender did wrong with the status that it has. */
+/**
+ * What fails in one of our routes is answered by us, in plain words, and what the sender did wrong with the status that
+ * it has.
+ */
 export function answerPlainly(
   paths: ReadonlyMap<string, LoginPaths>,
   onFailure: (error: unknown) => void,
@@ -78,7 +84,10 @@ export function answerPlainly(
   }
 }
 
-/** Which requests came with a session of ours that had ended: whoever sent them is told why nobody is signed in any more. */
+/**
+ * Which requests came with a session of ours that had ended: whoever sent them is told why nobody is signed in any
+ * more.
+ */
 interface EndedVisits {
   /** To be told before the guard takes the session out of a request. */
   note(req: MeshRequest): void

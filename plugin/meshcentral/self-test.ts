@@ -75,8 +75,8 @@ export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer
 export type Sealing = Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
 
 /**
- * Has MeshCentral open something sealed, in the way that it does for a page: by a socket of nobody's that never leaves this process.
- * It comes through all that is mounted before the routes, and the answer is that nobody is signed in.
+ * Has MeshCentral open something sealed, in the way that it does for a page: by a socket of nobody's that never leaves
+ * this process. It comes through all that is mounted before the routes, and the answer is that nobody is signed in.
  *
  * @param isOpened whether ours was called for what was sealed by then
  * @param onAnswer called once, with whether it was when the socket has its answer, or has none in time

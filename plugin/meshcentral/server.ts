@@ -1,8 +1,8 @@
 import type { Application, Request, RequestHandler } from 'express'
 
 /**
- * The part of MeshCentral that single sign-on uses, as of 1.1.x. None of it is a documented interface: `self-test.ts` says what a
- * version lacks, or has otherwise.
+ * The part of MeshCentral that single sign-on uses, as of 1.1.x. None of it is a documented interface: `self-test.ts`
+ * says what a version lacks, or has otherwise.
  */
 export interface MeshServer {
   readonly config: { readonly settings: Members; readonly domains: Record<string, MeshDomain> }
@@ -29,7 +29,10 @@ export interface MeshServer {
   readonly multiServer?: object | null
   /** Seals what proves later who may do something. Null when it cannot. Without a key it is the server's own. */
   encodeCookie(content: object, key?: unknown): string | null
-  /** Opens what MeshCentral sealed, such as the cookies by which a page opens its web sockets; null when that is not good any more. */
+  /**
+   * Opens what MeshCentral sealed, such as the cookies by which a page opens its web sockets; null when that is not
+   * good any more.
+   */
   decodeCookie(sealed: unknown, key?: unknown, minutes?: number): MeshCookie | null
 }
 
@@ -76,7 +79,8 @@ export interface MeshWeb {
   CloneSafeUser(user: MeshUser): object
   getUserAgentInfo(req: Request): { readonly browserStr?: string; readonly osStr?: string }
   /**
-   * Checks a name and a password, or a login token. All ways in that take one call it by this name, so that it can be replaced.
+   * Checks a name and a password, or a login token. All ways in that take one call it by this name, so that it can be
+   * replaced.
    *
    * @see `watchTokenLogins`
    */
@@ -119,7 +123,10 @@ export interface MeshUserGroup {
   readonly type: 'ugrp'
   readonly _id: string
   readonly name: string
-  /** Of a mirrored group, what the IdP calls it, where that is not its name here. MeshCentral keeps it and makes nothing of it. */
+  /**
+   * Of a mirrored group, what the IdP calls it, where that is not its name here. MeshCentral keeps it and makes nothing
+   * of it.
+   */
   readonly idpName?: string
   readonly desc?: string
   readonly domain: string
@@ -145,7 +152,10 @@ export interface MeshCookie {
   /** Device and public name of what a user shares with a guest. */
   readonly nid?: unknown
   readonly pid?: unknown
-  /** Of a guest: rights, what is shared (bits: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS), and until when, in milliseconds since 1970. */
+  /**
+   * Of a guest: rights, what is shared (bits: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS), and until when, in
+   * milliseconds since 1970.
+   */
   readonly r?: unknown
   readonly p?: unknown
   readonly expire?: unknown

@@ -31,9 +31,10 @@ export interface ShutDoorOptions {
 }
 
 /**
- * Lets nobody in whose account is one of single sign-on, by a session, by a login token, or by what MeshCentral sealed, on HTTP and web sockets,
- * wherever the guard is not at work: before it is, where it could not start, and in domains without an `oidc` object. MeshCentral alone
- * takes each cookie that its key signed, those of sessions that were ended too.
+ * Lets nobody in whose account is one of single sign-on, by a session, by a login token, or by what MeshCentral sealed,
+ * on HTTP and web sockets, wherever the guard is not at work: before it is, where it could not start, and in domains
+ * without an `oidc` object. MeshCentral alone takes each cookie that its key signed, those of sessions that were ended
+ * too.
  */
 export function shutDoor(server: Partial<Sealing>, { onDropped, onMissing }: ShutDoorOptions): ShutDoor {
   let held: ReadonlySet<string> = new Set()

@@ -10,9 +10,9 @@ export interface TakenDomain {
 }
 
 /**
- * Takes the `oidc` object out of every domain, before MeshCentral sets its own strategies up: then it has none of that kind, whatever
- * becomes of ours. A domain that only shares files has no login. Domains that have their strategies from `domaindefaults` share one object,
- * so each of them gets a copy.
+ * Takes the `oidc` object out of every domain, before MeshCentral sets its own strategies up: then it has none of that
+ * kind, whatever becomes of ours. A domain that only shares files has no login. Domains that have their strategies from
+ * `domaindefaults` share one object, so each of them gets a copy.
  */
 export function takeOver(domains: Readonly<Record<string, MeshDomain>>): ReadonlyMap<string, TakenDomain> {
   const taken = new Map<string, TakenDomain>()
@@ -22,7 +22,8 @@ export function takeOver(domains: Readonly<Record<string, MeshDomain>>): Readonl
     if (domain.share !== undefined && domain.share !== null) continue
     const { oidc, ...others } = authstrategies
     taken.set(id, { domain, oidc: structuredClone(oidc) })
-    // Where it has none of its own MeshCentral sends no request through Passport.js, which took each 30 us of CPU time, a small file 500.
+    // Where it has none of its own MeshCentral sends no request through Passport.js, which took each 30 us of CPU time,
+    // a small file 500.
     if (Object.keys(others).length === 0) delete domain.authstrategies
     else domain.authstrategies = structuredClone(others)
   }
@@ -30,9 +31,9 @@ export function takeOver(domains: Readonly<Record<string, MeshDomain>>): Readonl
 }
 
 /**
- * What MeshCentral's own pages look for: the login page shows its button (of the preset, where that has one), the list of user
- * groups refuses groups made by hand while all groups are mirrored (not where some are), and its logout finds an issuer without a logout address. No route
- * comes from it, and no secret is in it.
+ * What MeshCentral's own pages look for: the login page shows its button (of the preset, where that has one), the list
+ * of user groups refuses groups made by hand while all groups are mirrored (not where some are), and its logout finds
+ * an issuer without a logout address. No route comes from it, and no secret is in it.
  *
  * @param preset of the domain's settings
  * @param mirrors whether all groups of the IdP are mirrored
@@ -58,8 +59,9 @@ export function showButton(
 }
 
 /**
- * Behind `tlsOffload` MeshCentral knows a domain by its host name only where it finds a certificate of it, `webserver-<id>-cert-public.crt`:
- * else logins there begin in the default domain, and no answer finds its own. The proxy has that certificate, and the name is enough.
+ * Behind `tlsOffload` MeshCentral knows a domain by its host name only where it finds a certificate of it,
+ * `webserver-<id>-cert-public.crt`: else logins there begin in the default domain, and no answer finds its own. The
+ * proxy has that certificate, and the name is enough.
  */
 export function routeByName(
   taken: ReadonlyMap<string, TakenDomain>,
@@ -77,7 +79,10 @@ export function hideButtons(taken: ReadonlyMap<string, TakenDomain>): void {
 /** The name in the certificate that MeshCentral makes without `settings.cert`. */
 const NO_NAME = 'un-configured'
 
-/** The configuration as the plugin reads it: the addresses that the server has really taken, and the `oidc` objects as they were. */
+/**
+ * The configuration as the plugin reads it: the addresses that the server has really taken, and the `oidc` objects as
+ * they were.
+ */
 export function pluginConfig(
   taken: ReadonlyMap<string, TakenDomain>,
   server: { readonly hostName: string; readonly port: unknown },

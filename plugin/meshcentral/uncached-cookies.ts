@@ -4,12 +4,14 @@ import { cookieSignIn } from '../host/cookie-session.ts'
 import type { MeshSocket, MeshWeb } from './server.ts'
 
 /**
- * Lets no answer set a cookie that a cache may keep. MeshCentral renews its session's cookie once a minute with whatever is asked for, and
- * caches that keep `Set-Cookie` beside a file, as a common proxy's switch for assets does, sign the next one who asks for it in as the one
- * who fetched it. Sessions are still renewed by pages and by what keeps them alive. And lets no session of ours go without `Secure`.
+ * Lets no answer set a cookie that a cache may keep. MeshCentral renews its session's cookie once a minute with
+ * whatever is asked for, and caches that keep `Set-Cookie` beside a file, as a common proxy's switch for assets does,
+ * sign the next one who asks for it in as the one who fetched it. Sessions are still renewed by pages and by what keeps
+ * them alive. And lets no session of ours go without `Secure`.
  *
- * Nor does an answer begin an empty session. MeshCentral sets one with each answer to a request that brought none, and where that comes
- * late, it overwrites the cookie of a login that another tab has finished meanwhile: several tabs sign in, and nobody is signed in.
+ * Nor does an answer begin an empty session. MeshCentral sets one with each answer to a request that brought none, and
+ * where that comes late, it overwrites the cookie of a login that another tab has finished meanwhile: several tabs sign
+ * in, and nobody is signed in.
  *
  * In place before all that sets cookies. What a web relay hands on is a device's own.
  */

@@ -1,7 +1,10 @@
 import type { Host } from '../host/port.ts'
 import type { HostApp } from '../routes/route-table.ts'
 
-/** One process would take what another one has ended, or could not finish what another one has begun: better not to start. */
+/**
+ * One process would take what another one has ended, or could not finish what another one has begun: better not to
+ * start.
+ */
 export function checkShared(app: HostApp, { secret, sessions, accounts, groups }: Host): void {
   if (secret === undefined) {
     throw new TypeError(
@@ -26,8 +29,8 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
 }
 
 /**
- * The store of the express-session that is in place on `app`; undefined where none can be seen, as below another function. It tells its
- * store to requests alone, as the first that it does with one: this one goes no further.
+ * The store of the express-session that is in place on `app`; undefined where none can be seen, as below another
+ * function. It tells its store to requests alone, as the first that it does with one: this one goes no further.
  */
 function sessionStoreOf(app: HostApp): object | undefined {
   let store: object | undefined
@@ -51,7 +54,10 @@ function sessionStoreOf(app: HostApp): object | undefined {
 
 type Handler = (req: object, res: object, next: () => void) => unknown
 
-/** Express 4 keeps its router at `_router`, and throws for `router`; Express 5 has `router` alone. A router has its stack itself. */
+/**
+ * Express 4 keeps its router at `_router`, and throws for `router`; Express 5 has `router` alone. A router has its
+ * stack itself.
+ */
 function handlersOf(app: HostApp): readonly Handler[] {
   const router: object = Reflect.get(app, Reflect.has(app, 'lazyrouter') ? '_router' : 'router') ?? app
   const stack: unknown = Reflect.get(router, 'stack')

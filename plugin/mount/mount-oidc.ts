@@ -52,27 +52,31 @@ export interface MountOptions {
    */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
   /**
-   * Folder where a relative `client.client_secret_file` starts: that of the configuration file. Default: none, and such paths have to be
-   * absolute.
+   * Folder where a relative `client.client_secret_file` starts: that of the configuration file. Default: none, and such
+   * paths have to be absolute.
    */
   readonly configFolder?: string
   /**
-   * Replaces outgoing HTTP. The proxy that the environment names needs none, and is not used by it. The limits on time, size, redirects
-   * and plain HTTP hold all the same. It can show no certificate: where a domain has one, TLS connections to its IdP are made without it.
+   * Replaces outgoing HTTP. The proxy that the environment names needs none, and is not used by it. The limits on time,
+   * size, redirects and plain HTTP hold all the same. It can show no certificate: where a domain has one, TLS
+   * connections to its IdP are made without it.
    */
   readonly fetch?: typeof globalThis.fetch
   /** Where the plugin's own lines go. */
   readonly log: Log
-  /** Whether unknown members of the issuer, client and custom objects are errors (default) or warnings. In `groups` they are always errors. */
+  /**
+   * Whether unknown members of the issuer, client and custom objects are errors (default) or warnings. In `groups` they
+   * are always errors.
+   */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a member of the custom object that only one preset has means that preset, where none is chosen; default false. A configured
-   * issuer then stands in place of the preset's.
+   * Whether a member of the custom object that only one preset has means that preset, where none is chosen; default
+   * false. A configured issuer then stands in place of the preset's.
    */
   readonly inferPresets?: boolean
   /**
-   * True: several processes serve the same sessions, so what they share is demanded: `host.secret`, and a store of revocations, accounts,
-   * groups and a session store that are no process's own.
+   * True: several processes serve the same sessions, so what they share is demanded: `host.secret`, and a store of
+   * revocations, accounts, groups and a session store that are no process's own.
    */
   readonly shared?: boolean
   /** How often IdPs are asked about sessions in use, where `host.sessions` has `inUse`. Default 0: never. */
@@ -103,15 +107,16 @@ export interface Oidc {
   /** What the login page of a domain shows; empty while its configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
-   * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told of its end.
-   * An answer of the last 10 s will do. Never rejects; to be safe, take everything but `active` for signed out.
+   * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told
+   * of its end. An answer of the last 10 s will do. Never rejects; to be safe, take everything but `active` for signed
+   * out.
    */
   introspect(req: IncomingMessage): Promise<SessionState>
   /** How each domain with single sign-on is, for a page of administrators. Nobody is asked for it. */
   status(): readonly DomainStatus[]
   /**
-   * Ends everything in the background. Renewals of sessions that are under way finish first, and their tokens are written; that takes 12 s
-   * at most. Close what the host's sessions are kept in after that. The routes stay, and fail.
+   * Ends everything in the background. Renewals of sessions that are under way finish first, and their tokens are
+   * written; that takes 12 s at most. Close what the host's sessions are kept in after that. The routes stay, and fail.
    */
   close(): Promise<void>
 }
@@ -119,7 +124,8 @@ export interface Oidc {
 /**
  * What `registerOidc` does, at once: for a server whose routes have to be in place when the call returns.
  *
- * @throws TypeError when the configuration as a whole is unusable, the host's secret is too short, or what several processes have to share is missing
+ * @throws TypeError when the configuration as a whole is unusable, the host's secret is too short, or what several
+ *   processes have to share is missing
  */
 export function mountOidc(app: HostApp, options: MountOptions, readings = readOptions(options)): Oidc {
   const { config, log, clock = systemClock } = options
@@ -211,7 +217,10 @@ export function readOptions(
   })
 }
 
-/** What is sealed travels through browsers: a secret that can be guessed, or an unset environment variable, opens it to anybody. */
+/**
+ * What is sealed travels through browsers: a secret that can be guessed, or an unset environment variable, opens it to
+ * anybody.
+ */
 function checkSecret({ secret }: Host): void {
   if (secret !== undefined && secret.length < LEAST_SECRET) {
     throw new TypeError(
@@ -345,7 +354,10 @@ function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginO
   }
 }
 
-/** The host's own word on the domain of a request, or else its host name; the default domain takes what no other one claims. */
+/**
+ * The host's own word on the domain of a request, or else its host name; the default domain takes what no other one
+ * claims.
+ */
 function domainMatcher(config: unknown, host: Host): (req: Request) => string | undefined {
   if (host.domainOf) return host.domainOf.bind(host)
   const byHostName = domainsByHostName(config)
@@ -357,7 +369,10 @@ function domainMatcher(config: unknown, host: Host): (req: Request) => string | 
   }
 }
 
-/** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */
+/**
+ * The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all
+ * the more.
+ */
 function reportReading(host: Host, { key, problems, warnings }: DomainReading): void {
   const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem, code: object = {}) =>
     host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path, ...code } })

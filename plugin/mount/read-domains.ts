@@ -7,7 +7,7 @@ export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
 }
 
 /**
- * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at once.
- * One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
+ * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at
+ * once. One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
  */
 export const readDomains: (config: unknown, options?: ReadOptions) => Readings = domainReader(PRESETS)

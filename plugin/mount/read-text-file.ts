@@ -3,7 +3,8 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 /**
  * The text of a file. Throws like `readFileSync`.
  *
- * @param maxBytes undefined: the whole file. Otherwise at most one byte more is read, which shows that the file is longer
+ * @param maxBytes undefined: the whole file. Otherwise at most one byte more is read, which shows that the file is
+ *   longer
  */
 export function readTextFile(file: string, maxBytes?: number): string {
   if (maxBytes === undefined) return readFileSync(file, 'utf8')

@@ -7,8 +7,8 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
 /**
- * The presets that there are. To add one, write the file of its name beside this one, a {@link PresetDefinition}, and name it here:
- * schema, checks, callback path, login and the type of the `presets` option follow from it.
+ * The presets that there are. To add one, write the file of its name beside this one, a {@link PresetDefinition}, and
+ * name it here: schema, checks, callback path, login and the type of the `presets` option follow from it.
  */
 export const PRESETS = [google, azure] as const
 

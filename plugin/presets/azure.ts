@@ -51,12 +51,13 @@ function checkTenant(tenantId: unknown): readonly Finding[] {
 const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
 
 /**
- * Logins of the directory: groups are those of the directory, by Microsoft Graph, unless a claim is configured for them.
- * A rule matches a group's object id or its display name.
+ * Logins of the directory: groups are those of the directory, by Microsoft Graph, unless a claim is configured for
+ * them. A rule matches a group's object id or its display name.
  *
- * Without a configured claim, the ids in the token's claim `groups` are enough where every rule says ids and nothing is mirrored: then
- * Graph is not asked. A rule with a display name would not be met by them, and mirrored groups would change their names. The ids in a
- * token are those of groups through other groups too, unless the directory says otherwise for this application.
+ * Without a configured claim, the ids in the token's claim `groups` are enough where every rule says ids and nothing is
+ * mirrored: then Graph is not asked. A rule with a display name would not be met by them, and mirrored groups would
+ * change their names. The ids in a token are those of groups through other groups too, unless the directory says
+ * otherwise for this application.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
@@ -126,8 +127,8 @@ async function ofGroups(
 }
 
 /**
- * Over 200 groups, the token says where they are instead of which; over 5 where the ID token comes with the browser, it says only
- * that there are some.
+ * Over 200 groups, the token says where they are instead of which; over 5 where the ID token comes with the browser, it
+ * says only that there are some.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */

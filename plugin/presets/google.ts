@@ -9,7 +9,8 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
 /**
- * Half of what the API gives at most: a thousand groups with long descriptions would come near the limit on the size of answers.
+ * Half of what the API gives at most: a thousand groups with long descriptions would come near the limit on the size of
+ * answers.
  */
 const PAGE_SIZE = '500'
 
@@ -51,10 +52,11 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
 }
 
 /**
- * Logins with Google: groups are those of the workspace, by the Cloud Identity API.
- * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of another company
- * can bear any: where the API does not let the search be limited to the company, a rule matches addresses alone, which are of a domain
- * that its company has proved to own. Without a customer id, groups are those of an identity source: mapped from another directory.
+ * Logins with Google: groups are those of the workspace, by the Cloud Identity API. A rule matches a group's resource
+ * name, its address or its display name. Display names are not unique, and a group of another company can bear any:
+ * where the API does not let the search be limited to the company, a rule matches addresses alone, which are of a
+ * domain that its company has proved to own. Without a customer id, groups are those of an identity source: mapped from
+ * another directory.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
@@ -76,7 +78,8 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
       const { customer_id: customerId, identitysource } = custom.presetMembers
       if (customerId === undefined && identitysource === undefined)
         throw new Error('custom.customer_id is not configured')
-      // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with 403.
+      // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with
+      // 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
       const base = new URL(`${withoutTrailingSlashes(cloudIdentity)}/v1/groups/-/memberships:${method}`)
       const endsAt = access.clock.elapsed() + PAGES_MS

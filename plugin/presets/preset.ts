@@ -17,8 +17,9 @@ export interface Evidence {
 }
 
 /**
- * Everything about one vendor, in the file of its name: what it means for the configuration, and how a login goes. `Name` and `Url`
- * are the texts that an administrator and a caller of `registerOidc` may write for it and its base URLs.
+ * Everything about one vendor, in the file of its name: what it means for the configuration, and how a login goes.
+ * `Name` and `Url` are the texts that an administrator and a caller of `registerOidc` may write for it and its base
+ * URLs.
  */
 export interface PresetDefinition<Name extends string = string, Url extends string = string>
   extends PresetRules<Name, Url> {

@@ -34,7 +34,10 @@ export interface ProviderClient extends TokenVerbs {
   authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
   /** What the IdP calls itself. */
   issuerName(): Promise<string>
-  /** The state that an answer bears, unverified: it tells which login it is held against. Undefined: none, or more than one. */
+  /**
+   * The state that an answer bears, unverified: it tells which login it is held against. Undefined: none, or more than
+   * one.
+   */
   stateIn(answer: URLSearchParams): Promise<string | undefined>
   readonly redeem: Redeem
   readonly renew: Renew
@@ -136,8 +139,9 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 }
 
 /**
- * Token requests that name the redirect address exactly as the authorization request did. openid-client rebuilds it from the address
- * of the callback, without its query and in normal form, and many IdPs compare to the letter. Source: RFC 6749, section 4.1.3.
+ * Token requests that name the redirect address exactly as the authorization request did. openid-client rebuilds it
+ * from the address of the callback, without its query and in normal form, and many IdPs compare to the letter. Source:
+ * RFC 6749, section 4.1.3.
  */
 function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
   return (url, init) => {

@@ -33,8 +33,8 @@ export function translateUserInfoFault(error: unknown): LoginError {
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**
- * Returns the error if UserInfo refused the request or did not answer. Undefined: an answer came, and something in it is wrong. Too large an
- * answer is wrong, so that nobody hides a claim in it.
+ * Returns the error if UserInfo refused the request or did not answer. Undefined: an answer came, and something in it
+ * is wrong. Too large an answer is wrong, so that nobody hides a claim in it.
  */
 export function userInfoOutage(error: unknown): LoginError | undefined {
   if (ownFault(error)) return undefined
@@ -54,8 +54,8 @@ function ownFault(error: unknown): LoginError | undefined {
 }
 
 /**
- * The issuer that an answer names for itself, beside any token: it keeps two IdPs of one server apart. Undefined: it is something else.
- * Source: RFC 9207, section 2.4.
+ * The issuer that an answer names for itself, beside any token: it keeps two IdPs of one server apart. Undefined: it is
+ * something else. Source: RFC 9207, section 2.4.
  */
 function issuerParameterFault(error: unknown): LoginError | undefined {
   const fault = causes(error).find(isOfIssuer)
@@ -72,7 +72,9 @@ function issuerParameterFault(error: unknown): LoginError | undefined {
   })
 }
 
-/** By what the library's error holds. The state, about which it holds as much, is in order: the login was found by it. */
+/**
+ * By what the library's error holds. The state, about which it holds as much, is in order: the login was found by it.
+ */
 function isOfIssuer(fault: Error): boolean {
   const { expected, parameters } = membersOf(fault.cause)
   if (membersOf(fault).code !== 'OAUTH_INVALID_RESPONSE' || !(parameters instanceof URLSearchParams)) return false

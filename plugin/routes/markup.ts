@@ -1,5 +1,6 @@
 /**
- * A small page of finished markup, without a style of its own: it is in the colours that the browser has for light and dark.
+ * A small page of finished markup, without a style of its own: it is in the colours that the browser has for light and
+ * dark.
  *
  * @param head of further elements
  */

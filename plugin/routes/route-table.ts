@@ -13,7 +13,10 @@ const MOST_FORM_BYTES = 256 * 1024
 /** Of a logout token with what may come beside it; one has about 1 KB, encrypted about 2. */
 const MOST_LOGOUT_BYTES = 16 * 1024
 
-/** An Express application of version 4 or 5, as far as it is needed: in the types of the whole, neither version fits the other. */
+/**
+ * An Express application of version 4 or 5, as far as it is needed: in the types of the whole, neither version fits the
+ * other.
+ */
 export interface HostApp {
   use(handler: RequestHandler): unknown
 }
@@ -40,8 +43,9 @@ interface Entry {
 }
 
 /**
- * Registers the routes of all domains; a request is handed to the strategy of its own domain, or passed on when that has none. One
- * handler with one look-up: a pattern for each path of 1,000 domains took every request of the host 3 to 6 ms.
+ * Registers the routes of all domains; a request is handed to the strategy of its own domain, or passed on when that
+ * has none. One handler with one look-up: a pattern for each path of 1,000 domains took every request of the host 3 to
+ * 6 ms.
  */
 export function mountRoutes(
   app: HostApp,

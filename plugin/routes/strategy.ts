@@ -72,7 +72,9 @@ export function routePaths(base: string, redirectUri: string | undefined, preset
   return { base, authorize, callbacks, logout, backchannelLogout, frontchannelLogout, jwks, login, own }
 }
 
-/** The same for all domains of a server. Those that have the same paths, each under a host name of its own, share them. */
+/**
+ * The same for all domains of a server. Those that have the same paths, each under a host name of its own, share them.
+ */
 export function sharedRoutePaths(presets: readonly string[]) {
   const known = new Map<string, RoutePaths>()
   return (base: string, redirectUri: string | undefined): RoutePaths => {

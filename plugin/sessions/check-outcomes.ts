@@ -10,7 +10,10 @@ import { UncheckedSessions } from './unchecked-sessions.ts'
 const MOST_REMEMBERED = 1_000
 /** An IdP that failed is left alone for that, or until its sessions are due again. */
 const PAUSE_MS = 60_000
-/** What IdPs say of one session and not of themselves: Entra ID of a second factor that is due, others of an account that is gone. */
+/**
+ * What IdPs say of one session and not of themselves: Entra ID of a second factor that is due, others of an account
+ * that is gone.
+ */
 const OF_ONE_SESSION = new Set<unknown>([
   'interaction_required',
   'login_required',
@@ -29,9 +32,10 @@ export interface CheckOutcomesOptions {
 /**
  * The outcomes of one domain's session checks, and the lines about them in the authentication log.
  *
- * An outage begins with a failure that is not about one session. It is logged once, pauses the checks for up to a minute, and ends with
- * the next answer. An answer of the token endpoint that was lost is logged once more in the same outage, because it may have used up a
- * refresh token. A failure that is about one session pauses nothing. It is logged again only after the IdP has answered for that session.
+ * An outage begins with a failure that is not about one session. It is logged once, pauses the checks for up to a
+ * minute, and ends with the next answer. An answer of the token endpoint that was lost is logged once more in the same
+ * outage, because it may have used up a refresh token. A failure that is about one session pauses nothing. It is logged
+ * again only after the IdP has answered for that session.
  */
 export class CheckOutcomes {
   readonly #domainKey: string

@@ -12,8 +12,8 @@ const FRESH_MS = 10_000
 const MOST_ANSWERS = 10_000
 
 /**
- * What an IdP says of a session: it goes on, it has ended there, or nobody can tell: the session kept no token, the one that it kept
- * has run out of time, the IdP has no endpoint for the question, or gave no answer.
+ * What an IdP says of a session: it goes on, it has ended there, or nobody can tell: the session kept no token, the one
+ * that it kept has run out of time, the IdP has no endpoint for the question, or gave no answer.
  */
 export type SessionState = 'active' | 'ended' | 'unknown'
 
@@ -25,8 +25,8 @@ export interface AskedDomain {
 }
 
 /**
- * Whether the browser's session goes on at the IdP of the domain that it was begun at; an answer of the last 10 s will do, be it that none
- * came. Never rejects.
+ * Whether the browser's session goes on at the IdP of the domain that it was begun at; an answer of the last 10 s will
+ * do, be it that none came. Never rejects.
  */
 export function createIntrospection(
   domains: readonly AskedDomain[],

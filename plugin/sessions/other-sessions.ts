@@ -2,9 +2,9 @@ import type { Request } from 'express'
 import type { EndedSessions, OpenSession, Sessions } from '../host/port.ts'
 
 /**
- * The sessions that the IdP is to be asked about once it has ended one: some send one token for one of several sessions that they ended
- * (Keycloak, when an administrator ends all). Called while that one is still there: it alone tells whose it is, where the IdP does not.
- * Those that end are not among them: what is kept of them may still be going.
+ * The sessions that the IdP is to be asked about once it has ended one: some send one token for one of several sessions
+ * that they ended (Keycloak, when an administrator ends all). Called while that one is still there: it alone tells
+ * whose it is, where the IdP does not. Those that end are not among them: what is kept of them may still be going.
  */
 export async function othersOf(
   sessions: Sessions,

@@ -18,9 +18,9 @@ export interface RefusedUser {
 type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog' | 'clientAddress'>
 
 /**
- * Locks a user out who has an account and is in none of `groups.required`: ends the sessions, suspends login tokens, and revokes what
- * group rules gave the account. Call it after a login, or a renewal whose ID token tells the groups. Unknown memberships and logins
- * that are not verified must not lead here, or anybody could lock anybody out.
+ * Locks a user out who has an account and is in none of `groups.required`: ends the sessions, suspends login tokens,
+ * and revokes what group rules gave the account. Call it after a login, or a renewal whose ID token tells the groups.
+ * Unknown memberships and logins that are not verified must not lead here, or anybody could lock anybody out.
  *
  * Never rejects, and a failure of one part stops no other. Each failure has its own line in the authentication log.
  */

@@ -17,8 +17,9 @@ export interface RenewedGroupsDeps {
 }
 
 /**
- * Applies the group rules of a login to a user whose ID token was renewed, if the token has the groups claim. Login tokens of the account
- * count as confirmed by the IdP. Never rejects: a failure is logged, and changes no more than it already did.
+ * Applies the group rules of a login to a user whose ID token was renewed, if the token has the groups claim. Login
+ * tokens of the account count as confirmed by the IdP. Never rejects: a failure is logged, and changes no more than it
+ * already did.
  *
  * @returns false: the user is no longer admitted, and the sessions have ended
  */

@@ -5,10 +5,10 @@ import type { Renewed } from '../provider/tokens/renewal.ts'
 import { stateOf } from './introspection.ts'
 
 /**
- * `unknown`: nobody asked now, for example because another process asks about the session. `unchecked`: nobody can ever ask, because the
- * session has no refresh token, and its access token cannot be introspected. `refused`: the IdP renewed the session, and group rules no
- * longer admit its user. Of one that has ended what the IdP said in place of new tokens, or is wrong with those; null: that the access
- * token is not active.
+ * `unknown`: nobody asked now, for example because another process asks about the session. `unchecked`: nobody can ever
+ * ask, because the session has no refresh token, and its access token cannot be introspected. `refused`: the IdP
+ * renewed the session, and group rules no longer admit its user. Of one that has ended what the IdP said in place of
+ * new tokens, or is wrong with those; null: that the access token is not active.
  */
 export type Answer = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
 
@@ -23,13 +23,16 @@ export interface CheckDeps {
   readonly isClosing: () => boolean
   /** Has the process wait for a renewal before it ends. */
   readonly untilClosed: <Outcome>(renewal: Promise<Outcome>) => Promise<Outcome>
-  /** Has the groups of a renewed ID token count, once the tokens are kept. False: they no longer admit the user. Never rejects. */
+  /**
+   * Has the groups of a renewed ID token count, once the tokens are kept. False: they no longer admit the user. Never
+   * rejects.
+   */
   readonly followGroups: (session: OpenSession, renewed: Renewed) => Promise<boolean>
 }
 
 /**
- * Asks the IdP whether a session still lives there, and ends it here where it does not: by its refresh token (RFC 6749, section 6), or,
- * where it has none, about its access token.
+ * Asks the IdP whether a session still lives there, and ends it here where it does not: by its refresh token (RFC 6749,
+ * section 6), or, where it has none, about its access token.
  *
  * @throws what keeps an answer from coming: then nobody's session has ended
  */

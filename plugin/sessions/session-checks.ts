@@ -9,7 +9,10 @@ const AT_ONCE = 8
 const LOOK_MS = 10_000
 /** Longer than a renewal takes at most: it has 8 s for its answer, which then is written. */
 const CLOSE_MS = 12_000
-/** When the others of a session that has ended are asked about again: Keycloak calls some active until its logout token was answered. */
+/**
+ * When the others of a session that has ended are asked about again: Keycloak calls some active until its logout token
+ * was answered.
+ */
 const AGAIN_MS = [1_000, 30_000]
 
 export interface ChecksOptions {
@@ -25,13 +28,16 @@ export interface ChecksOptions {
 
 /** Asks the IdP of a domain whether sessions still live. Nothing but its word ends one, a failure least of all. */
 export interface SessionChecks {
-  /** Asks about those now, after a second, and after half a minute. Settles once the first answers are there; never rejects. */
+  /**
+   * Asks about those now, after a second, and after half a minute. Settles once the first answers are there; never
+   * rejects.
+   */
   askAbout(sessions: readonly OpenSession[]): Promise<void>
   /** Returns the number of sessions in use that the IdP can never be asked about. */
   unchecked(): number
   /**
-   * Begins no further question, and waits for the renewals under way. At an IdP that gives each refresh token once, a renewal whose answer nobody
-   * writes ends the session. Never rejects, and takes 12 s at most.
+   * Begins no further question, and waits for the renewals under way. At an IdP that gives each refresh token once, a
+   * renewal whose answer nobody writes ends the session. Never rejects, and takes 12 s at most.
    */
   close(): Promise<void>
 }

@@ -6,8 +6,8 @@ const MOST_COUNTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Sessions in use that the IdP can never be asked about. A session counts until it was not in use for two rounds of checks. The first one
- * of a day is logged.
+ * Sessions in use that the IdP can never be asked about. A session counts until it was not in use for two rounds of
+ * checks. The first one of a day is logged.
  */
 export class UncheckedSessions {
   readonly #domainKey: string

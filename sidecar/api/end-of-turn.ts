@@ -6,8 +6,8 @@ export interface AtEndOfTurn<Item> {
 }
 
 /**
- * Calls `work`, which must not throw, with each that was added when the event loop has dealt with everything that arrived up to now;
- * `onFirst` when something is added for the end of a turn.
+ * Calls `work`, which must not throw, with each that was added when the event loop has dealt with everything that
+ * arrived up to now; `onFirst` when something is added for the end of a turn.
  */
 export function createAtEndOfTurn<Item>(work: (item: Item) => void, onFirst = () => {}): AtEndOfTurn<Item> {
   let items: Item[] = []

@@ -12,8 +12,8 @@ export interface FailureLog {
 }
 
 /**
- * Logs one line an outage and code for a failure of the store, because every phone that calls meanwhile meets the same one. Any other
- * failure is a bug and logged each time.
+ * Logs one line an outage and code for a failure of the store, because every phone that calls meanwhile meets the same
+ * one. Any other failure is a bug and logged each time.
  */
 export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): FailureLog {
   /** By code, of which there are few. */

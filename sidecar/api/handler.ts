@@ -85,8 +85,8 @@ export function createHandler({
   const unanswered = trackUnanswered()
   const failures = createFailureLog(clock, log)
   const send = createAnswerSender()
-  // Answers that leave one right after the other, rather than one between each two requests, take a quarter less time: the way through
-  // the kernel stays in the processor's cache, and whoever reads them has not gone to sleep yet.
+  // Answers that leave one right after the other, rather than one between each two requests, take a quarter less time:
+  // the way through the kernel stays in the processor's cache, and whoever reads them has not gone to sleep yet.
   const leaving = createAtEndOfTurn<Leaving>((answer) => {
     const { request, response, status, encoded } = answer
     try {
@@ -190,8 +190,9 @@ export function createHandler({
   }
 
   /**
-   * Ends a client's connection without a byte. That of a proxy is not the client's: nginx would take one that ends unanswered for a dead
-   * server, and let everybody wait for it. It is answered once the body is there, for a connection that ends before is just as dead.
+   * Ends a client's connection without a byte. That of a proxy is not the client's: nginx would take one that ends
+   * unanswered for a dead server, and let everybody wait for it. It is answered once the body is there, for a
+   * connection that ends before is just as dead.
    */
   function overLimit({ request, response, client }: Exchange, which: ClientLimit): void {
     const { socket } = request

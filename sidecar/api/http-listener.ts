@@ -12,7 +12,10 @@ export interface HttpListener {
   close(): Promise<void>
 }
 
-/** How long requests under way may take when the server closes, in milliseconds: well below what the API may take in all, on a busy machine too. */
+/**
+ * How long requests under way may take when the server closes, in milliseconds: well below what the API may take in
+ * all, on a busy machine too.
+ */
 const GRACE_MS = 500
 const TIDY_MS = 50
 

@@ -10,7 +10,9 @@ export interface ApiServer {
   readonly scheme: 'http' | 'https'
   /** Reads certificate and key again, for new connections; rejects, and keeps the old ones, when they are no good. */
   reloadCertificate(): Promise<void>
-  /** When the certificate in use, or one of its chain, expires first, in milliseconds since 1970; undefined without TLS. */
+  /**
+   * When the certificate in use, or one of its chain, expires first, in milliseconds since 1970; undefined without TLS.
+   */
   certificateExpiresAt(): number | undefined
 }
 
@@ -43,7 +45,9 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
   }
 }
 
-/** Limits of time in milliseconds. Proxies commonly keep idle connections for 60 s; it is theirs that must end first. */
+/**
+ * Limits of time in milliseconds. Proxies commonly keep idle connections for 60 s; it is theirs that must end first.
+ */
 const TIME_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,

@@ -26,7 +26,10 @@ import { createRingCache } from './rings/ring-cache.ts'
 
 /** The public API while it serves. */
 export interface Api extends HttpListener {
-  /** Reads certificate and key again, for new connections. When they are no good the old ones stay, and the log says so. Never rejects. */
+  /**
+   * Reads certificate and key again, for new connections. When they are no good the old ones stay, and the log says so.
+   * Never rejects.
+   */
   reloadTls(): Promise<void>
   /** When the certificate in use expires, in milliseconds since 1970; undefined without TLS. */
   certificateExpiresAt(): number | undefined
@@ -45,7 +48,9 @@ interface ApiParts {
   readonly log: Log
 }
 
-/** Says where the API can be reached from other machines, and nothing keeps what it is told from being read on the way. */
+/**
+ * Says where the API can be reached from other machines, and nothing keeps what it is told from being read on the way.
+ */
 export function warnWithoutTls(
   { certFile, trustProxy }: Pick<ListenSettings, 'certFile' | 'trustProxy'>,
   loopback: boolean,
@@ -111,7 +116,8 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     else overLimits.refuse(client, 'connections')
   })
   server.on('request', handler.request)
-  // Otherwise Node sends its "100 Continue" before the rate limit is asked, and refuses other expectations without a body.
+  // Otherwise Node sends its "100 Continue" before the rate limit is asked, and refuses other expectations without a
+  // body.
   server.on('checkContinue', handler.request)
   server.on('checkExpectation', handler.request)
   server.on('clientError', handler.unreadable)

@@ -45,12 +45,13 @@ const ACK = 'ack'
 const REJECTION = 'rej'
 const ANSWERED = /^(?=[^}]*[0-9A-Z])[0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,5})?$/
 const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
-// Only `?APRSH` takes a parameter: a callsign, with or without a blank before it. A callsign has a digit, so `?APRSHow` is a text.
+// Only `?APRSH` takes a parameter: a callsign, with or without a blank before it. A callsign has a digit, so `?APRSHow`
+// is a text.
 const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
- * Whom a packet is addressed to; undefined when it is no message. Never throws, whatever the bytes are. Read before all else,
- * since most of what comes in is for nobody here.
+ * Whom a packet is addressed to; undefined when it is no message. Never throws, whatever the bytes are. Read before all
+ * else, since most of what comes in is for nobody here.
  */
 export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): Addressee | undefined {
   if (line.charCodeAt(bodyAt) !== COLON) return undefined
@@ -86,7 +87,10 @@ export function parseMessage(line: string, { to, textAt }: Addressee): Message {
   }
 }
 
-/** Classifies a text from `start` to `end`; undefined if it is a message for a person. The first character decides for nearly all texts. */
+/**
+ * Classifies a text from `start` to `end`; undefined if it is a message for a person. The first character decides for
+ * nearly all texts.
+ */
 function notForOperator(line: string, start: number, end: number, numbered: boolean) {
   if (start === end) return numbered ? undefined : software('empty')
   switch (line.charCodeAt(start)) {
@@ -112,8 +116,9 @@ function software(why: NotForOperator) {
 }
 
 /**
- * Reads an ack or a rejection: the word and a sequence id are the whole text (APRS 1.0.1, chapter 14). With small letters alone it is an
- * English word, such as "acked" or "rejected". So is "acked{12": no sender asks for an ack of an ack.
+ * Reads an ack or a rejection: the word and a sequence id are the whole text (APRS 1.0.1, chapter 14). With small
+ * letters alone it is an English word, such as "acked" or "rejected". So is "acked{12": no sender asks for an ack of an
+ * ack.
  */
 function answer(kind: 'ack' | 'rejection', word: string, text: string) {
   const seqId = text.slice(word.length)
@@ -130,8 +135,9 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * The line, without line break, by which `to` acknowledges a message of `from`. Both the call of the sender and the number are
- * given back as received: to servers `W2AW-0` is not `W2AW`, and senders without reply-acks know no number but the whole `MM}AA`.
+ * The line, without line break, by which `to` acknowledges a message of `from`. Both the call of the sender and the
+ * number are given back as received: to servers `W2AW-0` is not `W2AW`, and senders without reply-acks know no number
+ * but the whole `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -22,8 +22,9 @@ const MAX_SOURCE_LENGTH = 9
 const MAX_DEPTH = 8
 
 /**
- * Reads one line, as Latin-1 and without its line break; undefined when it is no packet. Never throws, whatever the bytes are.
- * In a third-party frame (`}` and a whole packet) the inner source is the sender, in nested ones the innermost.
+ * Reads one line, as Latin-1 and without its line break; undefined when it is no packet. Never throws, whatever the
+ * bytes are. In a third-party frame (`}` and a whole packet) the inner source is the sender, in nested ones the
+ * innermost.
  */
 export function parsePacket(line: string): Packet | undefined {
   let start = 0

@@ -17,8 +17,8 @@ const CLOSING_BRACE = 0x7d
 const DELETE = 0x7f
 
 /**
- * Returns where the content of a line ends. Blanks and control characters at its end do not count: radios pad with blanks, and gateways
- * pass on what ended the packet on the air, such as NUL.
+ * Returns where the content of a line ends. Blanks and control characters at its end do not count: radios pad with
+ * blanks, and gateways pass on what ended the packet on the air, such as NUL.
  */
 export function contentEnd(text: string, start = 0): number {
   let end = text.length
@@ -50,8 +50,8 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
 }
 
 /**
- * Returns the part of a sequence id that identifies its message. In a reply-ack, `MM}` or `MM}AA`, that is `MM`: `AA` acknowledges a message
- * of the other side and changes between retransmissions.
+ * Returns the part of a sequence id that identifies its message. In a reply-ack, `MM}` or `MM}AA`, that is `MM`: `AA`
+ * acknowledges a message of the other side and changes between retransmissions.
  */
 export function messageNumber(seqId: string): string {
   const brace = seqId.indexOf('}')

@@ -17,12 +17,15 @@ import { filterText } from './protocol/filter.ts'
 const OVERLAP_MS = 5000
 
 /**
- * When filters are made tight again after a change that was made the cheap way. A spare connection costs 3 bytes a second in server
- * chatter, so this costs about 2 KB; making it tight costs a login line of up to 8 KB.
+ * When filters are made tight again after a change that was made the cheap way. A spare connection costs 3 bytes a
+ * second in server chatter, so this costs about 2 KB; making it tight costs a login line of up to 8 KB.
  */
 const TIDY_AFTER_MS = 600_000
 
-/** Least time between two logins that make filters certain at servers that answer no `#filter`. Each costs a login line of up to 8 KB. */
+/**
+ * Least time between two logins that make filters certain at servers that answer no `#filter`. Each costs a login line
+ * of up to 8 KB.
+ */
 const RENEW_INTERVAL_MS = 60_000
 
 export interface FleetOptions {
@@ -47,7 +50,9 @@ export type FleetConnection = ConnectionStatus & { readonly stations: number }
 export interface Fleet {
   /** Whose messages to ask for. The same set again does nothing. */
   setStations(stations: ReadonlySet<StationKey>): void
-  /** Sends a packet line by the connection that carries its source, else by any that is verified; false when none is. */
+  /**
+   * Sends a packet line by the connection that carries its source, else by any that is verified; false when none is.
+   */
   send(line: string): boolean
   /** Whether a connection is verified. */
   verified(): boolean
@@ -171,7 +176,10 @@ export function createFleet(options: FleetOptions): Fleet {
     renewing ??= clock.after(waitMs, renewUnconfirmed)
   }
 
-  /** A server that reads filters only at login has the old one: the login line of a new connection brings it the new one. */
+  /**
+   * A server that reads filters only at login has the old one: the login line of a new connection brings it the new
+   * one.
+   */
   function renewUnconfirmed(): void {
     renewing = undefined
     if (closing || !wanted) return

@@ -16,8 +16,8 @@ export interface LinkOptions {
   /** The registered stations, asked for at the start and after each {@link Link.refilter}. */
   stations(): Iterable<StationKey>
   /**
-   * Packet lines in the order of arrival, as Latin-1 and without line ends, those of one socket read together. Settles when they are
-   * dealt with; while more than 5,000 are not, the sockets are not read.
+   * Packet lines in the order of arrival, as Latin-1 and without line ends, those of one socket read together. Settles
+   * when they are dealt with; while more than 5,000 are not, the sockets are not read.
    */
   onLines(lines: readonly string[]): Promise<void>
   readonly clock: Clock
@@ -54,9 +54,14 @@ export interface LinkStatus {
 
 /** What the rest of the sidecar sees of APRS-IS. */
 export interface Link {
-  /** The set of stations may have changed: takes effect `filterDebounceMs` later, together with what else changes till then. */
+  /**
+   * The set of stations may have changed: takes effect `filterDebounceMs` later, together with what else changes till
+   * then.
+   */
   refilter(): void
-  /** Sends a packet line without line end; false when no verified login is up, or it is over 509 bytes, or no packet. */
+  /**
+   * Sends a packet line without line end; false when no verified login is up, or it is over 509 bytes, or no packet.
+   */
   send(line: string): boolean
   /** Whether a verified login is up now. */
   verified(): boolean
@@ -66,7 +71,10 @@ export interface Link {
   status(): LinkStatus
   /** Calls `listener` after changes of the status; returns what ends that. */
   onStatus(listener: () => void): () => void
-  /** Ends all connections, then lets other instances have what this one held; twice is fine. No lines are handed over afterwards. */
+  /**
+   * Ends all connections, then lets other instances have what this one held; twice is fine. No lines are handed over
+   * afterwards.
+   */
   close(): Promise<void>
 }
 

@@ -6,7 +6,9 @@ export interface ClientState {
   readonly cursor: number
   /** Hash of the station's avatar that the server confirmed last. */
   readonly avatarHash?: string
-  /** What this phone is to the server, made when it first calls: a secret. Two phones with the same would be one device. */
+  /**
+   * What this phone is to the server, made when it first calls: a secret. Two phones with the same would be one device.
+   */
   readonly deviceId?: string
 }
 
@@ -15,8 +17,9 @@ export interface AppStore {
   /** The state that was saved last; undefined at the first launch. */
   load(): Promise<ClientState | undefined>
   /**
-   * Keeps and shows `messages`, oldest first, and keeps `state`: in one transaction, and no message is ever seen twice; else the messages
-   * before the state, and those that come again after a crash are known by their `time`. Resolves once all of it is durable.
+   * Keeps and shows `messages`, oldest first, and keeps `state`: in one transaction, and no message is ever seen twice;
+   * else the messages before the state, and those that come again after a crash are known by their `time`. Resolves
+   * once all of it is durable.
    */
   save(state: ClientState, messages: readonly MessageRecord[]): Promise<void>
   /** Whether a copy of the message came over radio or a live APRS-IS connection already: then it is left out. */

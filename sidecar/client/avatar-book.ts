@@ -13,7 +13,10 @@ const MAX_WANTED = 500
 export interface AvatarBook {
   /** Takes what a push says of its sender's avatar. */
   pushed(push: PushPayload): Promise<void>
-  /** Fetches those whose advertised hash is not that of the copy here. What cannot be had now is asked for the next time. */
+  /**
+   * Fetches those whose advertised hash is not that of the copy here. What cannot be had now is asked for the next
+   * time.
+   */
   advertised(hashes: Readonly<Record<string, string>>): Promise<void>
 }
 

@@ -10,7 +10,10 @@ interface News extends Stamped {
 /** The state that the app keeps, and when its cursor moves: only by answers to who asked for messages. */
 export interface Cursor {
   readonly state: ClientState
-  /** Which phone this is to the sidecar. Kept before it is first sent: else a lost answer, or a crash, would leave a device that nobody is. */
+  /**
+   * Which phone this is to the sidecar. Kept before it is first sent: else a lost answer, or a crash, would leave a
+   * device that nobody is.
+   */
   deviceId(): Promise<string>
   /** Asks for messages; the cursor moves once they are stored. */
   take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
@@ -46,7 +49,8 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
 
     async take(ask) {
       const first = await ask(state.cursor)
-      // A server that is not as far began anew, on an empty database and with a slower clock: none of what it has is known.
+      // A server that is not as far began anew, on an empty database and with a slower clock: none of what it has is
+      // known.
       const answer = first.serverTime < state.cursor ? await ask(0) : first
       await save({ ...state, cursor: answer.serverTime }, await unheard(answer.messages ?? []))
       return answer

@@ -1,8 +1,8 @@
 const BYTES = 16
 
 /**
- * An id for a device that nobody can guess, in hex. By Web Crypto, and by `random` where that is missing, as in React Native: nobody but
- * the sidecar sees what came of it.
+ * An id for a device that nobody can guess, in hex. By Web Crypto, and by `random` where that is missing, as in React
+ * Native: nobody but the sidecar sees what came of it.
  */
 export function createDeviceId(random: () => number): string {
   const bytes = new Uint8Array(BYTES)

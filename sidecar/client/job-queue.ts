@@ -4,8 +4,8 @@ import type { Timers } from './timers.ts'
 /** Runs jobs one after the other: an answer's cursor is to be judged before the next request goes out. */
 export interface JobQueue<Name extends string> {
   /**
-   * Settles with the job. Jobs that wait are shared by who asks for the same; so at most one of each waits. What fails for a passing reason
-   * is tried again by itself, after a growing delay that holds up all jobs.
+   * Settles with the job. Jobs that wait are shared by who asks for the same; so at most one of each waits. What fails
+   * for a passing reason is tried again by itself, after a growing delay that holds up all jobs.
    */
   run(name: Name): Promise<void>
   /** Has jobs that wait after a failure go on at once. */
@@ -89,9 +89,10 @@ const SHORTEST_MS = 2000
 const LONGEST_MS = 900_000
 
 /**
- * How long to wait before the next try, in milliseconds: from half of a limit up to all of it, which doubles with each failure from 4 s to
- * 15 minutes. A rate limit shows as a connection that ends without a byte and lasts for a minute or, for new stations, an hour; the spread keeps
- * phones from returning all at once. `failures` counts from 1; `random` is from 0 to below 1.
+ * How long to wait before the next try, in milliseconds: from half of a limit up to all of it, which doubles with each
+ * failure from 4 s to 15 minutes. A rate limit shows as a connection that ends without a byte and lasts for a minute
+ * or, for new stations, an hour; the spread keeps phones from returning all at once. `failures` counts from 1; `random`
+ * is from 0 to below 1.
  */
 export function retryDelayMs(failures: number, random: number): number {
   const limit = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** failures)

@@ -1,11 +1,11 @@
 import type { MessageRecord } from './wire/bodies.ts'
 
 /**
- * What copies of one message have in common, however they came: two within minutes that have it are one message. Later it may be sent
- * again, and means another one. Source: Message, identity for duplicate detection.
+ * What copies of one message have in common, however they came: two within minutes that have it are one message. Later
+ * it may be sent again, and means another one. Source: Message, identity for duplicate detection.
  *
- * Of a number with a reply-ack (`MM}AA`) only `MM` counts, for `AA` changes between retransmissions; blanks at the end of the text do not
- * count, nor does the SSID 0.
+ * Of a number with a reply-ack (`MM}AA`) only `MM` counts, for `AA` changes between retransmissions; blanks at the end
+ * of the text do not count, nor does the SSID 0.
  */
 export function messageIdentity(message: Pick<MessageRecord, 'from' | 'to' | 'seqId' | 'text'>): string {
   const { from, to, seqId, text } = message

@@ -32,29 +32,41 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
 }
 
 /**
- * One station's phone. Calls go out one at a time; each method's promise is for its own first try and rejects with a {@link ClientError}, or with
- * what the app's store threw. What failed for a passing reason is tried again by itself, after a delay that grows from seconds to 15 minutes.
+ * One station's phone. Calls go out one at a time; each method's promise is for its own first try and rejects with a
+ * {@link ClientError}, or with what the app's store threw. What failed for a passing reason is tried again by itself,
+ * after a delay that grows from seconds to 15 minutes.
  */
 export interface PhoneClient {
   /** At each launch: registers, brings what was missed, and from then on registers every 6 hours. */
   start(): Promise<void>
   /** Brings what is new: registers first where that is due, or the server has forgotten the station. */
   sync(): Promise<void>
-  /** For each push that the app gets while it runs, as the platform hands it over: keeps the sender's avatar, and syncs. */
+  /**
+   * For each push that the app gets while it runs, as the platform hands it over: keeps the sender's avatar, and syncs.
+   */
   pushReceived(data: unknown): Promise<void>
-  /** The same for a tap on a notification. Resolves with whose conversation to open, also when the sync has to wait; undefined for a push of others. */
+  /**
+   * The same for a tap on a notification. Resolves with whose conversation to open, also when the sync has to wait;
+   * undefined for a push of others.
+   */
   pushTapped(data: unknown): Promise<string | undefined>
   /** The platform gave the app another token. */
   setPushToken(pushToken: string): Promise<void>
-  /** Null takes the avatar away. Rejects with `invalid_request` where the server does not take it; the station stays registered. */
+  /**
+   * Null takes the avatar away. Rejects with `invalid_request` where the server does not take it; the station stays
+   * registered.
+   */
   setAvatar(avatar: OwnAvatar | null): Promise<void>
   /** The network is back: does not wait for the next try. */
   networkChanged(): void
-  /** Has the server forget this phone, and with the station's last one its messages; registers no more, until {@link start}. */
+  /**
+   * Has the server forget this phone, and with the station's last one its messages; registers no more, until
+   * {@link start}.
+   */
   unregister(): Promise<void>
   /**
-   * Ends what is under way, all waiting and the heartbeat. The station stays registered. Resolves once the app's stores are left alone: what
-   * was being saved is saved by then (so they must not wait for it themselves).
+   * Ends what is under way, all waiting and the heartbeat. The station stays registered. Resolves once the app's stores
+   * are left alone: what was being saved is saved by then (so they must not wait for it themselves).
    */
   close(): Promise<void>
 }

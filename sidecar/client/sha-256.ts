@@ -1,4 +1,7 @@
-/** SHA-256 of a text in UTF-8, in hex (FIPS 180-4): React Native has no Web Crypto, and that of browsers is missing on plain HTTP. */
+/**
+ * SHA-256 of a text in UTF-8, in hex (FIPS 180-4): React Native has no Web Crypto, and that of browsers is missing on
+ * plain HTTP.
+ */
 export function sha256(text: string): string {
   const state = Uint32Array.from(PRIMES.slice(0, 8), (prime) => fractionBits(prime ** (1 / 2)))
   const schedule = new Uint32Array(64)

@@ -6,8 +6,9 @@ const TRANSLATED = ipaddr.IPv6.parse('64:ff9b::')
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
 /**
- * Whether an IP address is one of the public internet, which is where a push service is. Anything else, whatever it may be, is not:
- * private, loopback, link-local, shared (RFC 6598), multicast, reserved, and IPv4 addresses wrapped into IPv6 ones of that kind.
+ * Whether an IP address is one of the public internet, which is where a push service is. Anything else, whatever it may
+ * be, is not: private, loopback, link-local, shared (RFC 6598), multicast, reserved, and IPv4 addresses wrapped into
+ * IPv6 ones of that kind.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
@@ -17,7 +18,10 @@ export function isPublicAddress(text: string): boolean {
   return address.match(GLOBAL_UNICAST, 3) && address.range() === 'unicast'
 }
 
-/** Names that are answered from the own network or machine, never from the public internet. Source: RFC 6761, 6762, 8375; ICANN's `internal`. */
+/**
+ * Names that are answered from the own network or machine, never from the public internet. Source: RFC 6761, 6762,
+ * 8375; ICANN's `internal`.
+ */
 export function isLocalName(host: string): boolean {
   return /^[^.]*\.?$|\.(localhost|local|internal|home\.arpa)\.?$/i.test(host)
 }

@@ -69,7 +69,9 @@ export function vapidKeysAreShared(
 const LOGINS = 84
 const STATIONS_PER_LOGIN = 880
 
-/** All listeners carry all stations, and share the calls that the logins have. One place of each stays free for changes. */
+/**
+ * All listeners carry all stations, and share the calls that the logins have. One place of each stays free for changes.
+ */
 export function listenersCarryAll({ database, aprsis, stations }: Settings): readonly Problem[] {
   const most = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN
   if (!isPostgresAddress(database) || stations.max <= most) return []

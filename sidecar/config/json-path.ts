@@ -1,4 +1,6 @@
-/** The steps of a JSON Pointer (RFC 6901), as ajv reports places: `/listen/trustProxy/0` is `listen`, `trustProxy`, `0`. */
+/**
+ * The steps of a JSON Pointer (RFC 6901), as ajv reports places: `/listen/trustProxy/0` is `listen`, `trustProxy`, `0`.
+ */
 export function pointerSteps(pointer: string): readonly string[] {
   return pointer
     .split('/')

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { SETTINGS_SCHEMA } from './schema.ts'
 
 /**
- * Part of `npm run build`: the JSON Schema by which editors complete and explain a sidecar's configuration, made of the very schema that
- * it is checked with.
+ * Part of `npm run build`: the JSON Schema by which editors complete and explain a sidecar's configuration, made of the
+ * very schema that it is checked with.
  */
 const PLACE = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 

@@ -1,4 +1,7 @@
-/** Whether `database` is the address of a PostgreSQL database, and not a file. Such an address may hold a password: it is never shown. */
+/**
+ * Whether `database` is the address of a PostgreSQL database, and not a file. Such an address may hold a password: it
+ * is never shown.
+ */
 export function isPostgresAddress(database: string): boolean {
   return /^\s*postgres(ql)?:\/\//i.test(database)
 }
@@ -9,8 +12,8 @@ export function isAddress(database: string): boolean {
 }
 
 /**
- * As libpq takes it, an address may name several hosts, each with its port, and say that it means the one that takes writes, which is
- * what happens anyway: one address for each host.
+ * As libpq takes it, an address may name several hosts, each with its port, and say that it means the one that takes
+ * writes, which is what happens anyway: one address for each host.
  */
 export function addressesOf(address: string): readonly string[] {
   const [scheme = ''] = /^\s*[a-z]+:\/\//i.exec(address) ?? []

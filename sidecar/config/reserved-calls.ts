@@ -1,6 +1,7 @@
 /**
- * Addressees of the network that are nobody's phone. Passcodes are no secret: whoever registered one of these would read what others
- * send to the service, and acknowledge it in its name. None can be the call of a station: no licence has such a form.
+ * Addressees of the network that are nobody's phone. Passcodes are no secret: whoever registered one of these would
+ * read what others send to the service, and acknowledge it in its name. None can be the call of a station: no licence
+ * has such a form.
  */
 export const RESERVED_CALLS: readonly string[] = [
   // Bulletins and announcements, and the weather services' alerts.

@@ -58,7 +58,10 @@ function portsDiffer({ listen, admin }: Settings): readonly Problem[] {
   ]
 }
 
-/** Whether the first host stands for the second one too: `::` does for every address of the machine, `0.0.0.0` for those of IPv4. */
+/**
+ * Whether the first host stands for the second one too: `::` does for every address of the machine, `0.0.0.0` for those
+ * of IPv4.
+ */
 function covers({ host }: { readonly host: string }, { host: other }: { readonly host: string }): boolean {
   return host === other || host === '::' || (host === '0.0.0.0' && !isIPv6(other))
 }
@@ -174,7 +177,10 @@ function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFil
   }
 }
 
-/** Throws where any certificate of the file is no good: a start would fail over that, too, without saying over which file. */
+/**
+ * Throws where any certificate of the file is no good: a start would fail over that, too, without saying over which
+ * file.
+ */
 function firstOfChain(text: string): X509Certificate {
   // Files that were joined without a line break between them.
   if (/-----END [A-Z ]+----------BEGIN /.test(text))

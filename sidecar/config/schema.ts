@@ -30,7 +30,10 @@ function port(description: string, fallback: number): MemberSchema {
   return { description, type: 'integer', minimum: 0, maximum: 65535, default: fallback }
 }
 
-/** A name, or an address. A single colon is in neither: somebody wrote the port behind it, where it would be looked up with the name. */
+/**
+ * A name, or an address. A single colon is in neither: somebody wrote the port behind it, where it would be looked up
+ * with the name.
+ */
 const HOST_PATTERN = '^([A-Za-z0-9._-]{1,253}|(?=([^:]*:){2})[0-9A-Fa-f:.]{2,45})$'
 
 function host(description: string, fallback: string): MemberSchema {

@@ -33,7 +33,10 @@ export interface ListenSettings {
   readonly port: number
   readonly certFile: string | null
   readonly keyFile: string | null
-  /** Whose `X-Forwarded-For` to believe: nobody's (false), the direct peer's (true), or that of these addresses and CIDR ranges. */
+  /**
+   * Whose `X-Forwarded-For` to believe: nobody's (false), the direct peer's (true), or that of these addresses and CIDR
+   * ranges.
+   */
   readonly trustProxy: boolean | readonly string[]
 }
 

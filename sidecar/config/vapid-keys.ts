@@ -1,17 +1,25 @@
 import { createECDH, generateKeyPairSync } from 'node:crypto'
 import { isPostgresAddress } from './postgres-address.ts'
 
-/** The keys by which push services know this server, in base64url: a point on P-256, uncompressed, and its scalar. Source: RFC 8292. */
+/**
+ * The keys by which push services know this server, in base64url: a point on P-256, uncompressed, and its scalar.
+ * Source: RFC 8292.
+ */
 export interface VapidKeys {
   readonly publicKey: string
   readonly privateKey: string
 }
 
-/** What to do about a key file that is no good. A new pair in its place, made in silence, would end every subscription. */
+/**
+ * What to do about a key file that is no good. A new pair in its place, made in silence, would end every subscription.
+ */
 export const VAPID_REMEDY =
   'Restore it from a backup: every subscription belongs to the keys in it. If they are lost for good, move the file away: new ones are made at the next start, and every app has to subscribe anew.'
 
-/** Where the keys are kept: in the file that is configured, else beside the database; null where that is no file: those of PostgreSQL are in it. */
+/**
+ * Where the keys are kept: in the file that is configured, else beside the database; null where that is no file: those
+ * of PostgreSQL are in it.
+ */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
   return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : vapidFileBeside(database))
 }
@@ -31,7 +39,10 @@ export function makeVapidKeys(): VapidKeys {
   return { publicKey: point.toString('base64url'), privateKey: d }
 }
 
-/** The keys in a file's text, as the command `web-push generate-vapid-keys --json` writes it too; undefined when it is no such file, or damaged. */
+/**
+ * The keys in a file's text, as the command `web-push generate-vapid-keys --json` writes it too; undefined when it is
+ * no such file, or damaged.
+ */
 export function parseVapidKeys(text: string): VapidKeys | undefined {
   try {
     const { publicKey, privateKey } = JSON.parse(text)

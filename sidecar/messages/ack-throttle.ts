@@ -9,7 +9,9 @@ export interface Acknowledgeable {
   readonly seqId: string
 }
 
-/** Which acks may be sent when. `now` is in milliseconds; when it steps backwards, what seems to lie ahead is forgotten. */
+/**
+ * Which acks may be sent when. `now` is in milliseconds; when it steps backwards, what seems to lie ahead is forgotten.
+ */
 export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
   /** Counts an ack that was sent; one that could not be is not counted. */
@@ -25,13 +27,13 @@ export interface AckLimits {
 
 const MINUTE_MS = 60_000
 /**
- * A message to a whole net is a message to each of its stations, and each of them acknowledges; more than that of one sender
- * is a flood, or somebody who writes in another's name.
+ * A message to a whole net is a message to each of its stations, and each of them acknowledges; more than that of one
+ * sender is a flood, or somebody who writes in another's name.
  */
 const STATIONS_PER_SENDER = 10
 /**
- * Acks, senders, and pairs of sender and station that are remembered at a time. Beyond it the oldest is forgotten: that costs one needless packet,
- * where holding back would cost somebody the ack.
+ * Acks, senders, and pairs of sender and station that are remembered at a time. Beyond it the oldest is forgotten: that
+ * costs one needless packet, where holding back would cost somebody the ack.
  */
 const MAX_REMEMBERED = 10_000
 

@@ -15,8 +15,9 @@ export interface CallRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registry without those stations whose calls are reserved by now: they stay in it until they expire, for an entry may be a
-   * mistake, but nothing is asked for or stored in their names. `get` is asked for each packet, and goes by what the last `keys` found.
+   * The registry without those stations whose calls are reserved by now: they stay in it until they expire, for an
+   * entry may be a mistake, but nothing is asked for or stored in their names. `get` is asked for each packet, and goes
+   * by what the last `keys` found.
    */
   readonly heard: Pick<Stations, 'get' | 'keys'>
   /** Follows other lists from now on. */
@@ -77,8 +78,8 @@ export function createCallRules({ lists, ownCalls, stations, log }: CallRulesPar
 type CallList = (call: string) => boolean
 
 /**
- * A list of calls: each as it is, letter case and an SSID of 0 aside, or with a final `*`, which stands for any end. A look-up takes the
- * same time however long the list is.
+ * A list of calls: each as it is, letter case and an SSID of 0 aside, or with a final `*`, which stands for any end. A
+ * look-up takes the same time however long the list is.
  */
 export function callList(entries: readonly string[]): CallList {
   const whole = new Set<string>()

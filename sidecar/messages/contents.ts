@@ -50,7 +50,9 @@ export interface ContentCounts {
   readonly dropped: number
 }
 
-/** All that a database holds of stations, at one moment, for another one: in pages, so that it need not fit into memory. */
+/**
+ * All that a database holds of stations, at one moment, for another one: in pages, so that it need not fit into memory.
+ */
 export interface Contents {
   readonly counts: ContentCounts
   /** No stamp above it was issued. */

@@ -4,9 +4,10 @@ export const LEASE_MS = 6000
 /** Rights that one process has at a time, of those that share a store. Where one has it for itself, all are granted. */
 export interface Leases {
   /**
-   * Takes those of `names` that nobody else holds, and renews those that this process holds, all for {@link LEASE_MS}; resolves with the
-   * ones that it holds now. `note` is for others to see. What somebody else held and did not renew in time is taken only after this
-   * process has been in touch with the store for {@link LEASE_MS} without a break: when the store was away, its holder comes first.
+   * Takes those of `names` that nobody else holds, and renews those that this process holds, all for {@link LEASE_MS};
+   * resolves with the ones that it holds now. `note` is for others to see. What somebody else held and did not renew in
+   * time is taken only after this process has been in touch with the store for {@link LEASE_MS} without a break: when
+   * the store was away, its holder comes first.
    */
   hold(names: readonly string[], note?: string): Promise<ReadonlySet<string>>
   /** Lets others have them at once. Those that it does not hold are left alone. */

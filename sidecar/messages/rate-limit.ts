@@ -1,6 +1,9 @@
 /** Counts what each client did, and says when it was too much. Pure but for its memory: time comes in. */
 export interface RateLimit {
-  /** Counts one more for `client`, or `weight` more; false when that is over the limit. `now` in milliseconds of elapsed time. */
+  /**
+   * Counts one more for `client`, or `weight` more; false when that is over the limit. `now` in milliseconds of elapsed
+   * time.
+   */
   take(client: string, now: number, weight?: number): boolean
 }
 
@@ -14,8 +17,8 @@ const MAX_CLIENTS = 50_000
 
 /** At most `max` in `windowMs` milliseconds from a client's first one; then a new window begins. */
 export function createRateLimit({ windowMs, max }: { readonly windowMs: number; readonly max: number }): RateLimit {
-  // Two generations of a window's length each, so that what is over is forgotten in one go: taking the oldest out of one
-  // map at a time gets slower with each that was taken out before.
+  // Two generations of a window's length each, so that what is over is forgotten in one go: taking the oldest out of
+  // one map at a time gets slower with each that was taken out before.
   let young = new Map<string, Window>()
   let old = new Map<string, Window>()
   let turnedAt = Number.NEGATIVE_INFINITY

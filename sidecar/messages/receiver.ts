@@ -7,9 +7,9 @@ import { wantsAcks } from './station.ts'
 import type { AppendOutcome, HeardMessage, History, Stations } from './store.ts'
 
 /**
- * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages are
- * stored, or given up; never rejects. The caller should hold the next read back while too many calls are open, for that is all that
- * bounds what waits to be stored.
+ * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages
+ * are stored, or given up; never rejects. The caller should hold the next read back while too many calls are open, for
+ * that is all that bounds what waits to be stored.
  */
 export type Receiver = (lines: readonly string[]) => Promise<void>
 
@@ -32,9 +32,9 @@ const OUTCOME_COUNTERS = {
 type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator' | 'messages_blocked'
 
 /**
- * The pipeline of what arrives: parse, store once, acknowledge. What is stored is due to be pushed by that. Nobody hears of a message before it is
- * durable.
- * A message that a station sends to itself is a message like any other: that is how people try their set-up.
+ * The pipeline of what arrives: parse, store once, acknowledge. What is stored is due to be pushed by that. Nobody
+ * hears of a message before it is durable. A message that a station sends to itself is a message like any other: that
+ * is how people try their set-up.
  */
 export function createReceiver(parts: ReceiverParts): Receiver {
   const { stations, history, isBlocked, acks, metrics, log } = parts

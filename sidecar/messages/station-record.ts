@@ -45,8 +45,8 @@ export function isSameAvatar(one: Avatar | undefined, other: Avatar | undefined)
 }
 
 /**
- * What an avatar is once `uploaded` is stored at the stamp `updatedAt`, if anything was uploaded. The same again keeps its time, and who
- * never set one has nothing to clear: then it is `before` itself.
+ * What an avatar is once `uploaded` is stored at the stamp `updatedAt`, if anything was uploaded. The same again keeps
+ * its time, and who never set one has nothing to clear: then it is `before` itself.
  */
 export function avatarAfter(before: Avatar, uploaded: AvatarUpload | undefined, updatedAt: number): Avatar {
   if (!uploaded) return before
@@ -71,12 +71,17 @@ export function saysNothingNew(registration: Registration, station: Station): bo
 const HOUR_MS = 3_600_000
 const MONTH_HOURS = 30 * 24
 
-/** After so many milliseconds without a call a device of a station that has as many as it may makes room for another one. */
+/**
+ * After so many milliseconds without a call a device of a station that has as many as it may makes room for another
+ * one.
+ */
 export function makesRoomAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS
 }
 
-/** What a registry counts as its stations change, so that nobody has to go through all of them who asks for the numbers. */
+/**
+ * What a registry counts as its stations change, so that nobody has to go through all of them who asks for the numbers.
+ */
 export interface PlatformCounts {
   /** A station is another one, or there no more, or there for the first time. */
   change(before: Station | undefined, after: Station | undefined): void

@@ -18,7 +18,10 @@ export type Avatar =
   | { readonly state: 'cleared'; readonly updatedAt: number }
   | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
 
-/** What an app calls its phone among those of its station: a secret between the two of us. Empty for the one that has no name. */
+/**
+ * What an app calls its phone among those of its station: a secret between the two of us. Empty for the one that has no
+ * name.
+ */
 export type DeviceId = string
 
 /** How many devices a station may have. */
@@ -32,14 +35,20 @@ export interface Device {
   readonly id: DeviceId
   readonly platform: Platform
   readonly pushToken: string
-  /** The gateway said that the token is dead, or another device of the station has it by now; true until this one registers a token again. */
+  /**
+   * The gateway said that the token is dead, or another device of the station has it by now; true until this one
+   * registers a token again.
+   */
   readonly tokenDead: boolean
   readonly ackMessages: boolean
-  /** Server time of its first registration: its cursor before it has brought one. It is told of nothing that was stored before. */
+  /**
+   * Server time of its first registration: its cursor before it has brought one. It is told of nothing that was stored
+   * before.
+   */
   readonly registeredAt: number
   /**
-   * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it back by up
-   * to an hour, or to before the disk stopped taking anything.
+   * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it
+   * back by up to an hour, or to before the disk stopped taking anything.
    */
   readonly lastSeenAt: number
 }
@@ -55,8 +64,9 @@ export interface Station {
 }
 
 /**
- * Whether the cursors that calls of the device bring are remembered for its later calls. Not for the device without an id: anybody who computes
- * the passcode can bring one in its name, and a newer cursor than its own would have its next heartbeat skip messages.
+ * Whether the cursors that calls of the device bring are remembered for its later calls. Not for the device without an
+ * id: anybody who computes the passcode can bring one in its name, and a newer cursor than its own would have its next
+ * heartbeat skip messages.
  */
 export function remembersCursor(id: DeviceId): boolean {
   return id !== ''
@@ -81,7 +91,9 @@ export function deviceNamed(name: string): readonly [station: StationKey, id: De
   return [station, id]
 }
 
-/** Whether the station's messages are acknowledged: to be told of phones that no push reaches would mislead the sender. */
+/**
+ * Whether the station's messages are acknowledged: to be told of phones that no push reaches would mislead the sender.
+ */
 export function wantsAcks(station: Station | undefined): boolean {
   return station?.devices.some(({ ackMessages, tokenDead }) => ackMessages && !tokenDead) ?? false
 }

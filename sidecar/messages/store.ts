@@ -44,13 +44,17 @@ export interface Store {
   readonly keyring: Keyring | undefined
   /** Undefined where other processes store too: then each sync asks the store. */
   readonly feed: Feed | undefined
-  /** The code of the error that writing meets now; undefined while it works. What failed is tried again every few seconds. */
+  /**
+   * The code of the error that writing meets now; undefined while it works. What failed is tried again every few
+   * seconds.
+   */
   fault(): string | undefined
   /** Finds out, by a write of next to nothing, what {@link fault} is to say now. Never rejects. */
   probe(): Promise<void>
   /**
-   * Copies all of it into the new file `path` while it goes on; resolves with the size in bytes. Rejects, and leaves no file, when
-   * that fails or `signal` is aborted. One at a time; to be over before {@link close}. Absent: the database has means of its own.
+   * Copies all of it into the new file `path` while it goes on; resolves with the size in bytes. Rejects, and leaves no
+   * file, when that fails or `signal` is aborted. One at a time; to be over before {@link close}. Absent: the database
+   * has means of its own.
    */
   backUp?(path: string, signal: AbortSignal): Promise<number>
   close(): Promise<void>
@@ -107,13 +111,16 @@ export interface WhichDevices {
  * The outcome of a removal:
  * - `none`: there were no such devices;
  * - `wrong_token`: the device has another push token;
- * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed, so that a stranger
- *   may have taken it over, or registered it first: the history stays for the phone that comes back;
+ * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed, so
+ *   that a stranger may have taken it over, or registered it first: the history stays for the phone that comes back;
  * - `devices`: the devices went; `station`: the station went with its last device.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'
 
-/** The registry. Look-ups but {@link Stations.find} are answered from memory, so that the pipeline asks them for each packet. */
+/**
+ * The registry. Look-ups but {@link Stations.find} are answered from memory, so that the pipeline asks them for each
+ * packet.
+ */
 export interface Stations {
   get(key: StationKey): Station | undefined
   /** As {@link get}, and asks the store where memory has none: another process may have registered it just now. */
@@ -125,21 +132,24 @@ export interface Stations {
   /** How many devices the stations have. */
   countDevices(): ByPlatform
   /**
-   * Of the station's other devices, one that has this `pushToken` has it no more: it counts as dead there. Other stations are not touched:
-   * one phone may have two calls.
+   * Of the station's other devices, one that has this `pushToken` has it no more: it counts as dead there. Other
+   * stations are not touched: one phone may have two calls.
    */
   register(registration: Registration): Promise<RegisterOutcome>
   /**
-   * Notes that a phone is behind the station, which synced or whose token a gateway accepted. A second register call says so, too. In a full
-   * registry, a new station takes the place of the oldest one that is over {@link UNPROVEN_MS} old and of which nothing says so. Never
-   * throws; written down later.
+   * Notes that a phone is behind the station, which synced or whose token a gateway accepted. A second register call
+   * says so, too. In a full registry, a new station takes the place of the oldest one that is over {@link UNPROVEN_MS}
+   * old and of which nothing says so. Never throws; written down later.
    */
   prove(key: StationKey): void
   /** Removes devices; with its last one the station goes, and its history with it. */
   remove(key: StationKey, which?: WhichDevices): Promise<RemoveOutcome>
   /** The gateway refused `pushToken` for good. Does nothing when the device has another token by now. */
   markTokenDead(key: StationKey, deviceId: DeviceId, pushToken: string): Promise<void>
-  /** Grows whenever another answer to "which avatar hash does this station have" may be true, for who keeps such answers. */
+  /**
+   * Grows whenever another answer to "which avatar hash does this station have" may be true, for who keeps such
+   * answers.
+   */
   readonly avatarChanges: number
   /** Full avatars of those of `keys` that have one. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
@@ -161,13 +171,15 @@ export interface History {
    * of `messages`. Rejects when nothing of it could be stored: with `store_overloaded` the caller was too fast and
    * should wait for earlier calls before it reads on.
    *
-   * `mayAck`: the caller could send acks now. Only then, and of all callers to one, an outcome says `ack`: when the message has a
-   * number, its station wants acks by {@link wantsAcks}, and the throttle lets it through, which counts it as sent.
+   * `mayAck`: the caller could send acks now. Only then, and of all callers to one, an outcome says `ack`: when the
+   * message has a number, its station wants acks by {@link wantsAcks}, and the throttle lets it through, which counts
+   * it as sent.
    */
   append(messages: readonly HeardMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Messages strictly newer than `from`, oldest first, and the server time of an answer with those that are newer than `since`, which the
-   * device has brought, as {@link Cursors.timeOf} gives it. Undefined when the station is not registered, or has no such device.
+   * Messages strictly newer than `from`, oldest first, and the server time of an answer with those that are newer than
+   * `since`, which the device has brought, as {@link Cursors.timeOf} gives it. Undefined when the station is not
+   * registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
   /** How many messages a ring holds; older ones are dropped. */
@@ -183,8 +195,8 @@ export interface NewMessages {
   /** Time of its newest message, 0 before the first. */
   readonly newest: number
   /**
-   * Differs from that of an earlier answer once the store may have lost messages in between: copies from before are no good then. Absent
-   * if one process has the store for itself.
+   * Differs from that of an earlier answer once the store may have lost messages in between: copies from before are no
+   * good then. Absent if one process has the store for itself.
    */
   readonly lineage?: string
 }
@@ -195,47 +207,51 @@ export interface Feed {
   onStored(listener: (messages: readonly StoredMessage[]) => void): void
 }
 
-/** Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included. */
+/**
+ * Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included.
+ */
 export interface ServerTime {
   /** A stamp that is newer than everything that is stored. */
   issue(): Promise<number>
 }
 
 /**
- * The server times of answers, by a cursor for each device. A phone stores the newest of every answer as its next cursor, so that none may be newer than a message that it
- * has not seen; whether an answer arrives nobody knows before the phone brings its time as a cursor.
+ * The server times of answers, by a cursor for each device. A phone stores the newest of every answer as its next
+ * cursor, so that none may be newer than a message that it has not seen; whether an answer arrives nobody knows before
+ * the phone brings its time as a cursor.
  */
 export interface Cursors {
   /**
-   * The server time of an answer to the station's device, which brings the cursor `since`, where it does, and gets messages up to the stamp
-   * `lastMessage`, where it gets some: that stamp then. Else a new stamp where nothing newer than the device's cursor is stored, and where
-   * something is, that cursor: the one that it brings, or the newest that it ever brought, or the stamp of its registration. The device
-   * without an id is the exception: what it brought before is not remembered, because a stranger could have brought it. A cursor above
-   * every stamp that was issued counts for nothing. Where `deviceId` is undefined, for any of its devices could have called, the oldest of
-   * their cursors decides.
+   * The server time of an answer to the station's device, which brings the cursor `since`, where it does, and gets
+   * messages up to the stamp `lastMessage`, where it gets some: that stamp then. Else a new stamp where nothing newer
+   * than the device's cursor is stored, and where something is, that cursor: the one that it brings, or the newest that
+   * it ever brought, or the stamp of its registration. The device without an id is the exception: what it brought
+   * before is not remembered, because a stranger could have brought it. A cursor above every stamp that was issued
+   * counts for nothing. Where `deviceId` is undefined, for any of its devices could have called, the oldest of their
+   * cursors decides.
    */
   timeOf(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
 
 /**
- * What keeps the store in order over the years. All of it works in slices of a few milliseconds, so that requests get in between,
- * and stops early, without an error, once `signal` is aborted.
+ * What keeps the store in order over the years. All of it works in slices of a few milliseconds, so that requests get
+ * in between, and stops early, without an error, once `signal` is aborted.
  */
 export interface Housekeeping {
   /**
-   * Removes the devices that were last seen before `beforeMs` (clock time), and the stations that have none left, with all that is theirs;
-   * resolves with how many stations.
+   * Removes the devices that were last seen before `beforeMs` (clock time), and the stations that have none left, with
+   * all that is theirs; resolves with how many stations.
    */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
-   * Removes rows that belong to no station, which only happens when somebody else edits the file; resolves with how many. Forgets
-   * what rings have dropped and no duplicate can be of any more. Then has the file take up what was written of late, and lets SQLite
-   * look at it.
+   * Removes rows that belong to no station, which only happens when somebody else edits the file; resolves with how
+   * many. Forgets what rings have dropped and no duplicate can be of any more. Then has the file take up what was
+   * written of late, and lets SQLite look at it.
    */
   tidy(signal: AbortSignal): Promise<number>
   /**
-   * Clock time since when some process was there for phones to call, but for gaps in which none can have called in vain. Undefined where one
-   * process has the store for itself, and knows it as well.
+   * Clock time since when some process was there for phones to call, but for gaps in which none can have called in
+   * vain. Undefined where one process has the store for itself, and knows it as well.
    */
   readonly presentSince: (() => Promise<number>) | undefined
   /** Bytes of the file, or of what is in memory. */

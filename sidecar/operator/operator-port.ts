@@ -35,7 +35,10 @@ interface OperatorParts {
   readonly clock: Clock
 }
 
-/** How long the database may take to be asked for something, in milliseconds; without it, page and metrics come all the same. */
+/**
+ * How long the database may take to be asked for something, in milliseconds; without it, page and metrics come all the
+ * same.
+ */
 const ANSWER_WITHIN_MS = 1000
 /** Less room than this on the disk, and a message may find none. */
 const SCARCE_BYTES = 256_000

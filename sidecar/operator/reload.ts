@@ -13,9 +13,9 @@ interface ReloadParts {
 }
 
 /**
- * Takes up what changes without a restart: the lists of calls in the configuration, and a renewed certificate. What else is different
- * by now is warned of. A configuration with mistakes changes nothing, and each of them is logged; so is a certificate that is no good.
- * Never rejects.
+ * Takes up what changes without a restart: the lists of calls in the configuration, and a renewed certificate. What
+ * else is different by now is warned of. A configuration with mistakes changes nothing, and each of them is logged; so
+ * is a certificate that is no good. Never rejects.
  */
 export function reloadBy({ settings, changeCalls, reloadTls, log }: ReloadParts): (reading: Reading) => Promise<void> {
   return async (reading) => {

@@ -58,9 +58,9 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
 }
 
 /**
- * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?), `/readyz/api`
- * (can it answer calls? for balancers), `/metrics`, `POST /backup`
- * and `POST /unregister`. Nothing here asks for a password: the port belongs on loopback or a private network.
+ * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?),
+ * `/readyz/api` (can it answer calls? for balancers), `/metrics`, `POST /backup` and `POST /unregister`. Nothing here
+ * asks for a password: the port belongs on loopback or a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   const { admin, alive, answers, obstacles, statusPage, backUp, unregister, metrics, clock, log } = parts
@@ -152,7 +152,8 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
     response: ServerResponse,
   ): Promise<void> {
     const received = await receiveBody(request, response)
-    // Browsers send it with every POST: no page that the operator happens to look at is to fill the disk, or to end a station.
+    // Browsers send it with every POST: no page that the operator happens to look at is to fill the disk, or to end a
+    // station.
     if (request.headers.origin !== undefined)
       return send(response, json(403, { error: 'forbidden', message: 'This is not for web pages to ask for.' }))
     send(response, await order(received.kind === 'whole' ? received.bytes : Buffer.alloc(0)))

@@ -2,8 +2,8 @@ import { type Clock, within } from '../clock.ts'
 import type { Log } from '../log.ts'
 
 /**
- * How long each stage may take to close, in milliseconds; together under 5 s, which service managers commonly allow. `work`: everything
- * that uses the store. `watch`: what observes it.
+ * How long each stage may take to close, in milliseconds; together under 5 s, which service managers commonly allow.
+ * `work`: everything that uses the store. `watch`: what observes it.
  */
 export const CLOSE_WITHIN = { work: 2700, watch: 200, store: 1800 } as const
 
@@ -37,9 +37,10 @@ export interface Shutdown {
    */
   add<Part extends Closable>(stage: Stage, name: string, part: Part): Part
   /**
-   * Closes all parts: a stage after the other, the parts of one at the same time. A part that fails or takes too long is logged and left
-   * behind. Resolves with false if that part is the store: a thread of the process may then hang in a disk. Any other part waits for a
-   * remote side, or for a busy machine, and ends with the process. Idempotent; never rejects.
+   * Closes all parts: a stage after the other, the parts of one at the same time. A part that fails or takes too long
+   * is logged and left behind. Resolves with false if that part is the store: a thread of the process may then hang in
+   * a disk. Any other part waits for a remote side, or for a busy machine, and ends with the process. Idempotent; never
+   * rejects.
    */
   close(): Promise<boolean>
 }

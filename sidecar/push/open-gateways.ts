@@ -9,8 +9,8 @@ import type { PushGateway } from './gateway/gateway.ts'
 import { openWebPush } from './web-push/web-push.ts'
 
 /**
- * The gateways that are configured, Web Push with `vapidKeys`. One that is not is off: its stations register and sync all the same.
- * Throws when a configured one cannot be opened.
+ * The gateways that are configured, Web Push with `vapidKeys`. One that is not is off: its stations register and sync
+ * all the same. Throws when a configured one cannot be opened.
  */
 export function openGateways(
   { fcm, apns, webpush }: PushSettings,

@@ -5,8 +5,8 @@ import { dirname } from 'node:path'
 const OWNER_ONLY = 0o700
 
 /**
- * Makes a folder and those above it, for this user alone; one that is there already stays as it is. Not by Node's `recursive`, which tries
- * for ever where a folder takes none, as `/proc` does. Rejects with the file system's error.
+ * Makes a folder and those above it, for this user alone; one that is there already stays as it is. Not by Node's
+ * `recursive`, which tries for ever where a folder takes none, as `/proc` does. Rejects with the file system's error.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const make = () =>

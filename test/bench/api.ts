@@ -56,13 +56,16 @@ const QUESTIONS: readonly Question[] = [
 ]
 
 /**
- * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest hundredth of
- * them took (`….p99`), with the CPU time that the server takes for one (`….cpu`): 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn,
- * whose messages were read from the file before. `….cursors`: they go on from the server time of their last answer, as phones do. `….tls`: the
- * sidecar serves TLS, and the peer does. The peer is Node's HTTP server in a process of its own, which parses the request, looks the
- * station up, sends the same bytes, and gets as many lines from upstream; it checks and stores nothing.
+ * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest
+ * hundredth of them took (`….p99`), with the CPU time that the server takes for one (`….cpu`): 100 of 5,000 stations
+ * call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn, whose messages were read from
+ * the file before. `….cursors`: they go on from the server time of their last answer, as phones do. `….tls`: the
+ * sidecar serves TLS, and the peer does. The peer is Node's HTTP server in a process of its own, which parses the
+ * request, looks the station up, sends the same bytes, and gets as many lines from upstream; it checks and stores
+ * nothing.
  *
- * `….rows` says what the size of the file costs: 100 stations call and get the messages, with 250,000 rows in the file and with 5,000.
+ * `….rows` says what the size of the file costs: 100 stations call and get the messages, with 250,000 rows in the file
+ * and with 5,000.
  */
 export async function apiBench(): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')
@@ -136,7 +139,8 @@ async function answered(
       large: () => loadWithMessages(large, FEW),
       ...(small && { small: () => loadWithMessages(small, FEW) }),
     }
-    // Until each station's messages were read from the file once, which is another question than how fast they are answered with.
+    // Until each station's messages were read from the file once, which is another question than how fast they are
+    // answered with.
     await sides.ours()
     await takeTurns(1, sides)
     const results = { small: [], ...(await takeTurns(ROUNDS, sides)) }

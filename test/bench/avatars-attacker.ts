@@ -13,8 +13,8 @@ export interface AttackOrder {
 }
 
 /**
- * Sends all requests from each address at once, spread over its connections, and reads of the answers as little as there is: some KB a
- * second. A connection that the server ends is opened again for the requests that it has left.
+ * Sends all requests from each address at once, spread over its connections, and reads of the answers as little as
+ * there is: some KB a second. A connection that the server ends is opened again for the requests that it has left.
  */
 export async function attack({ port, requests, addresses, connections, durationMs }: AttackOrder): Promise<void> {
   const sockets = new Set<Socket>()

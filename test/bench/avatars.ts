@@ -27,9 +27,10 @@ const ROUNDS = 5
 const LISTENER = 'LISTENR'
 
 /**
- * What an attack by `/v1/avatars` from two addresses within all default limits costs others: each sends 120 calls for 50 avatars of 24 KB
- * at once, over 60 connections, and hardly reads. `avatars.rss` is the most resident memory meanwhile, `avatars.ack` the slowest ack of
- * messages that arrive one after the other, `avatars.ack.p99` that of the slowest hundredth; `avatars.postgres.…` the same on PostgreSQL.
+ * What an attack by `/v1/avatars` from two addresses within all default limits costs others: each sends 120 calls for
+ * 50 avatars of 24 KB at once, over 60 connections, and hardly reads. `avatars.rss` is the most resident memory
+ * meanwhile, `avatars.ack` the slowest ack of messages that arrive one after the other, `avatars.ack.p99` that of the
+ * slowest hundredth; `avatars.postgres.…` the same on PostgreSQL.
  */
 export async function avatarsBench(): Promise<readonly Measurement[]> {
   const onSqlite = await rowsOn('avatars')

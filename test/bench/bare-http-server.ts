@@ -17,8 +17,8 @@ interface BareOrder {
 }
 
 /**
- * The yardstick: Node's HTTP or HTTPS server, which reads the request's JSON, looks the station up, and sends what it is given. It checks
- * nothing, and what comes from upstream it takes and stores nothing of. @returns its port
+ * The yardstick: Node's HTTP or HTTPS server, which reads the request's JSON, looks the station up, and sends what it
+ * is given. It checks nothing, and what comes from upstream it takes and stores nothing of. @returns its port
  */
 export async function serve({ headers, body, stations, upstreamPort, certificate }: BareOrder): Promise<number> {
   const bytes = Buffer.from(body, 'base64')

@@ -5,7 +5,10 @@ const COUNTS = [100, 20_000]
 const ROUNDS = 7
 const CALLS = 200
 
-/** What a stranger's call of the front-channel logout address costs a server with so many sessions in the store of express-session. */
+/**
+ * What a stranger's call of the front-channel logout address costs a server with so many sessions in the store of
+ * express-session.
+ */
 export async function frontchannelBench(): Promise<readonly Measurement[]> {
   const idp = await startProgram<typeof import('./login-idp.ts')>('login-idp.ts')
   try {

@@ -55,11 +55,12 @@ const UNITS = {
 } as const
 
 /**
- * What more stations cost: a start with a full file; a message, a sync, a registration of a station that was not there, and a look at
- * `/metrics`; resident memory; an hour's housekeeping; and the file. Of 5,000, 20,000 and 50,000 stations, to whom messages are
- * distributed by Zipf's law, as are those who ask: the second gets half as many as the first. The file has up to 50 of each, in the order
- * in which they would have come, five times as many as stations. The peer is what 5,000 stations took, as often as there are
- * as many stations where a figure is one of all: below 1 it grows faster than they do.
+ * What more stations cost: a start with a full file; a message, a sync, a registration of a station that was not there,
+ * and a look at `/metrics`; resident memory; an hour's housekeeping; and the file. Of 5,000, 20,000 and 50,000
+ * stations, to whom messages are distributed by Zipf's law, as are those who ask: the second gets half as many as the
+ * first. The file has up to 50 of each, in the order in which they would have come, five times as many as stations. The
+ * peer is what 5,000 stations took, as often as there are as many stations where a figure is one of all: below 1 it
+ * grows faster than they do.
  */
 export async function growthBench(): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')
@@ -170,7 +171,10 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
   }
 }
 
-/** Place `index` of a sequence in which each of `count` comes as often as Zipf's law says: the golden ratio spreads it evenly. */
+/**
+ * Place `index` of a sequence in which each of `count` comes as often as Zipf's law says: the golden ratio spreads it
+ * evenly.
+ */
 function zipf(index: number, count: number): number {
   return Math.floor((count + 1) ** ((index * 0.618_033_988_75) % 1)) - 1
 }

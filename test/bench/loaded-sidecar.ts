@@ -68,11 +68,14 @@ export async function startLoaded(load: Load) {
     upstream,
     stations,
     send,
-    /** Sends so many a second, as evenly as timers allow, to all or to the first so many; `stop` says how many they were. */
+    /**
+     * Sends so many a second, as evenly as timers allow, to all or to the first so many; `stop` says how many they
+     * were.
+     */
     flow: (perSecond: number, ofStations?: number) => flow(perSecond, (count) => send(count, ofStations)),
     /**
-     * Sends one message more, and resolves once its ack comes back: then what was sent before is durable too. Asks the sidecar nothing.
-     * Throws after a minute without.
+     * Sends one message more, and resolves once its ack comes back: then what was sent before is durable too. Asks the
+     * sidecar nothing. Throws after a minute without.
      */
     acknowledged: acks.next,
     storedCount,
@@ -100,7 +103,9 @@ export async function startLoaded(load: Load) {
   return loaded
 }
 
-/** What is sent to the station that acknowledges. Each is of another sender, since there is a limit of acks for each. */
+/**
+ * What is sent to the station that acknowledges. Each is of another sender, since there is a limit of acks for each.
+ */
 function acknowledgements(upstream: BareUpstream, begin: string) {
   const waiting = new Map<string, () => void>()
   let count = 0

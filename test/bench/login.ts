@@ -23,9 +23,9 @@ interface Side {
 }
 
 /**
- * Complete logins, code flow with PKCE and nonce, by browsers that have a session at the IdP: login address, IdP, callback, and the first
- * signed-in request. Both sides take the claims from the ID token. Relying parties and IdP are processes of their own: CPU time is that
- * of the relying party alone.
+ * Complete logins, code flow with PKCE and nonce, by browsers that have a session at the IdP: login address, IdP,
+ * callback, and the first signed-in request. Both sides take the claims from the ID token. Relying parties and IdP are
+ * processes of their own: CPU time is that of the relying party alone.
  */
 export async function loginBench(): Promise<readonly Measurement[]> {
   return [...(await withSides(0, atOnceRows)), ...(await withSides(25, waitRows))]

@@ -64,8 +64,8 @@ type Results<Runs> = {
 }
 
 /**
- * `rounds` rounds of each side. The sides take turns, and who begins changes each round, so that whatever else the machine does falls
- * on all alike.
+ * `rounds` rounds of each side. The sides take turns, and who begins changes each round, so that whatever else the
+ * machine does falls on all alike.
  */
 export async function takeTurns<Runs extends Readonly<Record<string, () => unknown>>>(
   rounds: number,

@@ -14,7 +14,10 @@ import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
 import { usageOf } from './process-usage.ts'
 
 const COUNTS = [1, 100, 1_000, 10_000, 20_000]
-/** Many short ones: what else the machine does, and collections of garbage, make single ones differ by more than what is looked for. */
+/**
+ * Many short ones: what else the machine does, and collections of garbage, make single ones differ by more than what is
+ * looked for.
+ */
 const ROUNDS = 21
 /** What somebody signed in asks for: the page of 1.4 MB, and one of the small files that it has. */
 const KINDS = [
@@ -36,8 +39,9 @@ interface Side {
 }
 
 /**
- * What a request of somebody signed in costs, and the memory of kept sessions. One login is real; the others are copies of its session,
- * with names of their own, signed by the server's key, and of the record of its tokens, which are in the database when the server starts.
+ * What a request of somebody signed in costs, and the memory of kept sessions. One login is real; the others are copies
+ * of its session, with names of their own, signed by the server's key, and of the record of its tokens, which are in
+ * the database when the server starts.
  */
 export async function meshSessionsBench(): Promise<readonly Measurement[]> {
   const open: MeshSetup[] = []

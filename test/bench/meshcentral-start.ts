@@ -4,7 +4,10 @@ import { usageOf } from './process-usage.ts'
 
 const ROUNDS = 7
 
-/** How long MeshCentral takes until it serves, and what it then holds in memory: by alternating starts with the same data. */
+/**
+ * How long MeshCentral takes until it serves, and what it then holds in memory: by alternating starts with the same
+ * data.
+ */
 export async function meshStartBench(): Promise<readonly Measurement[]> {
   const options = { domains: { '': { oidc: { groups: { sync: true } } } } }
   const ours = await setUpMesh({ ...options, strategy: 'ours' })

@@ -6,9 +6,15 @@ import { usageOf } from './process-usage.ts'
 
 const ROUNDS = 11
 const REQUESTS = 20
-/** As long as Node.js takes an address. Dots are what a name with an ending is known by, and a slash at the end says that it is none. */
+/**
+ * As long as Node.js takes an address. Dots are what a name with an ending is known by, and a slash at the end says
+ * that it is none.
+ */
 const PATHS = { short: 'a/', dots: `${'.'.repeat(15_000)}/`, letters: `${'a'.repeat(15_000)}/` }
-/** Of a session that the server did not sign. Its answer takes the cookie away, and only answers that set one are looked at. */
+/**
+ * Of a session that the server did not sign. Its answer takes the cookie away, and only answers that set one are looked
+ * at.
+ */
 const COOKIE = 'xid=e30=; xid.sig=of-nobody'
 const PEER = 'built-in'
 

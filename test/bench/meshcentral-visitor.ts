@@ -7,7 +7,10 @@ export function allowRenewals(setup: MeshSetup): Promise<void> {
   return setup.register({ grant_types: ['authorization_code', 'refresh_token'] })
 }
 
-/** A browser of its own, signed in by either strategy: the built-in one ends in a page that a browser without a screen stays at. */
+/**
+ * A browser of its own, signed in by either strategy: the built-in one ends in a page that a browser without a screen
+ * stays at.
+ */
 export async function visitorOf(setup: MeshSetup, person: Person): Promise<ScriptedBrowser> {
   const browser = setup.browser()
   await signIn(setup, browser, person)

@@ -11,14 +11,17 @@ import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
 const PEOPLE = 100
 /** The page is loaded as often in an hour as a session is renewed by default. */
 const TIMES_AN_HOUR = 12
-/** Renewals of each session that are waited for: as close together as an IdP in this process answers them, where an hour has them in its minutes. */
+/**
+ * Renewals of each session that are waited for: as close together as an IdP in this process answers them, where an hour
+ * has them in its minutes.
+ */
 const RENEWALS = 4
 const OFTEN = { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: 0.05 } } }
 const SETTLED_MS = 500
 
 /**
- * What people write to MeshCentral's own database, whose files are only added to: somebody who has an account signs in, loads the page with its
- * socket, and has the session renewed by an IdP that gives each refresh token once.
+ * What people write to MeshCentral's own database, whose files are only added to: somebody who has an account signs in,
+ * loads the page with its socket, and has the session renewed by an IdP that gives each refresh token once.
  */
 export async function meshWrittenBench(): Promise<readonly Measurement[]> {
   const ours = await writtenBy('ours')

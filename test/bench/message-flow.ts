@@ -7,7 +7,10 @@ const WORDS_EACH = 9
 /** Source: APRS Protocol Reference, chapter 14. */
 const MAX_TEXT_CHARACTERS = 67
 
-/** Makes lines with so many messages, all different, to one of `stations` after the other, of all or of the first so many, numbered from `first`. */
+/**
+ * Makes lines with so many messages, all different, to one of `stations` after the other, of all or of the first so
+ * many, numbered from `first`.
+ */
 export function createMessages(stations: readonly string[], first = 0): (count: number, ofStations?: number) => string {
   let index = first
   return (count, ofStations = stations.length) => {
@@ -26,7 +29,10 @@ export function messageLine(from: string, to: string, text: string, number: numb
   return `${from}>APRS,TCPIP*,qAC,T2TEST::${to.padEnd(9)}:${text}{${number}\r\n`
 }
 
-/** Calls `send` with how many messages are due, so many a second, as evenly as timers allow; `stop` says how many they were. */
+/**
+ * Calls `send` with how many messages are due, so many a second, as evenly as timers allow; `stop` says how many they
+ * were.
+ */
 export function flow(perSecond: number, send: (count: number) => void): { stop(): number } {
   const begun = performance.now()
   let sent = 0

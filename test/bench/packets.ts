@@ -28,8 +28,8 @@ const READ_BYTES = 65_536
 const parser = new aprsParser()
 
 /**
- * `packets.parse`: message lines per second, each to a parsed message. The peer is handed lines that were cut and decoded outside of the
- * measured time; ours takes chunks as they come from the socket.
+ * `packets.parse`: message lines per second, each to a parsed message. The peer is handed lines that were cut and
+ * decoded outside of the measured time; ours takes chunks as they come from the socket.
  */
 export async function packetsBench(): Promise<Measurement> {
   const lines = messageLines()

@@ -9,7 +9,10 @@ export function usageOf(pid: number | undefined) {
   return {
     pid,
     residentMegabytes: () => figure('status', /^VmRSS:\s+(\d+) kB$/m) / 1024,
-    /** CPU time since its start of all threads that it has now: as the scheduler counts it, and not in the steps of 10 ms that `stat` has. */
+    /**
+     * CPU time since its start of all threads that it has now: as the scheduler counts it, and not in the steps of 10
+     * ms that `stat` has.
+     */
     cpuMicroseconds() {
       const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) =>
         Number.parseInt(read(`task/${thread}/schedstat`), 10),
@@ -17,8 +20,8 @@ export function usageOf(pid: number | undefined) {
       return nanoseconds.reduce((sum, one) => sum + one, 0) / 1_000
     },
     /**
-     * What it handed to the system to be written since its start, to files and sockets (`wchar`). Unlike what went to the disk it does not
-     * depend on the file system, nor on how soon that flushes.
+     * What it handed to the system to be written since its start, to files and sockets (`wchar`). Unlike what went to
+     * the disk it does not depend on the file system, nor on how soon that flushes.
      */
     writtenBytes: () => figure('io', /^wchar: (\d+)$/m),
   }

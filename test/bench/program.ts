@@ -8,7 +8,10 @@ const HOST = fileURLToPath(new URL('program-host.ts', import.meta.url))
 
 /** A file of the bench in a process of its own, so that it shares no event loop with what is measured. */
 export interface Program<Exports> extends ProcessUsage {
-  /** Calls what the file exports, with plain data and for plain data; one at a time. Rejects when the process ends instead. */
+  /**
+   * Calls what the file exports, with plain data and for plain data; one at a time. Rejects when the process ends
+   * instead.
+   */
   call<Name extends keyof Exports>(name: Name, ...given: Given<Exports[Name]>): Promise<Answer<Exports[Name]>>
   close(): Promise<void>
 }

@@ -5,7 +5,10 @@ import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import { startProgram } from './program.ts'
 import type { PushService } from './push-gateway-server.ts'
 
-/** A gateway on loopback, in a process of its own, that takes whatever it is sent: the fixtures check, and would be what is measured. */
+/**
+ * A gateway on loopback, in a process of its own, that takes whatever it is sent: the fixtures check, and would be what
+ * is measured.
+ */
 export type PushGateway = Awaited<ReturnType<typeof startPushGateway>>
 
 export async function startPushGateway(service: PushService) {

@@ -15,7 +15,10 @@ type Send = (push: KeptPush) => Promise<void>
 
 let sendAll: () => Promise<void> = async () => undefined
 
-/** The yardstick: Node's own client, which sends what it was given, and looks at the status of what comes back. Resolves once it is connected. */
+/**
+ * The yardstick: Node's own client, which sends what it was given, and looks at the status of what comes back. Resolves
+ * once it is connected.
+ */
 export async function open({ service, port, ca, pushes, inFlight }: PeerOrder): Promise<void> {
   const sendOne = service === 'fcm' ? overHttps(port, ca, inFlight) : await overHttp2(port, ca)
   sendAll = async () => {

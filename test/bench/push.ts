@@ -37,14 +37,15 @@ const SERVICES = [
 type Service = (typeof SERVICES)[number]
 
 /**
- * The built sidecar, by the vendors' real clients, against a gateway in a process of its own that takes everything: 5,000 stations, each
- * of which has one message to be told of.
- * - `push.fcm`, `push.apns`: pushes a second, as the gateway sees them, from the first that comes to the last that it answers, which it
- *   does at once; ours fall due as fast as their messages were stored, the peer has all of them at once. `….cpu`: CPU time of the sidecar
- *   for each, from the end of the storing until it knows what became of the last one;
+ * The built sidecar, by the vendors' real clients, against a gateway in a process of its own that takes everything:
+ * 5,000 stations, each of which has one message to be told of.
+ * - `push.fcm`, `push.apns`: pushes a second, as the gateway sees them, from the first that comes to the last that it
+ *   answers, which it does at once; ours fall due as fast as their messages were stored, the peer has all of them at
+ *   once. `….cpu`: CPU time of the sidecar for each, from the end of the storing until it knows what became of the last
+ *   one;
  * - `….100`, `….100.cpu`: the same where each answer takes 100 ms;
- * - `push.latency`, `push.latency.apns`: from a lone message's line that is sent to its push that comes, beyond the window in which
- *   messages are gathered.
+ * - `push.latency`, `push.latency.apns`: from a lone message's line that is sent to its push that comes, beyond the
+ *   window in which messages are gathered.
  *
  * The peer sends the same requests, byte by byte, as they came from the sidecar.
  */

@@ -18,8 +18,9 @@ const KNOWN = 500
 const PEER = 'the same on SQLite, which asks no other process'
 
 /**
- * Registrations per second that the database has to store, from 200 phones at once with an address each, on a PostgreSQL on the same machine that flushes what it
- * commits: `api.register.postgres` of stations that are new, `….token` of stations that bring another push token each time.
+ * Registrations per second that the database has to store, from 200 phones at once with an address each, on a
+ * PostgreSQL on the same machine that flushes what it commits: `api.register.postgres` of stations that are new,
+ * `….token` of stations that bring another push token each time.
  */
 export async function registersBench(): Promise<readonly Measurement[]> {
   const bin = installedPostgres()

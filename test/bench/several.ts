@@ -25,10 +25,10 @@ const MOST_MS = 60_000
 const INSTALLED = '/usr/lib/postgresql'
 
 /**
- * The sidecar on PostgreSQL, which runs on the same machine and flushes what it commits: the newest that is installed, since the one that
- * npm brings is built to be small and takes half as long again.
- * - `pipeline.postgres`: as `pipeline.durable`, of one process, and of two and three that hear other messages each; the last two
- *   beside one;
+ * The sidecar on PostgreSQL, which runs on the same machine and flushes what it commits: the newest that is installed,
+ * since the one that npm brings is built to be small and takes half as long again.
+ * - `pipeline.postgres`: as `pipeline.durable`, of one process, and of two and three that hear other messages each; the
+ *   last two beside one;
  * - `api.sync.postgres`: as `api.sync`, each of which asks the database;
  * - `….cpu`: CPU time of one, ours beside that of the database;
  * - `pipeline.takeover`: seconds from the death of one of two listeners until two listen again, of three instances.

@@ -7,7 +7,10 @@ import { bareUpstream } from './upstream.ts'
 
 const ROUNDS = 5
 
-/** The built sidecar with both gateways configured: until it is listening, and its resident memory once it is logged in upstream. */
+/**
+ * The built sidecar with both gateways configured: until it is listening, and its resident memory once it is logged in
+ * upstream.
+ */
 export async function sidecarStartBench(): Promise<readonly Measurement[]> {
   const certificates = await makeCertificates()
   const [fcm, apns] = await Promise.all([startFcm({ certificates }), startApns({ certificates })])

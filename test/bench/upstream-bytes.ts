@@ -14,9 +14,10 @@ const ASK_EVERY_MS = 200
 const PEER = 'one connection that takes all messages, has no filter to change and stores none'
 
 /**
- * What the filter saves, against a server with the measured limits of APRS-IS: bytes in both directions, from the first login through
- * the registration of all stations to the end of 20,000 messages of which 200 are theirs. The peer is the simplest client that misses
- * none of them: one connection with a filter for all messages. Counted, not timed: one round.
+ * What the filter saves, against a server with the measured limits of APRS-IS: bytes in both directions, from the first
+ * login through the registration of all stations to the end of 20,000 messages of which 200 are theirs. The peer is the
+ * simplest client that misses none of them: one connection with a filter for all messages. Counted, not timed: one
+ * round.
  */
 export async function upstreamBytesBench(): Promise<Measurement> {
   return beside('upstream.bytes', 'bytes', { ours: await ours(), peer: await everything() }, PEER, 'less')
@@ -54,7 +55,10 @@ async function everything(): Promise<number> {
   }
 }
 
-/** In steps, so that no client is too slow for the server; waits until those for us are stored, where anybody stores them. */
+/**
+ * In steps, so that no client is too slow for the server; waits until those for us are stored, where anybody stores
+ * them.
+ */
 async function deliver(server: AprsIsServer, sidecar?: BuiltSidecar): Promise<void> {
   for (let index = 0; index < MESSAGES; index += 1) {
     const turn = Math.floor(index / OURS_IN)

@@ -6,7 +6,10 @@ const BANNER = '# bare 1.0\r\n'
 /** As servers do: a client leaves one that is silent, and here it may be while another sidecar is being loaded. */
 const COMMENT_EVERY_MS = 20_000
 
-/** The least that a client takes for an APRS-IS server, so that its cost does not count: login, filter, then lines as given. */
+/**
+ * The least that a client takes for an APRS-IS server, so that its cost does not count: login, filter, then lines as
+ * given.
+ */
 export type BareUpstream = Awaited<ReturnType<typeof bareUpstream>>
 
 export async function bareUpstream() {

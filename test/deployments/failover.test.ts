@@ -25,8 +25,8 @@ const HASTY: Clock = {
   after: (delayMs, task) => systemClock.after(delayMs < 10_000 ? delayMs / 10 : delayMs, task),
 }
 /**
- * The same, and from `rest` on without what comes every second or five: a probe that waits for a standby holds the row for which messages
- * wait. Not before: a start that is tried again comes after a second, too.
+ * The same, and from `rest` on without what comes every second or five: a probe that waits for a standby holds the row
+ * for which messages wait. Not before: a start that is tried again comes after a second, too.
  */
 function restful() {
   let rests = false

@@ -54,7 +54,10 @@ describe('A proxy in front of sidecars', function () {
     await rm(folder, { recursive: true, force: true })
   })
 
-  /** A client on an address of its own, of the whole of 127.0.0.0/8. Its calls give the status, or the code of the error. */
+  /**
+   * A client on an address of its own, of the whole of 127.0.0.0/8. Its calls give the status, or the code of the
+   * error.
+   */
   function caller(localAddress: string) {
     const agent = new Agent({ keepAlive: true, maxSockets: 4, localAddress, rejectUnauthorized: false })
     closing.push(() => agent.destroy())

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 
-/** What parsers stumble over: ends of lines and texts, delimiters, half characters, what terminals obey, and much of something. */
+/**
+ * What parsers stumble over: ends of lines and texts, delimiters, half characters, what terminals obey, and much of
+ * something.
+ */
 const ODD = [
   ...['\0', '\r', '\n', '\r\n', '\x1c', '\x7f', '\x1b[2J', ' ', '\t'],
   ...[':', '>', '{', '}', '*', '/', '-0', '-', ',', '"', '\\', '[', ']', ';', '=', '%00', '..', '::'],

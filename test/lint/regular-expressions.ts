@@ -17,7 +17,10 @@ interface SourceNode {
   readonly [member: string]: unknown
 }
 
-/** All literals of a source text, and all that `RegExp` is called with: a text or a template. Rejects other arguments of `RegExp`. */
+/**
+ * All literals of a source text, and all that `RegExp` is called with: a text or a template. Rejects other arguments of
+ * `RegExp`.
+ */
 export function patternsIn(text: string, file: string): readonly WrittenPattern[] {
   return nodesIn(parse(text, OPTIONS).program as unknown as SourceNode).flatMap((node) => {
     const line = node.loc?.start.line ?? 0

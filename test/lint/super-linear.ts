@@ -25,9 +25,11 @@ const MOST_WAYS = 200
 /**
  * Returns why a regular expression may take more than linear time for some text, or undefined. Two rules find it:
  *
- * - scslre: quantifiers that can trade characters with each other, with themselves, or with the place where the match begins.
- * - Ours, since scslre stops at a prefix or separator of two characters (`/\/auth.*\/x/`, `/[^x]+\.css[^x]*x/`): an unbounded quantifier
- *   that something has to follow, where all between it and the quantifier before it, or the begin of the match, may stand in its own run.
+ * - scslre: quantifiers that can trade characters with each other, with themselves, or with the place where the match
+ *   begins.
+ * - Ours, since scslre stops at a prefix or separator of two characters (`/\/auth.*\/x/`, `/[^x]+\.css[^x]*x/`): an
+ *   unbounded quantifier that something has to follow, where all between it and the quantifier before it, or the begin
+ *   of the match, may stand in its own run.
  *
  * Both err on the side of reports. Look-arounds count as always true.
  */
@@ -68,7 +70,10 @@ function trades({ isAnchored, items }: Way): boolean {
   })
 }
 
-/** What it can consume of a text of these characters: a group only by the ways of which the text has all that they require. */
+/**
+ * What it can consume of a text of these characters: a group only by the ways of which the text has all that they
+ * require.
+ */
 function runOf({ chars, turns }: Item, text: CharSet): CharSet {
   if (!turns) return chars
   const possible = turns.filter(({ items }) =>

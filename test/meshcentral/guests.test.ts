@@ -15,9 +15,9 @@ import { useMesh } from './support/use-mesh.ts'
 const RELAY_HOST = 'other.mesh.test'
 const LOCAL = { host: '127.0.0.1', headers: { host: 'localhost' }, rejectUnauthorized: false, agent: false }
 /**
- * Says on the console what is opened, where, and whether it is good, and what agents are told: each new device has one that says nothing.
- * In the domain `more`, MeshCentral has what it would fetch packages for if the configuration said so. In the domain `local`, new accounts
- * have a second factor.
+ * Says on the console what is opened, where, and whether it is good, and what agents are told: each new device has one
+ * that says nothing. In the domain `more`, MeshCentral has what it would fetch packages for if the configuration said
+ * so. In the domain `local`, new accounts have a second factor.
  */
 const SPY = `
   const open = server.decodeCookie

@@ -46,8 +46,8 @@ describe('whether sessions of MeshCentral still live', () => {
     const { sealed } = await recordOf(browser)
     const page = await setup.open(browser)
     await until('another one in its place', async () => (await recordOf(browser)).sealed !== sealed)
-    // A renewal that the restart cuts off would have used its refresh token up: the IdP gives none meanwhile. A session is asked about once
-    // the answer before is written, and there is no other one yet: this test comes first.
+    // A renewal that the restart cuts off would have used its refresh token up: the IdP gives none meanwhile. A session
+    // is asked about once the answer before is written, and there is no other one yet: this test comes first.
     setup.idp.faults.set('token', { kind: 'answer', status: 503 })
     await nextQuestion()
     await setup.restart()

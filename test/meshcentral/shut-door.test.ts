@@ -66,7 +66,10 @@ describe('a session of single sign-on that is kept', () => {
     auth = (await setup.open(browser)).auth
   })
 
-  /** Another start at which the guard cannot get to work, by what is done right before the plugin sets itself up, or to the configuration. */
+  /**
+   * Another start at which the guard cannot get to work, by what is done right before the plugin sets itself up, or to
+   * the configuration.
+   */
   const signsNobodyIn = (what: string, said: string | undefined, options: () => Promise<ServerOptions>) =>
     it(`signs nobody in where ${what}: neither by its cookie nor by what its page was given`, async () => {
       const before = (await pluginLines(setup)).length

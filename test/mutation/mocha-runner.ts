@@ -34,8 +34,8 @@ interface TestResult {
 }
 
 /**
- * Runs the tests for Stryker, whose own runner of the same major version does not know this version of mocha. Files are loaded once;
- * after that a mutant is only switched on.
+ * Runs the tests for Stryker, whose own runner of the same major version does not know this version of mocha. Files are
+ * loaded once; after that a mutant is only switched on.
  */
 class MochaRunner {
   // The names by which Stryker hands its constructor what it needs.

@@ -121,7 +121,9 @@ describe('The server of the page on several processes, twice', () => {
       const answers = await Promise.all(people.map((browser) => browser.step(`http://127.0.0.1:${port}/`)))
       return answers.filter(({ status }) => status === 200).length
     }
-    /** Until that many were asked for. Sessions stay in use: one that the other process has just renewed is not due yet. */
+    /**
+     * Until that many were asked for. Sessions stay in use: one that the other process has just renewed is not due yet.
+     */
     const renewals = async (port: number) => {
       const asked = idp.requests('token')
       await until('renewals', async () => {

@@ -1,6 +1,9 @@
 import { request } from 'node:https'
 
-/** `fetch` between a provider and its clients that accepts any certificate. Of the answer's headers it keeps type and redirect. */
+/**
+ * `fetch` between a provider and its clients that accepts any certificate. Of the answer's headers it keeps type and
+ * redirect.
+ */
 export const anyCertificateFetch: typeof globalThis.fetch = (input, init = {}) =>
   new Promise((resolve, reject) => {
     const { method, headers, body } = new Request(input, init)

@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core'
 const ROOT = new URL('../../', import.meta.url)
 
 /**
- * Takes a picture that the documents show, where the run is told to by `MESH_COMPANION_PICTURES=1`: whoever only runs tests has no changed
- * file afterwards.
+ * Takes a picture that the documents show, where the run is told to by `MESH_COMPANION_PICTURES=1`: whoever only runs
+ * tests has no changed file afterwards.
  *
  * @param path from the root of the project
  * @param clip the part of the page, in its own pixels

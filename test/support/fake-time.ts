@@ -4,14 +4,19 @@ import { join } from 'node:path'
 
 const LIBRARIES = '/usr/lib'
 
-/** The library of Debian's `libfaketime`, by which another process sees another wall clock; undefined where there is none. */
+/**
+ * The library of Debian's `libfaketime`, by which another process sees another wall clock; undefined where there is
+ * none.
+ */
 export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
   ? readdirSync(LIBRARIES)
       .map((architecture) => join(LIBRARIES, architecture, 'faketime/libfaketimeMT.so.1'))
       .find((file) => existsSync(file))
   : undefined
 
-/** The wall clock of another process; its elapsed time stays the machine's. `file` is where the two agree on the time. */
+/**
+ * The wall clock of another process; its elapsed time stays the machine's. `file` is where the two agree on the time.
+ */
 export function fakeTime(library: string, file: string) {
   return {
     /** What the process is to be started with. */

@@ -59,8 +59,8 @@ interface InstallOptions {
 }
 
 /**
- * Installs `tarball` as `npm install` does it, without asking a registry: the packages that the lock names for it are links to those
- * of this tree. Nothing else can be found from there, since links are not followed to where they lead.
+ * Installs `tarball` as `npm install` does it, without asking a registry: the packages that the lock names for it are
+ * links to those of this tree. Nothing else can be found from there, since links are not followed to where they lead.
  */
 export async function installPackage(
   tarball: string,
@@ -102,7 +102,10 @@ export async function installByNpm(tarball: string) {
     const beside = (await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.'))
     return {
       ...(await projectIn(folder, beside)),
-      /** Further packages, `NAME` or `NAME@VERSION`; those that this tree has are of its version unless they say another. */
+      /**
+       * Further packages, `NAME` or `NAME@VERSION`; those that this tree has are of its version unless they say
+       * another.
+       */
       async add(...names: readonly string[]) {
         const locked = await lockedPackages()
         const version = (name: string) => locked[`node_modules/${name}`]?.version
@@ -163,7 +166,10 @@ interface Locked {
   readonly devOptional?: boolean
 }
 
-/** The folders of what npm installs beside the package, those within other packages' folders left out: they come with them. */
+/**
+ * The folders of what npm installs beside the package, those within other packages' folders left out: they come with
+ * them.
+ */
 async function productionPackages(omitOptional: boolean): Promise<readonly string[]> {
   const isWanted = ({ dev, optional, devOptional }: Locked) => !dev && !(omitOptional && (optional || devOptional))
   return Object.entries(await lockedPackages())

@@ -6,8 +6,8 @@ import type { Connect } from '../../sidecar/aprsis/connection/connect-tcp.ts'
 const PIECE_BYTES = 65_536
 
 /**
- * Connections in memory in the place of TCP. What is written arrives before the event loop's next turn: wherever a `FakeClock` goes on,
- * everything has arrived, however busy the machine is.
+ * Connections in memory in the place of TCP. What is written arrives before the event loop's next turn: wherever a
+ * `FakeClock` goes on, everything has arrived, however busy the machine is.
  */
 export class MemoryNetwork {
   readonly #accepting = new Map<number, (stream: ServedStream) => void>()

@@ -67,7 +67,9 @@ export async function startOwnServer(options: OwnServerOptions) {
   app.use((_req, res) => void res.send('a page'))
   return {
     port: server.port,
-    /** With a slash at the end. Below it `api/me` says who is signed in, and `api/session` what the IdP says of that. */
+    /**
+     * With a slash at the end. Below it `api/me` says who is signed in, and `api/session` what the IdP says of that.
+     */
     url,
     authLog,
     async close() {

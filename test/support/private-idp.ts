@@ -28,8 +28,9 @@ export interface PrivateIdpOptions {
 export type PrivateIdpSetup = Awaited<ReturnType<ReturnType<typeof privateIdps>>>
 
 /**
- * IdPs whose certificate authority is private, each with a host in a process of its own: only that has an environment of its own, and can
- * be made to trust an authority by NODE_EXTRA_CA_CERTS. Closed after each test. Call inside a `describe`.
+ * IdPs whose certificate authority is private, each with a host in a process of its own: only that has an environment
+ * of its own, and can be made to trust an authority by NODE_EXTRA_CA_CERTS. Closed after each test. Call inside a
+ * `describe`.
  */
 export function privateIdps() {
   const open: (() => unknown)[] = []

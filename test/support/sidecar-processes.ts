@@ -5,7 +5,10 @@ import { createSidecarFolder, type SidecarFolder, type SidecarProcess, startSide
 /** Call of the sidecars' own login. */
 export const LOGIN = 'N0CALL-10'
 
-/** An APRS-IS server, a folder, and sidecars as processes on both, of which nothing is left after each test. Call inside a `describe`. */
+/**
+ * An APRS-IS server, a folder, and sidecars as processes on both, of which nothing is left after each test. Call inside
+ * a `describe`.
+ */
 export function sidecarProcesses() {
   let upstream: AprsIsServer
   let folder: SidecarFolder

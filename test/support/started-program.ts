@@ -18,7 +18,8 @@ export interface StartOptions extends Pick<SpawnOptions, 'uid' | 'gid'> {
 }
 
 /**
- * Starts a program in a process group of its own, which ends with this process at the latest, and resolves once it is at work.
+ * Starts a program in a process group of its own, which ends with this process at the latest, and resolves once it is
+ * at work.
  *
  * @throws Error with the end of its output, when it ends before or the time is over
  */

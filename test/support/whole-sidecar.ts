@@ -27,8 +27,8 @@ interface Answer {
 type Shown = Readonly<Record<string, unknown>>
 
 /**
- * A whole sidecar between an APRS-IS server and two push gateways in memory, seen from outside only: packets in, acks and pushes out, calls
- * of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's.
+ * A whole sidecar between an APRS-IS server and two push gateways in memory, seen from outside only: packets in, acks
+ * and pushes out, calls of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's.
  */
 export interface WholeSidecar {
   readonly upstream: AprsIsServer

@@ -54,7 +54,8 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
       await sidecar.logged('push-retry')
       expect(fcm.received).to.deep.equal([])
 
-      // The next time that it is soon 17 minutes past, when there is housekeeping: later than the certificates were made.
+      // The next time that it is soon 17 minutes past, when there is housekeeping: later than the certificates were
+      // made.
       const target = Math.ceil((Date.now() - BEFORE_HOUSEKEEPING) / HOUR) * HOUR + BEFORE_HOUSEKEEPING
       fcm.setClockAhead(target - Date.now())
       await time.set(target)

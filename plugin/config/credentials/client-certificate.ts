@@ -2,7 +2,10 @@ import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'n
 import type { Finding } from '../problem.ts'
 import type { ClientCertificate } from '../settings.ts'
 
-/** A client certificate and its key out of the texts of their PEM files, or what is wrong with them; never quotes from them. */
+/**
+ * A client certificate and its key out of the texts of their PEM files, or what is wrong with them; never quotes from
+ * them.
+ */
 export function readClientCertificate(
   cert: string,
   key: string,

@@ -7,7 +7,10 @@ import type { ClientKey, PrivateJwk, PublicJwk } from '../settings.ts'
 const SHORTEST_RSA_BITS = 2048
 const MAKE_ANEW = 'Write the key as it was exported, whole.'
 
-/** Private keys of a client out of the text of a JWK Set file (RFC 7517), or what is wrong with it; never quotes from it. */
+/**
+ * Private keys of a client out of the text of a JWK Set file (RFC 7517), or what is wrong with it; never quotes from
+ * it.
+ */
 export function readKeySet(text: string): {
   readonly keys: readonly ClientKey[]
   readonly findings: readonly Finding[]

@@ -12,14 +12,18 @@ export const MOST_SECRET_BYTES = 8192
 /**
  * The text of a file. Throws like `readFileSync`.
  *
- * @param maxBytes undefined: the whole file. Otherwise it may stop after one byte more, which shows that the file is longer
+ * @param maxBytes undefined: the whole file. Otherwise it may stop after one byte more, which shows that the file is
+ *   longer
  */
 export type ReadFile = (file: string, maxBytes?: number) => string
 
 export interface SecretFileOptions {
   /** Without it no file can be read, and each one that is named is a problem. */
   readonly readFile?: ReadFile
-  /** Folder of the configuration, where a relative `client.client_secret_file` starts. Without it such a path is a problem. */
+  /**
+   * Folder of the configuration, where a relative `client.client_secret_file` starts. Without it such a path is a
+   * problem.
+   */
   readonly configFolder?: string
 }
 
@@ -73,7 +77,8 @@ export function readSecretFile(file: string, readFile: ReadFile | undefined): Se
   }
   const secret = withoutByteOrderMark(text).replace(/\r?\n$/, '')
   if (secret === '') return unusable('names an empty file', `Write the client secret into ${name}.`)
-  // RFC 6749, appendix A.2, allows no control characters. A replacement character was no UTF-8: PowerShell writes UTF-16.
+  // RFC 6749, appendix A.2, allows no control characters. A replacement character was no UTF-8: PowerShell writes
+  // UTF-16.
   if (/[\p{Cc}\ufffd]/u.test(secret)) {
     return unusable('names a file that is not a single line of text in UTF-8', `Correct ${name}: ${CONTENT}`)
   }

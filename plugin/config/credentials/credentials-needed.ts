@@ -18,8 +18,9 @@ const BY_CERTIFICATE: readonly unknown[] = ['tls_client_auth', 'self_signed_tls_
 const WHERE = '`credentials` of the registration, or in `domains.<key>.oidcCredentials`'
 
 /**
- * What the Client object asks for and the credentials do not give. Sending an unsigned request, or taking a token that anybody can
- * read, where more was asked for would be worse than no login. Algorithms that are none are another rule's business.
+ * What the Client object asks for and the credentials do not give. Sending an unsigned request, or taking a token that
+ * anybody can read, where more was asked for would be worse than no login. Algorithms that are none are another rule's
+ * business.
  */
 export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credentials): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
@@ -69,7 +70,10 @@ function need(name: string, what: string, member: string): Finding {
 const WITHOUT: readonly unknown[] = ['none', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
 const SHARED: readonly unknown[] = [...HMAC, ...SHARED_KEY_ENCRYPTION]
 
-/** A secret that is missing although a method or an algorithm of the Client object needs one; the specification's tables ask for it always. */
+/**
+ * A secret that is missing although a method or an algorithm of the Client object needs one; the specification's tables
+ * ask for it always.
+ */
 export function checkSecretNeeded(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc
   if (!isJsonObject(client)) return []

@@ -9,7 +9,10 @@ import { readClientCertificate } from './client-certificate.ts'
 import { readKeySet } from './client-key-set.ts'
 import type { ReadFile } from './client-secret-file.ts'
 
-/** Names of the files with the private keys and the certificate of this server as a client; relative ones start from its working directory. */
+/**
+ * Names of the files with the private keys and the certificate of this server as a client; relative ones start from its
+ * working directory.
+ */
 export interface CredentialFiles {
   /** JWK Set (RFC 7517) of private keys. */
   readonly jwksFile?: string

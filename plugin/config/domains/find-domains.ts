@@ -25,8 +25,9 @@ export interface FoundDomains {
 
 export interface FindOptions {
   /**
-   * True: reads the file as MeshCentral does. Domains whose keys begin with `_` are comments, `domaindefaults` stands in for members that a
-   * domain lacks, the default domain is always there, and a domain that only shares files has no login. Default false.
+   * True: reads the file as MeshCentral does. Domains whose keys begin with `_` are comments, `domaindefaults` stands
+   * in for members that a domain lacks, the default domain is always there, and a domain that only shares files has no
+   * login. Default false.
    */
   readonly meshCentral?: boolean
 }

@@ -3,8 +3,8 @@ import { nameOfHost } from './domain-address.ts'
 import { soleMember } from './find-domains.ts'
 
 /**
- * Host name → domain key, for every domain with a `dns` member, whether it has a login strategy or not, and whether that one is in
- * order: a request to one domain must never be answered by the strategy of another.
+ * Host name → domain key, for every domain with a `dns` member, whether it has a login strategy or not, and whether
+ * that one is in order: a request to one domain must never be answered by the strategy of another.
  */
 export function domainsByHostName(config: unknown): ReadonlyMap<string, string> {
   const domains = isJsonObject(config) ? soleMember(config, 'domains', []).value : undefined

@@ -1,4 +1,6 @@
-/** Returns an address without the slashes at its end. A regular expression would try again at each slash of a long run. */
+/**
+ * Returns an address without the slashes at its end. A regular expression would try again at each slash of a long run.
+ */
 export function withoutTrailingSlashes(address: string): string {
   let end = address.length
   while (address[end - 1] === '/') end -= 1

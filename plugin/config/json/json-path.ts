@@ -1,6 +1,8 @@
 import type { Steps } from '../problem.ts'
 
-/** A place in a JSON document as people write it: `domains[""].dns`, `custom.scope[0]`; the document as a whole is `$`. */
+/**
+ * A place in a JSON document as people write it: `domains[""].dns`, `custom.scope[0]`; the document as a whole is `$`.
+ */
 export function jsonPath(steps: Steps): string {
   if (steps.length === 0) return '$'
   return steps.reduce<string>((path, step) => {

@@ -1,4 +1,6 @@
-/** The one of `known` that `written` was probably meant to be: letter case aside, at most a third of its letters wrong. */
+/**
+ * The one of `known` that `written` was probably meant to be: letter case aside, at most a third of its letters wrong.
+ */
 export function nearestName(written: string, known: readonly string[]): string | undefined {
   const wanted = written.toLowerCase()
   let nearest: string | undefined

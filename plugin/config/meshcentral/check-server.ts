@@ -6,8 +6,8 @@ import type { ServerReading } from './server-reading.ts'
 import { checkServerSettings } from './server-settings.ts'
 
 /**
- * Checks MeshCentral's configuration outside the `oidc` objects. Names of members may be in any letter case: the file has them as they were
- * written, and MeshCentral in lower case.
+ * Checks MeshCentral's configuration outside the `oidc` objects. Names of members may be in any letter case: the file
+ * has them as they were written, and MeshCentral in lower case.
  *
  * @param isLoaded whether the plugin is loaded, or need not be: then nothing is said of it. Default false
  */

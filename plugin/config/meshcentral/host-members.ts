@@ -1,7 +1,9 @@
 import type { JsonObject } from '../json/json-object.ts'
 import { canonicalName } from '../json/member-name.ts'
 
-/** Members of the `oidc` object that MeshCentral itself reads when it creates an account. All others are the plugin's. */
+/**
+ * Members of the `oidc` object that MeshCentral itself reads when it creates an account. All others are the plugin's.
+ */
 export const HOST_MEMBERS = ['newAccountsRights', 'newAccountRealms', 'newAccountsUserGroups'] as const
 
 /** Returns the object without the members that MeshCentral itself reads. */

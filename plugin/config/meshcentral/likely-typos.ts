@@ -13,7 +13,10 @@ export const STRATEGIES = ['twitter', 'google', 'github', 'azure', 'jumpcloud', 
 /** Other names that administrators give to OpenID Connect. */
 const OPENID_CONNECT = ['openid', 'openidconnect', 'openid-connect', 'openid_connect', 'oauth2', 'oauth', 'sso']
 
-/** Keys of domains that are probably the default domain, and names of strategies that are probably `oidc`. MeshCentral ignores both. */
+/**
+ * Keys of domains that are probably the default domain, and names of strategies that are probably `oidc`. MeshCentral
+ * ignores both.
+ */
 export function checkLikelyTypos(config: JsonObject): readonly Problem[] {
   const domains = domainsOf(config)
   const hasDefault = domains.some(({ key, domain }) => key === '' && hasOidc(domain))

@@ -14,8 +14,8 @@ const WRITE = `Write "plugins": { "enabled": true, "list": ["${NAME}"] } into \`
 export const OWN_SETTINGS = ['sessionCheckMinutes', 'introspectMinutes', 'loginTokenDays', 'presets'] as const
 
 /**
- * Says whether MeshCentral loads the plugin, and what is misspelt in the plugin's own settings. Without the plugin, MeshCentral's built-in
- * strategy signs users in by the same configuration.
+ * Says whether MeshCentral loads the plugin, and what is misspelt in the plugin's own settings. Without the plugin,
+ * MeshCentral's built-in strategy signs users in by the same configuration.
  */
 export function checkPluginLoaded(config: JsonObject): ServerReading {
   const plugins = pluginsOf(config)

@@ -13,7 +13,9 @@ const PORTS: Readonly<Record<string, string>> = {
   redirAliasPort: 'MeshCentral ignores a text and announces settings.redirPort',
 }
 
-/** Settings of the whole server that MeshCentral reads otherwise than they look, and those that single sign-on misses. */
+/**
+ * Settings of the whole server that MeshCentral reads otherwise than they look, and those that single sign-on misses.
+ */
 export function checkServerSettings(config: JsonObject): readonly Warning[] {
   const settings = membersOf(soleMember(config, 'settings', []).value)
   const isGiven = (name: string) => {

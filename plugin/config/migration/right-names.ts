@@ -4,7 +4,10 @@ import { SERVER_RIGHTS } from '../settings.ts'
 
 const KNOWN: ReadonlySet<string> = new Set(SERVER_RIGHTS)
 
-/** The `oidc` object with the names of rights in `groups.rights` in lower case: MeshCentral accepts them in any letter case. */
+/**
+ * The `oidc` object with the names of rights in `groups.rights` in lower case: MeshCentral accepts them in any letter
+ * case.
+ */
 export function settleRightNames(oidc: JsonObject): JsonObject {
   const { groups } = oidc
   if (!isJsonObject(groups) || !isJsonObject(groups.rights)) return oidc

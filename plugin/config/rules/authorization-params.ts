@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
 /**
- * Parameters that the protocol or this plugin sets by itself, in lower case: one from the file would open what they close, or be
- * there twice. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1; JARM.
+ * Parameters that the protocol or this plugin sets by itself, in lower case: one from the file would open what they
+ * close, or be there twice. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1; JARM.
  */
 const OWN = new Set([
   'client_id',

@@ -19,8 +19,9 @@ const NAMES: readonly string[] = [
 ]
 
 /**
- * Warns of a claim that should not identify people. An address or a name is given to somebody else when its owner leaves, and the account with
- * it (OpenID Connect Core 1.0, section 5.7). With any other claim but `sub`, MeshCentral's built-in strategy may have made other accounts.
+ * Warns of a claim that should not identify people. An address or a name is given to somebody else when its owner
+ * leaves, and the account with it (OpenID Connect Core 1.0, section 5.7). With any other claim but `sub`, MeshCentral's
+ * built-in strategy may have made other accounts.
  */
 export function checkIdentityClaim({ custom }: JsonObject): readonly Finding[] {
   const claims = isJsonObject(custom) ? custom.claims : undefined

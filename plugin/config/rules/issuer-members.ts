@@ -1,6 +1,6 @@
 /**
- * What an administrator may say of an IdP by hand beside the endpoints, under the names of its metadata. Source: RFC 8414, section 2;
- * OpenID Connect Discovery 1.0, section 3; RFC 8705, 9101, 9126, 9207 and 9449; JARM, section 4.
+ * What an administrator may say of an IdP by hand beside the endpoints, under the names of its metadata. Source: RFC
+ * 8414, section 2; OpenID Connect Discovery 1.0, section 3; RFC 8705, 9101, 9126, 9207 and 9449; JARM, section 4.
  */
 export const ISSUER_ENDPOINTS = [
   'authorization_endpoint',

@@ -6,9 +6,9 @@ export function withoutSuffix(issuer: string): string {
 }
 
 /**
- * Returns one spelling of an issuer, for comparisons of whole issuers. Harmless differences are a slash at the end, capitals in scheme and
- * host, a default port, the address of the discovery document, and a missing `https://`. A text that
- * is no address stays as it is.
+ * Returns one spelling of an issuer, for comparisons of whole issuers. Harmless differences are a slash at the end,
+ * capitals in scheme and host, a default port, the address of the discovery document, and a missing `https://`. A text
+ * that is no address stays as it is.
  */
 export function issuerSpelling(issuer: string): string {
   const meant = withoutSuffix(/^[a-z]+:\/\//i.test(issuer) ? issuer : `https://${issuer}`)

@@ -10,10 +10,11 @@ export interface PresetChoice {
 }
 
 /**
- * Which preset applies: the configured one (null switches presets off), or by itself the one of the vendor that issued the
- * client id. Source: Custom object, preset rules.
+ * Which preset applies: the configured one (null switches presets off), or by itself the one of the vendor that issued
+ * the client id. Source: Custom object, preset rules.
  *
- * @param infer whether a member that a preset brings means that preset, and a configured issuer then stands, as with MeshCentral's own strategy
+ * @param infer whether a member that a preset brings means that preset, and a configured issuer then stands, as with
+ *   MeshCentral's own strategy
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}

@@ -10,7 +10,9 @@ export type UrlOverrides = Readonly<Record<string, Readonly<Record<string, strin
 
 /** What a preset means for a domain's configuration. Source: Custom object, preset rules. */
 export interface PresetRules<Name extends string = string, Url extends string = string> {
-  /** Value of `custom.preset`, and part of the callback path `auth-oidc-<name>-callback`: lower-case letters and digits. */
+  /**
+   * Value of `custom.preset`, and part of the callback path `auth-oidc-<name>-callback`: lower-case letters and digits.
+   */
   readonly name: Name
   /** The vendor's own base URLs. */
   readonly urls: VendorUrls<Url>

@@ -25,8 +25,8 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 }
 
 /**
- * On another host than the one by which browsers reach the domain: a login's cookie stays behind at the host where it began. A warning,
- * since a server can have further names that its configuration does not tell.
+ * On another host than the one by which browsers reach the domain: a login's cookie stays behind at the host where it
+ * began. A warning, since a server can have further names that its configuration does not tell.
  */
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []

@@ -34,7 +34,10 @@ identity provider.
 Exit code: 0 fine (warnings included), 1 errors, a fail or missing parts, 2 nothing that could be checked, 64 a wrong option.
 `
 
-/** 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`; 64 (sysexits.h) an option that there is not. */
+/**
+ * 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`; 64 (sysexits.h) an option
+ * that there is not.
+ */
 export type ExitCode = 0 | 1 | 2 | 64
 
 /** A check of a file. */

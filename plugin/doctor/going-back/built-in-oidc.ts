@@ -9,7 +9,10 @@ const NO_GROUP = ' (no group) '
 /** Members of the preset that MeshCentral's built-in strategy infers it from. */
 const INFERRING = ['tenant_id', 'customer_id', 'identitysource']
 
-/** Members of `custom`, `client` and `groups` that the built-in strategy does not read. Left in the file, they would look as if they counted. */
+/**
+ * Members of `custom`, `client` and `groups` that the built-in strategy does not read. Left in the file, they would
+ * look as if they counted.
+ */
 const UNREAD = {
   client: [
     'assertion_audience',
@@ -31,8 +34,8 @@ const UNREAD = {
 } as const
 
 /**
- * Returns the `oidc` object with which MeshCentral's built-in strategy does as much as it can of what the plugin did. Members that neither of
- * both reads stay.
+ * Returns the `oidc` object with which MeshCentral's built-in strategy does as much as it can of what the plugin did.
+ * Members that neither of both reads stay.
  *
  * @param oidc under canonical names, without deprecated keys
  * @see facts of `webserver.js` in MeshCentral 1.1.55: `setupDomainAuthStrategy` and `handleStrategyLogin`

@@ -20,7 +20,8 @@ export interface WayBack {
 }
 
 /**
- * Rewrites MeshCentral's configuration so that its built-in strategy does as much as it can of what the plugin did, and lists the rest.
+ * Rewrites MeshCentral's configuration so that its built-in strategy does as much as it can of what the plugin did, and
+ * lists the rest.
  *
  * @param settingsOf the settings of each domain that has a strategy; all have to be without errors
  */

@@ -1,7 +1,10 @@
 import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
-/** Some IdPs refuse assertions that are more than some 15 seconds ahead; a network and a rounded second explain less than this. */
+/**
+ * Some IdPs refuse assertions that are more than some 15 seconds ahead; a network and a rounded second explain less
+ * than this.
+ */
 const WARN_MS = 5_000
 /** ID tokens of the future, and codes that live for a minute, end logins from here on. */
 const FAIL_MS = 60_000

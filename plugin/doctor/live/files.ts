@@ -11,8 +11,8 @@ const ADDRESS = /\s(?:src|href)=["']?([^"'\s>]+)["'\s>]/gi
 const FILE = /\.(?:css|js|png|svg|ico|jpe?g|webp|gif)$/i
 
 /**
- * Asks this server's public address for the files of its login page, as anybody may: a cache in front that kept a `Set-Cookie` with one of
- * them signs people in as whoever fetched it first. Never rejects.
+ * Asks this server's public address for the files of its login page, as anybody may: a cache in front that kept a
+ * `Set-Cookie` with one of them signs people in as whoever fetched it first. Never rejects.
  */
 export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fetch: Fetch): Promise<Verdict> {
   const page = new URL('login', client.redirect_uri)

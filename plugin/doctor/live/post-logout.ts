@@ -7,9 +7,9 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'post-logout address'
 
 /**
- * Asks whether the IdP knows the address that a sign-out leads back to. Keycloak tells so without a signed-in user: it redirects there, or
- * answers with a page of its own and status 400. Many others first want to know who signs out; they tell nothing here. Never rejects.
- * Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
+ * Asks whether the IdP knows the address that a sign-out leads back to. Keycloak tells so without a signed-in user: it
+ * redirects there, or answers with a page of its own and status 400. Many others first want to know who signs out; they
+ * tell nothing here. Never rejects. Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
  *
  * @param endpoint undefined: the IdP publishes none
  * @param fetch limited, without this server's certificate: a browser has none
@@ -38,7 +38,10 @@ export async function askForPostLogout(
   }
 }
 
-/** Its answer is certain: with a registered address it would have redirected. What others object to may be something else. */
+/**
+ * Its answer is certain: with a registered address it would have redirected. What others object to may be something
+ * else.
+ */
 function isKeycloak(endpoint: string): boolean {
   return new URL(endpoint).pathname.endsWith('/protocol/openid-connect/logout')
 }

@@ -4,8 +4,8 @@ import { type Unpublished, unpublished } from '../../provider/issuer/published-l
 import type { Question, Verdict } from './verdict.ts'
 
 /**
- * Lists that an IdP has to publish whole (OpenID Connect Discovery 1.0, section 3). All others may be incomplete: what they lack may work
- * all the same, and the questions that are asked at the endpoints tell.
+ * Lists that an IdP has to publish whole (OpenID Connect Discovery 1.0, section 3). All others may be incomplete: what
+ * they lack may work all the same, and the questions that are asked at the endpoints tell.
  */
 const WHOLE: readonly string[] = ['id_token_signing_alg_values_supported', 'response_types_supported']
 
@@ -17,7 +17,9 @@ const QUESTIONS = [
   ['PKCE', /^code_challenge_methods_supported$/],
 ] as const satisfies readonly (readonly [Question, RegExp])[]
 
-/** What is configured, against what the IdP says that it has: a verdict a question, or one for each thing that it lacks. */
+/**
+ * What is configured, against what the IdP says that it has: a verdict a question, or one for each thing that it lacks.
+ */
 export function judgePublished(
   metadata: Parameters<typeof unpublished>[0],
   settings: DomainSettings,

@@ -10,7 +10,10 @@ import { faultInWords, type Verdict } from './verdict.ts'
 
 const question = 'client and redirect address'
 
-/** What there is to say to a request that forbids a page, when nobody is signed in. Source: OpenID Connect Core 1.0, section 3.1.2.6. */
+/**
+ * What there is to say to a request that forbids a page, when nobody is signed in. Source: OpenID Connect Core 1.0,
+ * section 3.1.2.6.
+ */
 const NOBODY_IS_IN = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
 /** Of the moment, or of nobody: the answer came to the right place all the same. */
 const PASSING = ['access_denied', 'server_error', 'temporarily_unavailable']
@@ -23,9 +26,9 @@ export interface RegistrationDeps {
 }
 
 /**
- * Asks for a login without any page (`prompt=none`), as a browser in which nobody is signed in. An IdP that knows the client and its
- * redirect address sends the browser there with an error; one that does not must not send it anywhere (RFC 6749, section 4.1.2.1).
- * Never rejects.
+ * Asks for a login without any page (`prompt=none`), as a browser in which nobody is signed in. An IdP that knows the
+ * client and its redirect address sends the browser there with an error; one that does not must not send it anywhere
+ * (RFC 6749, section 4.1.2.1). Never rejects.
  */
 export async function askForRegistration(settings: DomainSettings, deps: RegistrationDeps): Promise<Verdict> {
   const { redirect_uri: redirectUri } = settings.client
@@ -128,7 +131,8 @@ function isLeftFromTest(redirectUri: string, origin: string): boolean {
 }
 
 /**
- * The answer in a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode); undefined: the page is none.
+ * The answer in a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode); undefined: the
+ * page is none.
  *
  * @param html of an IdP, so of anybody: the patterns run through it once
  */

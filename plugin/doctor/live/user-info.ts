@@ -8,8 +8,8 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'UserInfo'
 
 /**
- * Asks UserInfo with a made-up access token, which it has to refuse. That shows a wrong address, a proxy or a firewall in the way. It does not
- * show an IdP that refuses the tokens of logins too (AD FS). Never rejects.
+ * Asks UserInfo with a made-up access token, which it has to refuse. That shows a wrong address, a proxy or a firewall
+ * in the way. It does not show an IdP that refuses the tokens of logins too (AD FS). Never rejects.
  */
 export async function askForUserInfo(
   settings: DomainSettings,

@@ -19,7 +19,10 @@ export type Question =
   | 'post-logout address'
   | 'files of this server'
 
-/** The answer to one question, with what to do where it is not `ok`. No secret, and no text of the IdP that was not cleaned. */
+/**
+ * The answer to one question, with what to do where it is not `ok`. No secret, and no text of the IdP that was not
+ * cleaned.
+ */
 export interface Verdict {
   readonly question: Question
   readonly verdict: 'ok' | 'warn' | 'fail'

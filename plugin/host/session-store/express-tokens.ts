@@ -24,8 +24,9 @@ export interface ExpressTokens {
 const KEY = 'oidcTokens'
 
 /**
- * Each has an entry of its own beside that of its session: a request under way writes a whole session back as it began with it, and the
- * refresh token that it brought back would be used up. No browser gets to it by a cookie: nobody is signed in by it.
+ * Each has an entry of its own beside that of its session: a request under way writes a whole session back as it began
+ * with it, and the refresh token that it brought back would be used up. No browser gets to it by a cookie: nobody is
+ * signed in by it.
  *
  * @param now milliseconds since 1970
  */

@@ -1,6 +1,7 @@
 /**
- * Shares the work of listing what a store holds, which costs it everything that it has. Whoever asks gets a list that was begun after
- * the question; all that ask while one is being made share the next. So however many logouts come at once, one list is made at a time.
+ * Shares the work of listing what a store holds, which costs it everything that it has. Whoever asks gets a list that
+ * was begun after the question; all that ask while one is being made share the next. So however many logouts come at
+ * once, one list is made at a time.
  */
 export function sharedListing<Entry>(list: () => Promise<readonly Entry[]>): () => Promise<readonly Entry[]> {
   let current: Promise<readonly Entry[]> | undefined

@@ -28,16 +28,19 @@ interface Mark {
 }
 
 const KEY = 'oidcSid'
-/** Sessions of one sid: one for each name of the server that a browser uses, and few more by logins at the same time. */
+/**
+ * Sessions of one sid: one for each name of the server that a browser uses, and few more by logins at the same time.
+ */
 const MOST_SESSIONS = 20
 
 /**
- * An entry for each sid beside the sessions in their store, because anybody can call the address of front-channel logout with a made-up
- * sid. Listing the sessions for it took 98 ms of CPU at 10,000 sessions; one look-up takes the same with any number (rows `frontchannel`
- * of the benchmarks). All processes see the entry, and it survives a restart.
+ * An entry for each sid beside the sessions in their store, because anybody can call the address of front-channel
+ * logout with a made-up sid. Listing the sessions for it took 98 ms of CPU at 10,000 sessions; one look-up takes the
+ * same with any number (rows `frontchannel` of the benchmarks). All processes see the entry, and it survives a restart.
  *
- * The entry holds digests of the ids of its sessions, and goes with the last of them, or when an IdP ends the sid. Two logins of one sid
- * that note it in the same moment may leave one of them out. No cookie leads to an entry, and nobody is signed in by it.
+ * The entry holds digests of the ids of its sessions, and goes with the last of them, or when an IdP ends the sid. Two
+ * logins of one sid that note it in the same moment may leave one of them out. No cookie leads to an entry, and nobody
+ * is signed in by it.
  *
  * @param now milliseconds since 1970
  */

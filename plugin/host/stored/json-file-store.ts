@@ -21,10 +21,10 @@ interface Batch {
 const NO_FILE: Contents = { texts: new Map(), mark: 'none' }
 
 /**
- * Texts by key in one JSON file, made with its folder at the first change and readable by its owner alone: for one process, and for as many
- * people as fit into 16 MB. What is set is in the file, whole, before that resolves, or nothing of it is. A file that cannot be read fails
- * each call and is never written over; it is tried again each time. One that somebody else has changed fails the next change, and what is
- * in it counts from then on.
+ * Texts by key in one JSON file, made with its folder at the first change and readable by its owner alone: for one
+ * process, and for as many people as fit into 16 MB. What is set is in the file, whole, before that resolves, or
+ * nothing of it is. A file that cannot be read fails each call and is never written over; it is tried again each time.
+ * One that somebody else has changed fails the next change, and what is in it counts from then on.
  */
 export function jsonFileStore(file: string): KeyedStore {
   let loading: Promise<Contents> | undefined
@@ -119,7 +119,9 @@ function entriesOf(text: string, file: string): readonly [string, string][] {
   })
 }
 
-/** Beside the file first: whoever reads it, and whoever comes after a crash, finds the old one or the new one, whole. */
+/**
+ * Beside the file first: whoever reads it, and whoever comes after a crash, finds the old one or the new one, whole.
+ */
 async function writeTexts(file: string, texts: Contents['texts']): Promise<Contents> {
   const text = `${JSON.stringify(Object.fromEntries(texts), null, 2)}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`${file} would be over ${MAX_BYTES} bytes.`)

@@ -4,9 +4,9 @@ import type { TimeLimit } from '../time-limit.ts'
 const MOST_WAITING = 10_000
 
 /**
- * Lets what works on one key take turns, in the order of the calls; other keys do not wait for it. Rejects when it has not come to an end in
- * time, and then is not begun any more. What has begun keeps its turn until it ends, however long that takes: what comes too late must not
- * write over what came after it.
+ * Lets what works on one key take turns, in the order of the calls; other keys do not wait for it. Rejects when it has
+ * not come to an end in time, and then is not begun any more. What has begun keeps its turn until it ends, however long
+ * that takes: what comes too late must not write over what came after it.
  */
 export function createTurns(): <Result>(key: string, limit: TimeLimit, work: () => Promise<Result>) => Promise<Result> {
   const last = new Map<string, Promise<void>>()

@@ -12,8 +12,8 @@ import {
 } from './records.ts'
 
 /**
- * The accounts of a server over any store of texts by key. Two keys are written for a new account, its own and the number of accounts of
- * its domain; a login that brings nothing new writes none.
+ * The accounts of a server over any store of texts by key. Two keys are written for a new account, its own and the
+ * number of accounts of its domain; a login that brings nothing new writes none.
  */
 export function keyedAccounts(store: KeyedStore, options: StoredAccountsOptions = {}): StoredAccounts {
   const { most = MOST_ACCOUNTS } = options
@@ -31,7 +31,8 @@ export function keyedAccounts(store: KeyedStore, options: StoredAccountsOptions 
     create: (domainKey, { id, name, email, emailVerified, issuer }) =>
       records.change('account', [domainKey, id], async (record) => {
         if (record !== undefined) throw accountExists()
-        // Counted first. What is counted and then cannot be written takes a place; the other way round, the limit would not hold.
+        // Counted first. What is counted and then cannot be written takes a place; the other way round, the limit would
+        // not hold.
         await records.change('accounts', [domainKey], (count = 0) => {
           if (typeof count !== 'number') throw damaged('accounts')
           if (count >= most) throw new LoginError('account_limit', { details: { user: id } })

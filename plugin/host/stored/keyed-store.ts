@@ -2,8 +2,9 @@ import type { TimeLimit } from '../time-limit.ts'
 import { createTurns } from './key-queues.ts'
 
 /**
- * A store of texts by key, at once or by promises: a `Map`, a client of Redis, `jsonFileStore`. Several parts may share one. The process
- * has to be the only one that writes these keys: what lies between a `get` and a `set` is guarded here, and nowhere else.
+ * A store of texts by key, at once or by promises: a `Map`, a client of Redis, `jsonFileStore`. Several parts may share
+ * one. The process has to be the only one that writes these keys: what lies between a `get` and a `set` is guarded
+ * here, and nowhere else.
  */
 export interface KeyedStore {
   /** Undefined or null where there is nothing. */
@@ -19,8 +20,8 @@ export interface KeyedRecords {
   /** Undefined where there is none. */
   read(kind: string, names: readonly string[]): Promise<unknown>
   /**
-   * What `change` makes of a record takes its place, and no other change of it comes in between; undefined leaves it as it is. Where
-   * nothing changes, nothing is written.
+   * What `change` makes of a record takes its place, and no other change of it comes in between; undefined leaves it as
+   * it is. Where nothing changes, nothing is written.
    */
   change(kind: string, names: readonly string[], change: (record: unknown) => Changed): Promise<void>
 }

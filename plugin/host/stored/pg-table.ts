@@ -25,7 +25,8 @@ export function pgTable(pool: PgPool, name: string, columns: string, added: Adde
       await addColumns(pool, name, added)
       return
     }
-    // `IF NOT EXISTS` alone fails for one of two that make it at once. Statements in one text are one transaction by themselves.
+    // `IF NOT EXISTS` alone fails for one of two that make it at once. Statements in one text are one transaction by
+    // themselves.
     await pool.query(`SELECT pg_advisory_xact_lock(${LOCK}); CREATE TABLE IF NOT EXISTS ${name} (${columns})`)
   })
 }

@@ -32,11 +32,14 @@ export interface StoredAccounts extends Accounts {
 }
 
 /**
- * User groups, ready-made: those of the IdP that the plugin mirrors, and beside them those that administrators make by hand. Two of one
- * name, one of either kind, are two groups.
+ * User groups, ready-made: those of the IdP that the plugin mirrors, and beside them those that administrators make by
+ * hand. Two of one name, one of either kind, are two groups.
  */
 export interface StoredUserGroups extends UserGroups {
-  /** Names of all groups that the user is in, mirrored or made by hand, in alphabetical order; of two with one name, both. */
+  /**
+   * Names of all groups that the user is in, mirrored or made by hand, in alphabetical order; of two with one name,
+   * both.
+   */
   allOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /** Adds the user to the group that was made by hand under that name, making it when it is missing. */
   joinByHand(domainKey: string, id: UserId, name: string): Promise<void>

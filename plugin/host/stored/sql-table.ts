@@ -1,4 +1,7 @@
-/** Single statements on a table, each whole or not at all, whoever else writes. Parameters are `$1`, `$2` and so on, in this order. */
+/**
+ * Single statements on a table, each whole or not at all, whoever else writes. Parameters are `$1`, `$2` and so on, in
+ * this order.
+ */
 export interface SqlTable {
   /** As it stands in a statement. */
   readonly name: string

@@ -3,7 +3,10 @@ import { madeOnce } from './made-once.ts'
 import { quotedName } from './pg-table.ts'
 import { type AddedColumns, LATE, missingColumn, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
-/** What is used of a `Database` of the package `sqlite3`, version 6. Where several processes write, it needs a `busyTimeout`. */
+/**
+ * What is used of a `Database` of the package `sqlite3`, version 6. Where several processes write, it needs a
+ * `busyTimeout`.
+ */
 export interface SqliteConnection {
   run(
     sql: string,

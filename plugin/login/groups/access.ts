@@ -6,9 +6,11 @@ export type Access =
   | { readonly admitted: true; readonly siteAdmin: 'grant' | 'revoke' | 'keep' }
 
 /**
- * Decides what the groups that the IdP reported allow at this login. Names match exactly, case included. Source: Groups object.
+ * Decides what the groups that the IdP reported allow at this login. Names match exactly, case included. Source: Groups
+ * object.
  *
- * Unknown memberships fail closed for `required`, and change nothing else: an outage must neither admit nor demote anybody.
+ * Unknown memberships fail closed for `required`, and change nothing else: an outage must neither admit nor demote
+ * anybody.
  */
 export function decideAccess(memberOf: Memberships, rules: GroupSettings | null): Access {
   if (!rules) return { admitted: true, siteAdmin: 'keep' }

@@ -20,8 +20,8 @@ export interface AppliedRules {
 type People = Pick<Host, 'accounts' | 'groups'>
 
 /**
- * Makes site admin, rights and mirrored groups of an account follow the user's groups. For users whom the rules admit: at a login,
- * and after a renewal whose ID token tells the groups. Unknown memberships change nothing.
+ * Makes site admin, rights and mirrored groups of an account follow the user's groups. For users whom the rules admit:
+ * at a login, and after a renewal whose ID token tells the groups. Unknown memberships change nothing.
  *
  * Reads the account anew, because some servers give their first account all rights.
  */
@@ -39,8 +39,8 @@ export async function applyGroupRules(
 }
 
 /**
- * Takes from an account what group rules gave it, for a user whom `groups.required` refuses. Such a user counts as a member of no group,
- * even if one of the groups would give rights.
+ * Takes from an account what group rules gave it, for a user whom `groups.required` refuses. Such a user counts as a
+ * member of no group, even if one of the groups would give rights.
  */
 export function revokeGroupGrants(
   id: UserId,

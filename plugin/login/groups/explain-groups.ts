@@ -5,8 +5,8 @@ import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
 /**
- * What the rules decide for a member of exactly these groups, of none, and for somebody whose groups could not be learned: sentences
- * for an administrator, by the same rules as at a login.
+ * What the rules decide for a member of exactly these groups, of none, and for somebody whose groups could not be
+ * learned: sentences for an administrator, by the same rules as at a login.
  *
  * @param names as the IdP says them; those in the rules match exactly
  */

@@ -8,7 +8,9 @@ export interface GroupChanges {
   readonly tooMany?: number
 }
 
-/** Of one user. Servers write the whole account with each that is joined: 5,000 kept one busy for a quarter of a minute. */
+/**
+ * Of one user. Servers write the whole account with each that is joined: 5,000 kept one busy for a quarter of a minute.
+ */
 const MOST_MIRRORED = 1_000
 
 /**

@@ -24,9 +24,9 @@ export type Memberships = readonly Membership[] | 'unknown'
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Reads memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both. An object whose values are all
- * objects means its member names: Zitadel sends roles so. A missing claim means no memberships, because IdPs express "no groups" that way.
- * Any other shape is unknown.
+ * Reads memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both. An object
+ * whose values are all objects means its member names: Zitadel sends roles so. A missing claim means no memberships,
+ * because IdPs express "no groups" that way. Any other shape is unknown.
  */
 export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
@@ -61,8 +61,9 @@ export function isClaimElsewhere(claims: Claims, name: string): boolean {
 }
 
 /**
- * A group with its identifiers and the name that somebody gave it. A name in the shape of an identifier is not used: whoever may
- * make groups could give one the identifier of another as its name, and meet the rules that say identifiers to be safe from that.
+ * A group with its identifiers and the name that somebody gave it. A name in the shape of an identifier is not used:
+ * whoever may make groups could give one the identifier of another as its name, and meet the rules that say identifiers
+ * to be safe from that.
  */
 export function groupOf(
   givenName: string | undefined,
@@ -75,8 +76,8 @@ export function groupOf(
 }
 
 /**
- * Whether a rule that says `name` means this group. Names match exactly, case included; object ids in any letter case, since vendors show
- * one id in both.
+ * Whether a rule that says `name` means this group. Names match exactly, case included; object ids in any letter case,
+ * since vendors show one id in both.
  */
 export function isNamed({ name: own, aliases }: Membership, name: string): boolean {
   if (own === name || aliases.includes(name)) return true

@@ -14,8 +14,8 @@ export interface GroupEvidence {
 }
 
 /**
- * What the IdP reported of a person's groups, for the log line of a refusal: an administrator has to see whether somebody is in other
- * groups than meant, or whether no groups came at all.
+ * What the IdP reported of a person's groups, for the log line of a refusal: an administrator has to see whether
+ * somebody is in other groups than meant, or whether no groups came at all.
  *
  * @param claim where groups are read from; null: from an API
  * @param areTold whether the IdP has told groups of others of the domain lately

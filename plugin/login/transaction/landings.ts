@@ -11,8 +11,8 @@ const NAME = 'oidc-landed'
 type Session = Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>
 
 /**
- * Where the last login of a browser led, for an answer that comes again. It lies with the browser, sealed, in one cookie: each login
- * takes the place of the one before, whose session it ended.
+ * Where the last login of a browser led, for an answer that comes again. It lies with the browser, sealed, in one
+ * cookie: each login takes the place of the one before, whose session it ended.
  */
 export interface Landings {
   /** @returns a value of `Set-Cookie` */

@@ -2,7 +2,10 @@ import { hash } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 
 export interface CookieRules {
-  /** The callback comes in over TLS: `Secure`, and the `__Host-` prefix, so that no neighbouring host name can plant one. */
+  /**
+   * The callback comes in over TLS: `Secure`, and the `__Host-` prefix, so that no neighbouring host name can plant
+   * one.
+   */
   readonly secure: boolean
   /** The answer comes as a POST from the IdP's page (`form_post`), which carries no `SameSite=Lax` cookie. */
   readonly crossSitePost: boolean

@@ -7,8 +7,8 @@ export const TRANSACTION_MS = 10 * 60_000
 /** Logins that one browser may have under way. */
 const MOST_PER_BROWSER = 10
 /**
- * Of them in one request: nginx and Apache take header lines of 8 KB with their defaults, and the host's session and what else this package
- * keeps with a browser stand in the same one.
+ * Of them in one request: nginx and Apache take header lines of 8 KB with their defaults, and the host's session and
+ * what else this package keeps with a browser stand in the same one.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
 /** Finished logins that are remembered, so that their answer cannot be used again; the oldest are forgotten first. */
@@ -27,18 +27,24 @@ export interface Transaction {
 }
 
 /**
- * Logins under way. Each lives in a cookie of its own, sealed and named by its state, and not in the host's session: parallel tabs
- * cannot overwrite one another, strict session cookies do not lose it on the way back, and a visitor who only looks at the login
- * page costs no memory.
+ * Logins under way. Each lives in a cookie of its own, sealed and named by its state, and not in the host's session:
+ * parallel tabs cannot overwrite one another, strict session cookies do not lose it on the way back, and a visitor who
+ * only looks at the login page costs no memory.
  */
 export interface Transactions {
-  /** `setCookies` makes values of `Set-Cookie` for the answer. Where they have more bytes than there is room, the return path is left out. */
+  /**
+   * `setCookies` makes values of `Set-Cookie` for the answer. Where they have more bytes than there is room, the return
+   * path is left out.
+   */
   begin(
     login: Pick<Transaction, 'domainKey' | 'returnPath'>,
     rules: CookieRules,
     cookieHeader: string | undefined,
   ): { readonly transaction: Transaction; setCookies(room: number): readonly string[] }
-  /** The login that an answer belongs to, once: undefined when this browser began no such login, or long ago, or it is finished. */
+  /**
+   * The login that an answer belongs to, once: undefined when this browser began no such login, or long ago, or it is
+   * finished.
+   */
   take(
     state: string,
     rules: CookieRules,

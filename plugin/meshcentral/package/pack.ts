@@ -19,11 +19,12 @@ Makes dist/meshcentral-plugin/meshcompanion/ and meshcompanion.zip.
 `
 
 /**
- * The folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. One CommonJS file
- * with everything in it: a bare `require('openid-client')` would find the one that MeshCentral installs for itself, which is older.
+ * The folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. One CommonJS file with
+ * everything in it: a bare `require('openid-client')` would find the one that MeshCentral installs for itself, which is
+ * older.
  *
- * MeshCentral's plugin page installs from a server: `BASE` is where both `config.json` and the zip will lie. Without it the manifest
- * names no place, so that nobody can offer an update from there.
+ * MeshCentral's plugin page installs from a server: `BASE` is where both `config.json` and the zip will lie. Without it
+ * the manifest names no place, so that nobody can offer an update from there.
  */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const NAME = 'meshcompanion'
@@ -73,7 +74,8 @@ const files: Record<string, Uint8Array> = {
 await rm(PLACE, { recursive: true, force: true })
 await mkdir(FOLDER, { recursive: true })
 for (const [name, bytes] of Object.entries(files)) await writeFile(join(FOLDER, name), bytes)
-// MeshCentral unpacks the top folder's content into a folder of the plugin's name. No times: the same sources make the same zip.
+// MeshCentral unpacks the top folder's content into a folder of the plugin's name. No times: the same sources make the
+// same zip.
 const zipped = zipSync(Object.fromEntries(Object.entries(files).map(([name, bytes]) => [`${NAME}/${name}`, bytes])), {
   mtime: new Date('1980-01-01T00:00:00'),
   // Unix, a plain file that all may read: MeshCentral takes its mode from there.

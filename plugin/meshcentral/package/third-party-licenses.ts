@@ -9,8 +9,8 @@ const RULE = '-'.repeat(80)
 const HEAD = `The plugin contains code of the following packages. Its own license is in the file LICENSE.`
 
 /**
- * Returns the text of the file `THIRD-PARTY-LICENSES`: each package whose code is in the bundle with its version, its license and the full
- * texts, because the licenses demand that these go along with the code.
+ * Returns the text of the file `THIRD-PARTY-LICENSES`: each package whose code is in the bundle with its version, its
+ * license and the full texts, because the licenses demand that these go along with the code.
  *
  * @param inputs files whose code is in the bundle, as esbuild's metafile names them
  * @param root the folder that these names start from

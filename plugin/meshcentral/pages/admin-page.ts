@@ -29,8 +29,8 @@ const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
- * The status page in MeshCentral, for full administrators of the domain that it is of. MeshCentral lets everybody come here who is signed
- * in, at whichever domain of the host name.
+ * The status page in MeshCentral, for full administrators of the domain that it is of. MeshCentral lets everybody come
+ * here who is signed in, at whichever domain of the host name.
  */
 export function meshAdminPage({ server, secret, status, notes, checks, now }: AdminPageOptions): AdminPage {
   const tokens = createSeal(secret, 'status page')

@@ -11,9 +11,10 @@ export interface GateOptions {
 }
 
 /**
- * What MeshCentral asks of everybody who wants to sign in, before any route of a login: its own routes ask it each for themselves.
- * Addresses first, then the login key and the required header. Its limit on wrong passwords is not asked: none is sent here, and whoever
- * guesses passwords must not stop the logins and logouts of all others behind the same address.
+ * What MeshCentral asks of everybody who wants to sign in, before any route of a login: its own routes ask it each for
+ * themselves. Addresses first, then the login key and the required header. Its limit on wrong passwords is not asked:
+ * none is sent here, and whoever guesses passwords must not stop the logins and logouts of all others behind the same
+ * address.
  */
 export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandler {
   return (req, res, next) => {
@@ -47,7 +48,10 @@ export function admitsAddress({ userblockedip, userallowedip }: Members, address
   return !isSet(userallowedip) || isIn(userallowedip)
 }
 
-/** The login key of a request that a domain asks for: `undefined` when it asks for none, null when the key is not one of its keys. */
+/**
+ * The login key of a request that a domain asks for: `undefined` when it asks for none, null when the key is not one of
+ * its keys.
+ */
 export function loginKeyOf({ loginkey }: MeshDomain, given: unknown): string | null | undefined {
   if (loginkey === undefined || loginkey === null) return undefined
   const keys: readonly unknown[] = Array.isArray(loginkey) ? loginkey : [loginkey]
@@ -60,8 +64,9 @@ function hasRequiredHeader({ userrequiredhttpheader }: MeshDomain, { headers }: 
 }
 
 /**
- * Whether an address is in a list of addresses and ranges in CIDR notation, as MeshCentral's `userAllowedIp` and `userBlockedIp` are.
- * IPv4 addresses count as IPv4-mapped IPv6 ones, as they do there. Entries that cannot be read match nothing.
+ * Whether an address is in a list of addresses and ranges in CIDR notation, as MeshCentral's `userAllowedIp` and
+ * `userBlockedIp` are. IPv4 addresses count as IPv4-mapped IPv6 ones, as they do there. Entries that cannot be read
+ * match nothing.
  */
 export function isListed(address: string, list: readonly unknown[]): boolean {
   const asked = mapped(address)

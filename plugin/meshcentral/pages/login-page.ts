@@ -71,8 +71,8 @@ function ownNumber(numbers: Readonly<Record<string, number>>, name: string): num
 }
 
 /**
- * What a browser takes with it through a login: each in a cookie of its own, which comes back where the session's cookie does not when
- * `sessionSameSite` is strict, and so does not touch the session of somebody who is signed in.
+ * What a browser takes with it through a login: each in a cookie of its own, which comes back where the session's
+ * cookie does not when `sessionSameSite` is strict, and so does not touch the session of somebody who is signed in.
  */
 const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
 const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const
@@ -175,8 +175,8 @@ export function loginPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshReq
 }
 
 /**
- * The domain's root page: a link into it, followed by somebody who is signed out, is where the next login leads. Whose session has ended
- * goes on to the login page, which says so, wherever the domain sends others who are signed out.
+ * The domain's root page: a link into it, followed by somebody who is signed out, is where the next login leads. Whose
+ * session has ended goes on to the login page, which says so, wherever the domain sends others who are signed out.
  *
  * @param hasEnded whether a request came with a session that has ended
  */
@@ -191,7 +191,8 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
       if (isToldSo) drop(res, 'failure')
       return next()
     }
-    // Credentials may stand in such an address; they are nothing to keep. It is checked like any return path when it is used.
+    // Credentials may stand in such an address; they are nothing to keep. It is checked like any return path when it is
+    // used.
     const names = Object.keys(request.query)
     if (names.some((name) => SECRET.has(name))) return next()
     const isShort = encodeURIComponent(request.originalUrl).length <= MOST_LINK_BYTES
@@ -207,7 +208,10 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
 
 /** Of what somebody else has made up, in an address that a browser is sent to: the same holds for it. */
 const MOST_ADDRESS_CHARACTERS = 1_000
-/** In a cookie. Links to a device or a group have some 150; a proxy with its defaults refuses answers with a few thousand. */
+/**
+ * In a cookie. Links to a device or a group have some 150; a proxy with its defaults refuses answers with a few
+ * thousand.
+ */
 const MOST_LINK_BYTES = 600
 /** Whether MeshCentral itself is about to tell something: it knows better. */
 function hasMessage({ session }: MeshRequest): boolean {
@@ -228,8 +232,8 @@ const DEEP_LINK = new Set([
 const SECRET = new Set(['user', 'pass', 'login', 'ws', 'auth'])
 
 /**
- * Sends the browser on. With strict session cookies by a page of ours: after a redirect that began at the IdP, the browser would
- * come without its new session.
+ * Sends the browser on. With strict session cookies by a page of ours: after a redirect that began at the IdP, the
+ * browser would come without its new session.
  */
 export function goOn(res: Response, path: string, isStrict: boolean): void {
   if (!isStrict) {
@@ -251,8 +255,8 @@ function sendPage(res: Response, title: string, body: string, head = ''): void {
 }
 
 /**
- * MeshCentral has no message for somebody who was signed out here and not at the IdP: the next visit of the login page says so before
- * it shows anything else.
+ * MeshCentral has no message for somebody who was signed out here and not at the IdP: the next visit of the login page
+ * says so before it shows anything else.
  */
 export function sayOnceSignedOut(res: Response, { url }: MeshDomain, req: MeshRequest, isStrict: boolean): void {
   carry(res, 'failure', SIGNED_OUT_HERE)

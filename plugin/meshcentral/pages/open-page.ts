@@ -3,13 +3,14 @@ import type { MeshRequest, MeshSocket } from '../server.ts'
 const IS_PAGE = Symbol('page')
 
 /**
- * Functions that MeshCentral puts into its signed-in page, as text: it lets a plugin do that, and lets the server call them there. Once
- * its session has ended the page loads itself anew, and so comes to the login page; by itself it speaks of a server that is down. It lets
- * somebody go on who is just leaving it: loading anew would hold a logout up on its way to the IdP. At the sixth time in a minute it
- * stays: its socket may come without the cookie that the page comes with.
+ * Functions that MeshCentral puts into its signed-in page, as text: it lets a plugin do that, and lets the server call
+ * them there. Once its session has ended the page loads itself anew, and so comes to the login page; by itself it
+ * speaks of a server that is down. It lets somebody go on who is just leaving it: loading anew would hold a logout up
+ * on its way to the IdP. At the sixth time in a minute it stays: its socket may come without the cookie that the page
+ * comes with.
  *
- * On *My Server* full administrators find a link to the status page: MeshCentral's list of plugins knows only those that were installed
- * from there.
+ * On *My Server* full administrators find a link to the status page: MeshCentral's list of plugins knows only those
+ * that were installed from there.
  *
  * A phone's page knows no functions of plugins: that one loads itself anew after 5 seconds, as MeshCentral has it.
  */
@@ -48,7 +49,10 @@ export const PAGE_FUNCTIONS = {
   }`,
 } as const
 
-/** Remembers of a web socket that a signed-in page hangs on it; others lead to devices, and would take our words for theirs. */
+/**
+ * Remembers of a web socket that a signed-in page hangs on it; others lead to devices, and would take our words for
+ * theirs.
+ */
 export function notePage({ ws, path }: MeshRequest): void {
   if (ws && path.endsWith('/control.ashx/.websocket')) Reflect.set(ws, IS_PAGE, true)
 }
@@ -57,9 +61,9 @@ export function notePage({ ws, path }: MeshRequest): void {
 const REFUSAL = /^\{"action":"close","cause":"noauth","msg":"noauth/
 
 /**
- * Sends a page to the login page if MeshCentral refuses its socket for want of a session. The page was made for a session that ended
- * before its socket came: on a busy machine that takes seconds, and another tab may sign out meanwhile. MeshCentral would leave the page
- * at "Unable to perform authentication".
+ * Sends a page to the login page if MeshCentral refuses its socket for want of a session. The page was made for a
+ * session that ended before its socket came: on a busy machine that takes seconds, and another tab may sign out
+ * meanwhile. MeshCentral would leave the page at "Unable to perform authentication".
  *
  * MeshCentral refuses by its first message. The socket sends by itself again from then on.
  */
@@ -74,7 +78,10 @@ export function reloadIfRefused(socket: MeshSocket): void {
   })
 }
 
-/** Has the page behind a socket, if there is one, load itself anew: to be sent before the socket is closed or refused, since its session has ended. */
+/**
+ * Has the page behind a socket, if there is one, load itself anew: to be sent before the socket is closed or refused,
+ * since its session has ended.
+ */
 export function sendToLogin(socket: MeshSocket): void {
   const send: unknown = Reflect.get(socket, IS_PAGE) === true ? Reflect.get(socket, 'send') : undefined
   if (typeof send !== 'function') return

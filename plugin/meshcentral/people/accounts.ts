@@ -35,7 +35,10 @@ export function meshAccounts(
   }
   const save = (record: MeshUser | MeshUserGroup | MeshDeviceGroup) => saveRecord(server.db, clock, record)
 
-  /** Databases have their own ideas of ids: what does not come back as it is would be gone with a restart, or be somebody else's record. */
+  /**
+   * Databases have their own ideas of ids: what does not come back as it is would be gone with a restart, or be
+   * somebody else's record.
+   */
   async function keepNew(user: MeshUser): Promise<void> {
     const idThere = async () => {
       const found = await askDatabase<unknown>(clock, 'read an account', (done) => server.db.Get(user._id, done))

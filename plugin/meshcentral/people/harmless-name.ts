@@ -9,17 +9,17 @@ export function withoutAngleBrackets(text: string): string {
 }
 
 /**
- * The name of a person or a group as MeshCentral's pages can show it: they take markup in it for their own, and undo percent signs, where
- * one that begins no escape breaks the page, such as that of a device group for those who manage it. Whoever may choose names at the IdP
- * would run scripts in a site admin's page otherwise.
+ * The name of a person or a group as MeshCentral's pages can show it: they take markup in it for their own, and undo
+ * percent signs, where one that begins no escape breaks the page, such as that of a device group for those who manage
+ * it. Whoever may choose names at the IdP would run scripts in a site admin's page otherwise.
  */
 export function harmlessName(name: string): string {
   return withoutAngleBrackets(printableText(name)).replaceAll('%', '％')
 }
 
 /**
- * Refuses an id that would run as script in a site admin's page. MeshCentral's reports write ids into their markup as they are. An id with
- * other characters in their place could be that of somebody else.
+ * Refuses an id that would run as script in a site admin's page. MeshCentral's reports write ids into their markup as
+ * they are. An id with other characters in their place could be that of somebody else.
  *
  * @throws LoginError `subject_unusable`, for a new account and for one that is there already
  */

@@ -5,7 +5,10 @@ import type { LoginTokens, UserId } from '../../host/port.ts'
 import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import { type MeshDatabase, userKey } from '../server.ts'
 
-/** `suspended`: group rules refused the user's last login. `no_login`: none was noted yet. `too_old`: the last one was too long ago. */
+/**
+ * `suspended`: group rules refused the user's last login. `no_login`: none was noted yet. `too_old`: the last one was
+ * too long ago.
+ */
 export type TokenVerdict =
   | { readonly works: true; readonly until: number }
   | { readonly works: false; readonly reason: 'suspended' | 'no_login' | 'too_old' }
@@ -36,11 +39,15 @@ const MOST_NOTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Two records of each account in MeshCentral's database, so that restarts and peers know of them: when its user last came from the IdP, and
- * whether login tokens are suspended. They are two because a renewal that is under way must not write over a suspension.
+ * Two records of each account in MeshCentral's database, so that restarts and peers know of them: when its user last
+ * came from the IdP, and whether login tokens are suspended. They are two because a renewal that is under way must not
+ * write over a suspension.
  */
 export function meshLoginTokens({ db, clock, days, endDirectLogins }: LoginTokensOptions): MeshLoginTokens {
-  /** Suspensions that are not in the database: the record is being written, or could not be. A login at another server ends the others. */
+  /**
+   * Suspensions that are not in the database: the record is being written, or could not be. A login at another server
+   * ends the others.
+   */
   const suspended = new Set<string>()
   const noted = new Map<string, number>()
 

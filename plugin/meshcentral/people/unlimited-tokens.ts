@@ -4,8 +4,8 @@ import type { Members, MeshDatabase } from '../server.ts'
 import { isOurs } from '../sessions/sealed.ts'
 
 /**
- * The domains whose single sign-on accounts have login tokens, for the status page. The first answer is that of the start; each look at the
- * page has the database asked again for the next one.
+ * The domains whose single sign-on accounts have login tokens, for the status page. The first answer is that of the
+ * start; each look at the page has the database asked again for the next one.
  */
 export class TokenCensus {
   readonly #ask: () => Promise<readonly Members[] | null | undefined>

@@ -12,7 +12,8 @@ const OURS = 'oidc'
 const MEMBER = 1
 
 /**
- * MeshCentral's own user groups, mirrored as its built-in strategy does it: groups that it made are recognised and kept.
+ * MeshCentral's own user groups, mirrored as its built-in strategy does it: groups that it made are recognised and
+ * kept.
  *
  * @param presets their names
  */
@@ -99,7 +100,9 @@ export function addToGroup(server: MeshServer, web: MeshWeb, user: MeshUser, gro
   announceGroup(server, web, user, group, 71)
 }
 
-/** What the IdP calls a group: its pages call it otherwise where they would take parts of that name for something else. */
+/**
+ * What the IdP calls a group: its pages call it otherwise where they would take parts of that name for something else.
+ */
 function nameAtIdp({ name, idpName }: MeshUserGroup): string {
   return idpName ?? name
 }
@@ -138,9 +141,9 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 }
 
 /**
- * Ids of the mirrored group of that name: the one that the built-in strategy gives it, and one for where it is taken. All strategies of
- * MeshCentral make ids in that way, so a group that LDAP or SAML mirrors under the same name has it. The other one is no hash of any name:
- * whoever names groups at the IdP cannot make one that has it.
+ * Ids of the mirrored group of that name: the one that the built-in strategy gives it, and one for where it is taken.
+ * All strategies of MeshCentral make ids in that way, so a group that LDAP or SAML mirrors under the same name has it.
+ * The other one is no hash of any name: whoever names groups at the IdP cannot make one that has it.
  */
 function mirroredIds(domainId: string, name: string): readonly string[] {
   const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]

@@ -30,8 +30,9 @@ export interface CurrentWork {
 }
 
 /**
- * @param db whose answers come back to the work that asked, whatever was asked for: a pool answers in the work that opened the connection,
- *   and what is sealed there would be of somebody else's session; others answer in none, where a guest's tunnel is not known for one
+ * @param db whose answers come back to the work that asked, whatever was asked for: a pool answers in the work that
+ *   opened the connection, and what is sealed there would be of somebody else's session; others answer in none, where a
+ *   guest's tunnel is not known for one
  */
 export function followWork(db: MeshDatabase): CurrentWork {
   const storage = new AsyncLocalStorage<Work | undefined>()
@@ -47,8 +48,8 @@ export function followWork(db: MeshDatabase): CurrentWork {
   return {
     get: () => storage.getStore(),
     run(work, task) {
-      // What comes in over a connection begins there, not at the request that it belongs to. MeshCentral's upload forms read the cookie once
-      // the body is there, in packets that may come after the head.
+      // What comes in over a connection begins there, not at the request that it belongs to. MeshCentral's upload forms
+      // read the cookie once the body is there, in packets that may come after the head.
       for (const source of [work.request, work.socket]) {
         if (!source) continue
         const emit = source.emit.bind(source)

@@ -6,8 +6,8 @@ import { cleanWhileSteady } from './cleaning.ts'
 import type { Endings } from './open-sessions.ts'
 
 /**
- * What has ended, in the memory of this process and in MeshCentral's database: it has sessions in cookies, which are good until
- * somebody says otherwise, and its own list of ended ones is lost with a restart and after two hours.
+ * What has ended, in the memory of this process and in MeshCentral's database: it has sessions in cookies, which are
+ * good until somebody says otherwise, and its own list of ended ones is lost with a restart and after two hours.
  */
 export interface Ended extends RevocationStore {
   /** The same as `endedAt`, at once. Everything has ended as long as the database has not answered yet. */
@@ -32,7 +32,8 @@ const RETRY_MS = 5_000
 const READ_AGAIN_MS = 30_000
 
 /**
- * @param onUnread where other servers work with the same database: called once an outage in which what they have ended cannot be read
+ * @param onUnread where other servers work with the same database: called once an outage in which what they have ended
+ *   cannot be read
  */
 export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (error: unknown) => void): Ended {
   const records = new Map<string, EndedRecord>()

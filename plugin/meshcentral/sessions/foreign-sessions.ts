@@ -8,8 +8,9 @@ import { isOurs } from './sealed.ts'
 import { ownSession } from './sessions.ts'
 
 /**
- * A session that MeshCentral itself began for one of our users: by a login token, or by a login cookie in the address. No login of ours
- * is behind it, so it goes on when those end, unless a page of one of them had the login cookie. It ends when group rules refuse the user.
+ * A session that MeshCentral itself began for one of our users: by a login token, or by a login cookie in the address.
+ * No login of ours is behind it, so it goes on when those end, unless a page of one of them had the login cookie. It
+ * ends when group rules refuse the user.
  */
 export interface ForeignSession {
   readonly user: string
@@ -22,8 +23,9 @@ export type SessionOwner = Extract<Owner, { readonly kind: 'session' }>
 const KEY = 'oidcApart'
 
 /**
- * That of a request, if MeshCentral began it behind the guard. Its web relay, which has handlers before the guard or a server of its own,
- * signs whoever brings the address of a relayed page in as the user and the session that it names: what it puts there does not match.
+ * That of a request, if MeshCentral began it behind the guard. Its web relay, which has handlers before the guard or a
+ * server of its own, signs whoever brings the address of a relayed page in as the user and the session that it names:
+ * what it puts there does not match.
  */
 export function foreignSession({ session }: MeshRequest): ForeignSession | undefined {
   const mark = session?.[KEY]
@@ -36,8 +38,8 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
 }
 
 /**
- * Has a session marked that MeshCentral begins while it answers. Whatever it begins behind the guard, which lets no other session of our
- * users through, is its own doing.
+ * Has a session marked that MeshCentral begins while it answers. Whatever it begins behind the guard, which lets no
+ * other session of our users through, is its own doing.
  *
  * @param domains ids of those whose logins are ours
  * @param now milliseconds since 1970
@@ -67,7 +69,10 @@ export function markForeign(
   }) as typeof writeHead
 }
 
-/** What was sealed elsewhere, by a program that has MeshCentral's key, names no session: then it is the user's like a login token. */
+/**
+ * What was sealed elsewhere, by a program that has MeshCentral's key, names no session: then it is the user's like a
+ * login token.
+ */
 function known(owner: Owner | undefined, user: string, startedAt: number): SessionOwner {
   return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }
 }

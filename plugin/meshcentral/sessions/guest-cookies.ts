@@ -1,7 +1,10 @@
 import type { MeshCookie } from '../server.ts'
 import type { Work } from './current-work.ts'
 
-/** Limits that MeshCentral opens the cookie of a web relay with, and that by which somebody signs in. Each is used for nothing else there. */
+/**
+ * Limits that MeshCentral opens the cookie of a web relay with, and that by which somebody signs in. Each is used for
+ * nothing else there.
+ */
 const WEB_RELAY_MINUTES = 32
 const SIGN_IN_MINUTES = 60
 /** Rights that each cookie of a guest bears: remote control. */
@@ -9,7 +12,9 @@ const GUEST_RIGHTS = 8
 const FILES = 4
 const HTTP = 8
 const HTTPS = 16
-/** Protocols of a tunnel by what is shared: terminal, desktop, files. Source: `usages` in MeshCentral's `meshrelay.js`. */
+/**
+ * Protocols of a tunnel by what is shared: terminal, desktop, files. Source: `usages` in MeshCentral's `meshrelay.js`.
+ */
 const PROTOCOLS: ReadonlyMap<string, number> = new Map([
   ...['1', '6', '8', '9'].map((protocol) => [protocol, 1] as const),
   ['2', 2],
@@ -17,20 +22,20 @@ const PROTOCOLS: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * Whether MeshCentral made the cookie for a guest of a share link. It names the user who shares, so every other place of MeshCentral takes
- * the guest for that user. Invitations and links for agents bear `a`, and name nobody.
+ * Whether MeshCentral made the cookie for a guest of a share link. It names the user who shares, so every other place
+ * of MeshCentral takes the guest for that user. Invitations and links for agents bear `a`, and name nobody.
  */
 export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
   return a === undefined && (typeof nid === 'string' || typeof pid === 'string' || r === GUEST_RIGHTS)
 }
 
 /**
- * Whether a guest's cookie may be opened: for a tunnel to the shared device, for its files, or for the web relay that it was made for.
- * MeshCentral itself replaces the device that the request names by the one in the cookie, but it lets the guest of any share fetch files,
- * and ask for a tunnel to any port of the network behind the device.
+ * Whether a guest's cookie may be opened: for a tunnel to the shared device, for its files, or for the web relay that
+ * it was made for. MeshCentral itself replaces the device that the request names by the one in the cookie, but it lets
+ * the guest of any share fetch files, and ask for a tunnel to any port of the network behind the device.
  *
- * @param here undefined where the request is unknown: web relays have a server or host name of their own, in front of which nothing of ours
- *   stands. All else is refused there
+ * @param here undefined where the request is unknown: web relays have a server or host name of their own, in front of
+ *   which nothing of ours stands. All else is refused there
  * @param minutes limit that MeshCentral opens the cookie with
  */
 export function admitsGuest(

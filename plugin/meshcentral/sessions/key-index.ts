@@ -3,8 +3,9 @@ interface Keyed {
 }
 
 /**
- * Finds what bears a key without looking at anything else: a stranger may ask, and each end of a session asks. An entry bears several
- * keys, and a key may be borne by thousands (sessions of one user in a load test), so neither adding nor removing looks at the others.
+ * Finds what bears a key without looking at anything else: a stranger may ask, and each end of a session asks. An entry
+ * bears several keys, and a key may be borne by thousands (sessions of one user in a load test), so neither adding nor
+ * removing looks at the others.
  */
 export class KeyIndex<Entry extends Keyed> {
   /** A single entry stands there without a set: most keys have one, and a set takes 200 bytes. */

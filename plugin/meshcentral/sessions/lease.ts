@@ -11,10 +11,11 @@ const PREFIX = `${TYPE}/`
 const SETTLE_MS = 250
 
 /**
- * What one of several servers may do at a time, by a record in the database that they share. MeshCentral's databases read and write whole
- * records and compare nothing, so whoever finds it free writes its name there, waits until whoever else found it free has written too, and
- * has it where its own name still stands. Who was slower than that in writing does not have it, whatever stands there.
- * Source: M. Fischer's algorithm, in L. Lamport, A Fast Mutual Exclusion Algorithm, 1987.
+ * What one of several servers may do at a time, by a record in the database that they share. MeshCentral's databases
+ * read and write whole records and compare nothing, so whoever finds it free writes its name there, waits until whoever
+ * else found it free has written too, and has it where its own name still stands. Who was slower than that in writing
+ * does not have it, whatever stands there. Source: M. Fischer's algorithm, in L. Lamport, A Fast Mutual Exclusion
+ * Algorithm, 1987.
  */
 export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Sessions['lease']> {
   async function holderOf(id: string): Promise<unknown> {

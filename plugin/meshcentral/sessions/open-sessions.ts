@@ -18,13 +18,17 @@ export interface SeenSession {
 }
 
 /**
- * Which sessions are open, and their web sockets: a socket is checked when it is opened and never again, so whoever ends a session
- * has to close its sockets. Bounded: of sessions without sockets the one that was idle longest is forgotten first.
+ * Which sessions are open, and their web sockets: a socket is checked when it is opened and never again, so whoever
+ * ends a session has to close its sockets. Bounded: of sessions without sockets the one that was idle longest is
+ * forgotten first.
  */
 export interface OpenSessions {
   /** @param keys what ends it, where that is at hand */
   seen(session: SeenSession, socket?: MeshSocket, keys?: readonly string[]): void
-  /** A socket that came with a cookie or login token of that owner, in the name of that user. It is closed at the owner's `until`. */
+  /**
+   * A socket that came with a cookie or login token of that owner, in the name of that user. It is closed at the
+   * owner's `until`.
+   */
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   readonly relays: WebRelays
   /** Sessions that have one of the keys, or end by these endings. */
@@ -32,7 +36,8 @@ export interface OpenSessions {
   /** The same of sessions by whose cookies web relays were opened, whether they were seen here or not. */
   findRelayed(what: readonly string[] | Endings): readonly RelayedSession[]
   /**
-   * Those of a domain that have a socket, or were seen since they were last handed out, if that was so long ago: as `inUse` of the port.
+   * Those of a domain that have a socket, or were seen since they were last handed out, if that was so long ago: as
+   * `inUse` of the port.
    */
   inUse(domainKey: string, forMs: number): Iterable<SeenSession>
   /** What ends a session, which takes some time to make of one that was not seen yet. */
@@ -42,8 +47,8 @@ export interface OpenSessions {
   /** Whether the user has a session. */
   isIn(user: string): boolean
   /**
-   * Forgets the sessions that {@link find} finds, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
-   * to nobody knows which session.
+   * Forgets the sessions that {@link find} finds, and closes their sockets. By `keyOfSealed` these are the sockets of a
+   * user that belong to nobody knows which session.
    */
   end(what: readonly string[] | Endings): void
 }

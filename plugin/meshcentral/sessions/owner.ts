@@ -4,8 +4,8 @@ import type { SignIn } from '../../host/port.ts'
 import type { MeshCookie } from '../server.ts'
 
 /**
- * Whose something sealed is: of a session, of ours or one that MeshCentral itself began, which is over when one of the keys was revoked
- * after it began, and at `until`; of none; or of a session of its user that nobody knows.
+ * Whose something sealed is: of a session, of ours or one that MeshCentral itself began, which is over when one of the
+ * keys was revoked after it began, and at `until`; of none; or of a session of its user that nobody knows.
  */
 export type Owner =
   | {

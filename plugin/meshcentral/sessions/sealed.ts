@@ -20,8 +20,9 @@ export interface SealedOptions {
 const NONE: Owner = { kind: 'none' }
 
 /**
- * MeshCentral's own `encodeCookie` and `decodeCookie`. What is sealed in the name of one of our users opens a web socket for an hour,
- * some of it for four, without any session: so it bears the session that it was sealed for, and no longer opens once that has ended.
+ * MeshCentral's own `encodeCookie` and `decodeCookie`. What is sealed in the name of one of our users opens a web
+ * socket for an hour, some of it for four, without any session: so it bears the session that it was sealed for, and no
+ * longer opens once that has ended.
  */
 export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
   const { server, ended, open, work, domains, now, acceptsIssuer } = options
@@ -59,7 +60,8 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
       if (cookie === null) return null
       const here = work.get()
       const isGuests = isGuestCookie(cookie)
-      // MeshCentral itself takes a guest at any other place for the user, password accounts included, with all of that user's rights.
+      // MeshCentral itself takes a guest at any other place for the user, password accounts included, with all of that
+      // user's rights.
       if (isGuests && !admitsGuest(cookie, here, minutes, now())) return null
       const user = userOf(cookie)
       if (user === undefined || !isOurs(user, domains)) return cookie

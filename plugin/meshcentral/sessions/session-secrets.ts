@@ -10,14 +10,16 @@ import { cleanWhileSteady } from './cleaning.ts'
 import { KeyIndex } from './key-index.ts'
 
 /**
- * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle. The key is made of the server's
- * secret and of the handle: the secret lies in the same database, and a backup of that must not open what an IdP takes for a person.
+ * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle. The key is
+ * made of the server's secret and of the handle: the secret lies in the same database, and a backup of that must not
+ * open what an IdP takes for a person.
  */
 export interface SessionSecrets {
   /**
    * What is kept counts until then. In the background: no login waits for it.
    *
-   * @returns key, by {@link keyOfHandle}, of the session that runs out first, where there were too many and its secrets had to go
+   * @returns key, by {@link keyOfHandle}, of the session that runs out first, where there were too many and its secrets
+   *   had to go
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined
   /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
@@ -38,7 +40,9 @@ export interface SessionSecretsOptions {
   readonly clock: Clock
   /** Called when secrets could not be kept, or what is in the database not be listed. */
   readonly onFailure: (error: unknown) => void
-  /** Records. Default 20,000: one takes 2 to 4 KB in the database, more with hundreds of groups, and a kilobyte here. */
+  /**
+   * Records. Default 20,000: one takes 2 to 4 KB in the database, more with hundreds of groups, and a kilobyte here.
+   */
   readonly most?: number
 }
 

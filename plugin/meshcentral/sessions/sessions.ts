@@ -60,9 +60,10 @@ export interface MeshSessions extends Sessions {
 }
 
 /**
- * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds our record of
- * the login, so that the session can be ended for good, and by the IdP. The tokens are kept on the server as long as it lasts: so the IdP
- * can be asked about it, and its tokens be revoked. Only sessions that this process has seen are told of.
+ * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds
+ * our record of the login, so that the session can be ended for good, and by the IdP. The tokens are kept on the server
+ * as long as it lasts: so the IdP can be asked about it, and its tokens be revoked. Only sessions that this process has
+ * seen are told of.
  */
 export function meshSessions(options: MeshSessionsOptions): MeshSessions {
   const { server, web, ended, open, secrets, lease, clock, onFailure } = options
@@ -72,8 +73,9 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
   let acceptsIssuer: IssuerRule = () => true
 
   /**
-   * What sessions leave once they have ended: their names at MeshCentral, their sockets and tokens. What was sealed for one bears it; what
-   * was sealed for nobody knows whom goes with the last session of the user. All of them at once: an IdP may end thousands.
+   * What sessions leave once they have ended: their names at MeshCentral, their sockets and tokens. What was sealed for
+   * one bears it; what was sealed for nobody knows whom goes with the last session of the user. All of them at once: an
+   * IdP may end thousands.
    *
    * @param relayed of which nothing is known but their names
    * @returns what is still being written
@@ -89,8 +91,8 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
   }
 
   /**
-   * Closes what has ended by now in the memory of this process. Not once that is written: a database that is slow or fails would leave
-   * web sockets open that nobody closes any more. Settles when all of it has.
+   * Closes what has ended by now in the memory of this process. Not once that is written: a database that is slow or
+   * fails would leave web sockets open that nobody closes any more. Settles when all of it has.
    */
   async function endWhileWritten(
     written: Promise<unknown>,
@@ -137,8 +139,8 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
   }
 
   /**
-   * Moves a session to another session at the IdP. Tabs that signed in at the same time may have begun one each there, and the browser
-   * keeps the last. The end of either ends the session here.
+   * Moves a session to another session at the IdP. Tabs that signed in at the same time may have begun one each there,
+   * and the browser keeps the last. The end of either ends the session here.
    */
   function continueWith(request: MeshRequest, session: SeenSession, { sid, idToken, tokens }: SignIn): void {
     const moved = { ...session, signIn: { ...session.signIn, sid } }
@@ -258,11 +260,12 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
 }
 
 /**
- * Returns the session of a request if another tab of the same person began it while this login was under way. It then serves both
- * tabs: ending it would take it from a page that is just loading, and the answer to that page could overwrite the cookie of a new one.
+ * Returns the session of a request if another tab of the same person began it while this login was under way. It then
+ * serves both tabs: ending it would take it from a page that is just loading, and the answer to that page could
+ * overwrite the cookie of a new one.
  *
- * The time of the request counts here, not that of the authentication. Where every tab asks for the password, the person authenticates
- * in the last tab long after the session of the first one began.
+ * The time of the request counts here, not that of the authentication. Where every tab asks for the password, the
+ * person authenticates in the last tab long after the session of the first one began.
  */
 function beganMeanwhile(req: MeshRequest, signIn: SignIn, requestedAt: number): SeenSession | undefined {
   const session = ownSession(req)

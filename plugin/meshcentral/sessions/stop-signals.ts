@@ -8,11 +8,12 @@ export type SignalledProcess = Pick<
 >
 
 /**
- * Has a process finish something before a stop signal ends it. MeshCentral ends at once: SIGTERM by the operating system, SIGINT by a
- * listener that leaves.
+ * Has a process finish something before a stop signal ends it. MeshCentral ends at once: SIGTERM by the operating
+ * system, SIGINT by a listener that leaves.
  *
- * From now on, the signals come here alone, and the listeners that were there wait. The first signal calls `finish`. Once that settles,
- * or at a second signal, everything is put back as it was, and the signal comes to whoever would have got it in the first place.
+ * From now on, the signals come here alone, and the listeners that were there wait. The first signal calls `finish`.
+ * Once that settles, or at a second signal, everything is put back as it was, and the signal comes to whoever would
+ * have got it in the first place.
  *
  * @param finish has to end within a time that a service manager waits
  * @returns puts everything back

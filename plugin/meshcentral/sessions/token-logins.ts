@@ -25,10 +25,12 @@ export interface TokenLoginsOptions {
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 
 /**
- * Has a login token of one of our users work only while the IdP and the group rules admit the user. Every way that a token can come in on
- * ends at MeshCentral's `authenticate`: forms, `?user=&pass=`, `x-meshauth` and orders over sockets. A test lists them from its sources.
+ * Has a login token of one of our users work only while the IdP and the group rules admit the user. Every way that a
+ * token can come in on ends at MeshCentral's `authenticate`: forms, `?user=&pass=`, `x-meshauth` and orders over
+ * sockets. A test lists them from its sources.
  *
- * What a token opens bears the user's key of direct logins from then on: sessions, sealed cookies, and the socket that brought the token.
+ * What a token opens bears the user's key of direct logins from then on: sessions, sealed cookies, and the socket that
+ * brought the token.
  */
 export function watchTokenLogins(options: TokenLoginsOptions): void {
   const { web, tokens, work, open, domains, clock, onRefused, onFailure } = options

@@ -12,15 +12,16 @@ export interface RelayedSession {
 }
 
 /**
- * Whose web relays are. MeshCentral has them on a port or a host name of their own, which nothing of ours stands in front of: a page
- * has a relay opened by a cookie, and what MeshCentral then seals for the tunnels says the user, but not the session.
+ * Whose web relays are. MeshCentral has them on a port or a host name of their own, which nothing of ours stands in
+ * front of: a page has a relay opened by a cookie, and what MeshCentral then seals for the tunnels says the user, but
+ * not the session.
  */
 export interface WebRelays {
   /** @param x the session that the cookie was for; undefined where it was for a guest, or nobody knows for whom */
   opened(user: string, owner: Owner, x: string | undefined): void
   /**
-   * Whose a tunnel of that user is that is being sealed. Where it may be that of several sessions, it ends with the first of them that
-   * does. Undefined: nobody knows.
+   * Whose a tunnel of that user is that is being sealed. Where it may be that of several sessions, it ends with the
+   * first of them that does. Undefined: nobody knows.
    */
   ownerOf(user: string, hasEnded: (owner: Owner) => boolean): Owner | undefined
   /** The sessions whose owner is so. */
@@ -75,7 +76,10 @@ export function createWebRelays(mostUsers = MOST_USERS): WebRelays {
   }
 }
 
-/** All of them are open: what has ended of their keys did so before the last of them began, and what ends from now on does so later. */
+/**
+ * All of them are open: what has ended of their keys did so before the last of them began, and what ends from now on
+ * does so later.
+ */
 function oneOf(those: readonly SessionOwner[]): SessionOwner {
   const limits = those.flatMap(({ until }) => until ?? [])
   return {

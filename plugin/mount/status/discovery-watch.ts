@@ -10,7 +10,10 @@ const MOST_LINES = 10
 export interface DiscoveryStatus {
   /** Since when the IdP is discovered; null: it never was since the start of this process. */
   readonly discoveredSince: number | null
-  /** Since when discovery fails, and what mends that; null: the last attempt did not. What was found before is used meanwhile. */
+  /**
+   * Since when discovery fails, and what mends that; null: the last attempt did not. What was found before is used
+   * meanwhile.
+   */
   readonly failure: DiscoveryFailure | null
 }
 

@@ -7,8 +7,8 @@ import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addres
 import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
 
 /**
- * How single sign-on of a domain is, for an administrator's page: no secret, and nothing of persons but the names of their accounts. All
- * times are milliseconds since 1970.
+ * How single sign-on of a domain is, for an administrator's page: no secret, and nothing of persons but the names of
+ * their accounts. All times are milliseconds since 1970.
  */
 export interface DomainStatus {
   /** Key under `domains` in the server's configuration; the default domain's is empty. */
@@ -23,7 +23,10 @@ export interface DomainStatus {
   readonly issuer: string | null
   /** Null where the configuration has errors. */
   readonly discovery: DiscoveryStatus | null
-  /** Age of the IdP's keys that were last of use, in milliseconds; null: none yet. They are asked for anew at each login. */
+  /**
+   * Age of the IdP's keys that were last of use, in milliseconds; null: none yet. They are asked for anew at each
+   * login.
+   */
   readonly keySetAgeMs: number | null
   /** When somebody last signed in since the start of this process; null: nobody has. */
   readonly lastLogin: number | null
@@ -31,9 +34,15 @@ export interface DomainStatus {
   readonly refusals: readonly Refusal[]
   /** The last ten warnings about logins since the start of this process, the latest first. */
   readonly loginWarnings: readonly LoginWarning[]
-  /** Sessions in use that the IdP can never be asked about: they have no refresh token, and cannot be introspected. 10,000 at most. */
+  /**
+   * Sessions in use that the IdP can never be asked about: they have no refresh token, and cannot be introspected.
+   * 10,000 at most.
+   */
   readonly uncheckedSessions: number
-  /** `groups.rights`: what each group gives to its members; null where that is not configured, or the configuration has errors. */
+  /**
+   * `groups.rights`: what each group gives to its members; null where that is not configured, or the configuration has
+   * errors.
+   */
   readonly groupRights: readonly GroupRights[] | null
   /** What to enter at the IdP; null where the configuration has errors. */
   readonly addresses: IdpAddresses | null

@@ -53,8 +53,8 @@ interface DomainHistory {
 }
 
 /**
- * Keeps the last login, the last ten refusals and the last ten warnings of each domain. The same one again takes no further place: requests
- * that anybody can send, without an account, cannot push out those of others.
+ * Keeps the last login, the last ten refusals and the last ten warnings of each domain. The same one again takes no
+ * further place: requests that anybody can send, without an account, cannot push out those of others.
  *
  * @param domainKeys nothing is kept of others
  * @param now milliseconds since 1970

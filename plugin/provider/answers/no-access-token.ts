@@ -6,9 +6,9 @@ import { NotedAnswer } from '../http/noted-exchange.ts'
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**
- * Accepts code exchanges that give an ID token and no access token. Directories at b2clogin.com answer so unless a scope is of an API, though
- * an access token is required (RFC 6749, section 5.1). The client library would refuse the answer, so it gets {@link NO_ACCESS_TOKEN}. For
- * IdPs without UserInfo only: elsewhere a login needs the token.
+ * Accepts code exchanges that give an ID token and no access token. Directories at b2clogin.com answer so unless a
+ * scope is of an API, though an access token is required (RFC 6749, section 5.1). The client library would refuse the
+ * answer, so it gets {@link NO_ACCESS_TOKEN}. For IdPs without UserInfo only: elsewhere a login needs the token.
  *
  * @param tokenEndpoint undefined: the IdP has none
  */

@@ -26,7 +26,10 @@ export interface Redeemed {
   readonly issuer: string
   readonly subject: string
   readonly sid: string | null
-  /** When the person authenticated, by this server's clock, and not before this. Milliseconds since 1970; null where nobody knows. */
+  /**
+   * When the person authenticated, by this server's clock, and not before this. Milliseconds since 1970; null where
+   * nobody knows.
+   */
   readonly authenticatedAt: number | null
   /** ID token and UserInfo together; the ID token wins, since it is signed. */
   readonly claims: Claims
@@ -38,7 +41,10 @@ export interface Redeemed {
   readonly accessToken: string | null
   /** Null: the IdP does not say, so all that were asked for (RFC 6749, section 5.1). */
   readonly grantedScopes: readonly string[] | null
-  /** What a session has to keep to be renewed or introspected, and its tokens revoked; null where the IdP can do none of it. */
+  /**
+   * What a session has to keep to be renewed or introspected, and its tokens revoked; null where the IdP can do none of
+   * it.
+   */
   readonly tokens: Tokens | null
 }
 
@@ -62,8 +68,8 @@ export interface RedeemDeps {
   /** Null: access tokens are bound to no key. */
   readonly dpop: DpopKey | null
   /**
-   * A configuration of its own for each signature that the library verifies: it keeps the key set that it got first. A key that the IdP
-   * rotated in works at once, then, and one that it withdrew stops working.
+   * A configuration of its own for each signature that the library verifies: it keeps the key set that it got first. A
+   * key that the IdP rotated in works at once, then, and one that it withdrew stops working.
    *
    * @param token whose signature it is
    */
@@ -137,8 +143,8 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     // Where it expects a nonce, the library demands an ID token.
     const claims = tokens.claims() as oidc.IDToken
     const idToken = tokens.id_token as string
-    // The library trusts TLS alone for what the token endpoint says, and would look for its key among those of the token before.
-    // A failure ends the login here: it is not asked for once more.
+    // The library trusts TLS alone for what the token endpoint says, and would look for its key among those of the
+    // token before. A failure ends the login here: it is not asked for once more.
     await keys
     await deps.signatures.verifyIdToken(idToken, metadata)
     // The library has verified it by now.

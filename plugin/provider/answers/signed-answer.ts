@@ -9,8 +9,8 @@ import { decrypt, encryptionOf, isEncrypted } from '../protection/encryption.ts'
 const TOLERANCE_S = 30
 
 /**
- * The state that an answer bears, before anything of it is verified: it tells which login it is about to be held against. Undefined
- * where there is none, or more than one.
+ * The state that an answer bears, before anything of it is verified: it tells which login it is about to be held
+ * against. Undefined where there is none, or more than one.
  *
  * @throws LoginError `answer_invalid` where it is a token that cannot be opened
  */

@@ -8,7 +8,9 @@ import { translateUserInfoFault, userInfoOutage } from '../faults.ts'
 /** What UserInfo added to the ID token. */
 export interface UserInfo {
   readonly claims: Claims
-  /** Why there was no answer, for a warning: missing claims may exist then. Null: UserInfo answered, or was not needed. */
+  /**
+   * Why there was no answer, for a warning: missing claims may exist then. Null: UserInfo answered, or was not needed.
+   */
   readonly failure: LoginError | null
 }
 
@@ -16,8 +18,9 @@ export interface UserInfo {
 export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 
 /**
- * Asks UserInfo. An endpoint that refuses or does not answer costs a login only the claims that it alone has: AD FS refuses its own tokens
- * of another audience, and Entra ID those of an API. An answer that is wrong (another subject, a bad signature, too large) refuses the login.
+ * Asks UserInfo. An endpoint that refuses or does not answer costs a login only the claims that it alone has: AD FS
+ * refuses its own tokens of another audience, and Entra ID those of an API. An answer that is wrong (another subject, a
+ * bad signature, too large) refuses the login.
  *
  * @param ask sends the request, and verifies the answer
  * @throws LoginError `userinfo_failed`, `provider_unreachable`; also for an outage if the ID token does not suffice

@@ -14,8 +14,9 @@ export interface AssertionAudiences {
 }
 
 /**
- * The audience of an assertion is the issuer, on which all endpoints agree (RFC 7523, section 3, and the vulnerability that several
- * audiences were). Some IdPs know no other than the address of the endpoint. Never both at once: Keycloak refuses each such assertion.
+ * The audience of an assertion is the issuer, on which all endpoints agree (RFC 7523, section 3, and the vulnerability
+ * that several audiences were). Some IdPs know no other than the address of the endpoint. Never both at once: Keycloak
+ * refuses each such assertion.
  *
  * @param configured `client.assertion_audience`
  * @param onLearned told once when an address takes another audience than was tried first

@@ -27,9 +27,9 @@ export function announceAssertion(): oidc.ClientAuth {
 }
 
 /**
- * Requests with an assertion of their own each (RFC 7523, section 3, and OpenID Connect Core 1.0, section 9). One that the IdP refuses
- * for its audience, as far as that can be told, is made once more with the other audience: no code is used up by then, and no DPoP proof,
- * since an IdP looks at both only when it knows who asks.
+ * Requests with an assertion of their own each (RFC 7523, section 3, and OpenID Connect Core 1.0, section 9). One that
+ * the IdP refuses for its audience, as far as that can be told, is made once more with the other audience: no code is
+ * used up by then, and no DPoP proof, since an IdP looks at both only when it knows who asks.
  */
 export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
   const { issuer, audiences } = parts

@@ -127,8 +127,8 @@ function basic(clientId: string, secret: string): oidc.ClientAuth {
 }
 
 /**
- * As configured here, or for the token endpoint where the method is the same: a client has one algorithm at nearly every IdP. Else the
- * first of our own that the IdP takes: where it does not say what it takes, the first of all.
+ * As configured here, or for the token endpoint where the method is the same: a client has one algorithm at nearly
+ * every IdP. Else the first of our own that the IdP takes: where it does not say what it takes, the first of all.
  */
 function assertionAlgorithm(
   client: ClientSettings,
@@ -149,9 +149,10 @@ function assertionAlgorithm(
 const UNRESERVED = /[A-Za-z0-9\-._~]/
 
 /**
- * Value of the `Authorization` header by which a client shows its secret: RFC 6749, section 2.3.1, with each of the two form-encoded.
- * What no URL needs to encode stays as it is, since LemonLDAP::NG, Glewlwyd and authentik compare without decoding, and every UUID has a
- * `-`; a blank is `%20`, since Canaille decodes percent signs only. Who decodes by the book reads the same.
+ * Value of the `Authorization` header by which a client shows its secret: RFC 6749, section 2.3.1, with each of the two
+ * form-encoded. What no URL needs to encode stays as it is, since LemonLDAP::NG, Glewlwyd and authentik compare without
+ * decoding, and every UUID has a `-`; a blank is `%20`, since Canaille decodes percent signs only. Who decodes by the
+ * book reads the same.
  */
 export function basicCredentials(clientId: string, secret: string): string {
   return `Basic ${Buffer.from(`${encoded(clientId)}:${encoded(secret)}`).toString('base64')}`

@@ -17,10 +17,10 @@ export interface SecretSource {
 }
 
 /**
- * The client secret that `client.client_secret_file` holds. It starts with what was read with the configuration, and changes only by
- * `reload`: after the IdP refused this client, after a signature that the secret does not fit, and before a request that is signed by the
- * secret, whose refusal this server may never see. A file that cannot be used leaves the secret as it was: an orchestrator
- * may be about to replace it.
+ * The client secret that `client.client_secret_file` holds. It starts with what was read with the configuration, and
+ * changes only by `reload`: after the IdP refused this client, after a signature that the secret does not fit, and
+ * before a request that is signed by the secret, whose refusal this server may never see. A file that cannot be used
+ * leaves the secret as it was: an orchestrator may be about to replace it.
  */
 export class ClientSecret {
   readonly #file: string

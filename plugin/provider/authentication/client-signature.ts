@@ -45,8 +45,8 @@ export function configuredSignatures(client: ClientIdentity['client']): readonly
 }
 
 /**
- * What our keys sign by, in the order of the file, to choose from where nothing is configured. What is configured for something else
- * comes first of each key: it is published with that algorithm.
+ * What our keys sign by, in the order of the file, to choose from where nothing is configured. What is configured for
+ * something else comes first of each key: it is published with that algorithm.
  */
 export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly string[] {
   const configured = configuredSignatures(client)

@@ -9,10 +9,10 @@ type Request = Parameters<Fetch>[1]
 export type ShowSecret = (request: Request, secret: string) => Request | undefined
 
 /**
- * Requests that show the client secret as its file had it last. Where the IdP refuses the client, the file is read again, and with
- * another secret the request is sent once more. A code or a refresh token is not used up by then: the IdP looks at it only when it knows
- * who asks (RFC 6749, section 3.2.1). Only an answer in OAuth's words says that; a proxy's 401 does not, so the next login uses the new
- * secret there.
+ * Requests that show the client secret as its file had it last. Where the IdP refuses the client, the file is read
+ * again, and with another secret the request is sent once more. A code or a refresh token is not used up by then: the
+ * IdP looks at it only when it knows who asks (RFC 6749, section 3.2.1). Only an answer in OAuth's words says that; a
+ * proxy's 401 does not, so the next login uses the new secret there.
  */
 export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show: ShowSecret): Fetch {
   return async (url, init) => {

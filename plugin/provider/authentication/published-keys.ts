@@ -2,8 +2,9 @@ import type { ClientKey, PublicJwk } from '../../config/settings.ts'
 import { type ClientIdentity, configuredSignatures } from './client-signature.ts'
 
 /**
- * The public halves of this client's keys as an IdP has to find them: each use of a key is an entry, with the algorithm that the
- * configuration names for it, unless the file does. Keycloak picks the key that it encrypts to by its algorithm alone.
+ * The public halves of this client's keys as an IdP has to find them: each use of a key is an entry, with the algorithm
+ * that the configuration names for it, unless the file does. Keycloak picks the key that it encrypts to by its
+ * algorithm alone.
  */
 export function publishedKeys({ client, credentials }: ClientIdentity): readonly PublicJwk[] {
   const signatures = configuredSignatures(client)

@@ -98,7 +98,10 @@ function codeChallenge(codeVerifier: string): string {
   return hash('sha256', codeVerifier, 'base64url')
 }
 
-/** Source: OpenID Connect Core 1.0, section 3.1.2.1; `prompt_values_supported` of Initiating User Registration via OpenID Connect. */
+/**
+ * Source: OpenID Connect Core 1.0, section 3.1.2.1; `prompt_values_supported` of Initiating User Registration via
+ * OpenID Connect.
+ */
 function promptForAnother({ prompt_values_supported: published }: oidc.ServerMetadata): string {
   return Array.isArray(published) && published.includes('select_account') ? 'select_account' : 'login'
 }
@@ -109,15 +112,16 @@ function demandedTime({ default_max_age: age }: ClientSettings): Readonly<Record
 }
 
 /**
- * What `acr` a login asks for: all that it may have, whatever list the IdP publishes, unless the administrator asks for some himself.
+ * What `acr` a login asks for: all that it may have, whatever list the IdP publishes, unless the administrator asks for
+ * some himself.
  */
 function demandedContexts({ requiredAcr, authorizationParams }: CustomSettings): readonly string[] {
   return authorizationParams.acr_values === undefined ? requiredAcr : []
 }
 
 /**
- * What the ID token has to say, where the IdP can be asked for single claims: an essential one it has to meet, or to fail, where
- * `acr_values` is a wish only. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
+ * What the ID token has to say, where the IdP can be asked for single claims: an essential one it has to meet, or to
+ * fail, where `acr_values` is a wish only. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
  */
 function demandedClaims(
   client: ClientSettings,

@@ -4,8 +4,9 @@ import type { ClientSettings, ResponseMode } from '../../config/settings.ts'
 type Asking = Pick<ClientSettings, 'response_types' | 'response_mode'>
 
 /**
- * The response mode that is asked for. An ID token in an address ends up in logs and histories, so it is to come as a form; where the
- * IdP publishes that it cannot do that, in the fragment, which browsers keep to themselves. Undefined: the IdP's own for codes.
+ * The response mode that is asked for. An ID token in an address ends up in logs and histories, so it is to come as a
+ * form; where the IdP publishes that it cannot do that, in the fragment, which browsers keep to themselves. Undefined:
+ * the IdP's own for codes.
  */
 export function responseModeOf({ response_types: [type], response_mode: mode }: Asking, idp: ServerMetadata) {
   if (mode !== undefined || type === 'code') return mode
@@ -24,7 +25,9 @@ export function mayComeInFragment({ response_types: [type], response_mode: mode 
   return type !== 'code' || mode === 'fragment' || mode === 'fragment.jwt'
 }
 
-/** Whether answers have to be signed as a whole. Source: JWT Secured Authorization Response Mode for OAuth 2.0 (JARM). */
+/**
+ * Whether answers have to be signed as a whole. Source: JWT Secured Authorization Response Mode for OAuth 2.0 (JARM).
+ */
 export function isSignedMode(mode: ResponseMode | undefined): boolean {
   return mode?.endsWith('jwt') ?? false
 }

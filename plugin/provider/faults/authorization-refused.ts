@@ -7,7 +7,10 @@ interface Meaning {
   readonly told?: MessageCode
 }
 
-/** The IdP sent the browser back with an error. Source: RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6. */
+/**
+ * The IdP sent the browser back with an error. Source: RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section
+ * 3.1.2.6.
+ */
 export function authorizationRefused(error: oidc.AuthorizationResponseError): LoginError {
   const { error: word, error_description: errorDescription } = error
   const words = { error: word, ...(errorDescription === undefined ? {} : { errorDescription }) }

@@ -1,4 +1,6 @@
-/** Whether an IdP's words are about Proof Key for Code Exchange (RFC 7636), which no error code of the protocol names. */
+/**
+ * Whether an IdP's words are about Proof Key for Code Exchange (RFC 7636), which no error code of the protocol names.
+ */
 export function speaksOfPkce({
   error,
   errorDescription,

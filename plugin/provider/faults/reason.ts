@@ -1,6 +1,9 @@
 import { causes, deepestMessage, printableText } from '../../log.ts'
 
-/** What the library says is wrong. What a parser of JSON says quotes the text that it met, which may be a token: that stays out. */
+/**
+ * What the library says is wrong. What a parser of JSON says quotes the text that it met, which may be a token: that
+ * stays out.
+ */
 export function reasonOf(error: unknown): string {
   const chain = causes(error)
   if (!(chain.at(-1) instanceof SyntaxError)) return deepestMessage(error)

@@ -19,12 +19,18 @@ const LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'TIMEOUT', 'NE
 const LOST_ANSWER =
   'The answer of the token endpoint was lost (`causeCode`). The request was not repeated, because the IdP may have used up its code or refresh token: the user has to sign in again then. If this recurs, check the IdP, the proxies before it and their time limits.'
 
-/** Whether an error is about an answer of the token endpoint that was lost on its way: codes and refresh tokens may be used up. */
+/**
+ * Whether an error is about an answer of the token endpoint that was lost on its way: codes and refresh tokens may be
+ * used up.
+ */
 export function isLostAnswer(error: unknown): boolean {
   return error instanceof LoginError && error.message === LOST_ANSWER
 }
 
-/** Whether a request got no answer at all: no connection came about, it was lost, or the time was up. What has a status was answered. */
+/**
+ * Whether a request got no answer at all: no connection came about, it was lost, or the time was up. What has a status
+ * was answered.
+ */
 export function gotNoAnswer(error: unknown): boolean {
   return causes(error).some((cause) => !(cause instanceof ForbiddenExchange) && codeOf(cause) !== undefined)
 }

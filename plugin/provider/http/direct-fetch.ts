@@ -23,10 +23,10 @@ const IDLE_MS = 4_000
 const IDLE_ONCE_MS = 1_000
 
 /**
- * `fetch` to an identity provider by Node's own client, within the limits, and with the client certificate where there is one. A login
- * asks the IdP two or three times; Node's `fetch` takes twice the time for it and cannot show a certificate. Follows no redirect and
- * takes no compressed answer, so that none can unpack to more than the limit. Goes through the proxy that the environment names. Always
- * verifies certificates. Only a GET is ever repeated.
+ * `fetch` to an identity provider by Node's own client, within the limits, and with the client certificate where there
+ * is one. A login asks the IdP two or three times; Node's `fetch` takes twice the time for it and cannot show a
+ * certificate. Follows no redirect and takes no compressed answer, so that none can unpack to more than the limit. Goes
+ * through the proxy that the environment names. Always verifies certificates. Only a GET is ever repeated.
  */
 export function directFetch(
   limits: FetchLimits,
@@ -50,7 +50,8 @@ export function directFetch(
       // A form may use up a code or a refresh token. Sent twice, it would have the IdP end the whole session.
       if (init.method !== 'GET') return await send(exchange, { agent: once[kind] })
       return await send(exchange, { agent: repeatable[kind] }).catch((error: unknown) => {
-        // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once more.
+        // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once
+        // more.
         if (error instanceof StaleConnection) return send(exchange, { agent: fresh[kind] })
         throw error
       })

@@ -4,8 +4,8 @@ import type { Credentials } from '../../config/settings.ts'
 export type AliasedEndpoint = 'token_endpoint' | 'userinfo_endpoint' | 'introspection_endpoint' | 'revocation_endpoint'
 
 /**
- * Where requests for an endpoint go: where a client certificate is shown, to its alias if there is one (RFC 8705, section 5). Undefined:
- * the IdP has no such endpoint.
+ * Where requests for an endpoint go: where a client certificate is shown, to its alias if there is one (RFC 8705,
+ * section 5). Undefined: the IdP has no such endpoint.
  */
 export function endpointAddress(
   metadata: ServerMetadata,

@@ -27,9 +27,9 @@ export class ForbiddenExchange extends Error {
 }
 
 /**
- * Holds every request to an IdP to the same rules, whatever the library above asks for: TLS except on loopback, no redirect is
- * followed (one could lead inside the network), one time limit for the whole answer (a byte a second never ends otherwise), and a
- * bounded body.
+ * Holds every request to an IdP to the same rules, whatever the library above asks for: TLS except on loopback, no
+ * redirect is followed (one could lead inside the network), one time limit for the whole answer (a byte a second never
+ * ends otherwise), and a bounded body.
  */
 export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {

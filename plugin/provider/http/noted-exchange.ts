@@ -22,7 +22,9 @@ export interface RefusedExchange extends Exchange {
   readonly errorDescription?: string
 }
 
-/** An answer that is no success. openid-client keeps the status of some, the words of some others, and nothing of most. */
+/**
+ * An answer that is no success. openid-client keeps the status of some, the words of some others, and nothing of most.
+ */
 export class NotedAnswer extends Response {
   readonly refusal: RefusedExchange
   constructor(body: string | null, { status, statusText, headers }: Response, refusal: RefusedExchange) {

@@ -13,9 +13,9 @@ export interface Proxy {
 }
 
 /**
- * The proxy for an address, by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` in capitals or not, as they are now. Undefined: it
- * is asked directly. A loopback address goes through a proxy on loopback alone: for any other one it is another machine, and what may
- * be sent without TLS is on this machine only.
+ * The proxy for an address, by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` in capitals or not, as they are
+ * now. Undefined: it is asked directly. A loopback address goes through a proxy on loopback alone: for any other one it
+ * is another machine, and what may be sent without TLS is on this machine only.
  *
  * @throws ForbiddenExchange `PROXY_UNUSABLE`
  */
@@ -35,7 +35,10 @@ export function proxyFor(url: URL): Proxy | undefined {
   }
 }
 
-/** As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the address. */
+/**
+ * As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the
+ * address.
+ */
 function writtenFor(url: URL): string {
   const proxy = getProxyForUrl(url.href)
   const isWhole = ['https_proxy', 'all_proxy'].some((name) =>
@@ -51,8 +54,8 @@ function decode(text: string): Buffer {
 }
 
 /**
- * How a request gets to the other side through a proxy: by a tunnel, in which TLS is this server's own, from end to end. Each has one
- * of its own, cut off by `signal`.
+ * How a request gets to the other side through a proxy: by a tunnel, in which TLS is this server's own, from end to
+ * end. Each has one of its own, cut off by `signal`.
  */
 export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal): Promise<RequestOptions> {
   const { address, authorization } = proxy

@@ -48,8 +48,9 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
 const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
 /**
- * Refuses addresses that would get secrets and codes without TLS. An address on plain HTTP counts on loopback only. A *discovered* one
- * counts only if the configured issuer is on loopback as well: otherwise a public IdP could name programs on this machine.
+ * Refuses addresses that would get secrets and codes without TLS. An address on plain HTTP counts on loopback only. A
+ * *discovered* one counts only if the configured issuer is on loopback as well: otherwise a public IdP could name
+ * programs on this machine.
  *
  * @param metadata what the IdP publishes, overlaid with what was set by hand
  * @throws UnusableDocument caused by a ForbiddenExchange `PLAIN_HTTP`

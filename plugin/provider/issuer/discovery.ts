@@ -48,8 +48,8 @@ export interface Outage {
 }
 
 /**
- * Begins to discover an issuer, in the background: nobody waits and nothing rejects. While it fails it is tried again with back-off
- * and at each login. An issuer whose needed endpoints are all set by hand works without discovery.
+ * Begins to discover an issuer, in the background: nobody waits and nothing rejects. While it fails it is tried again
+ * with back-off and at each login. An issuer whose needed endpoints are all set by hand works without discovery.
  */
 export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issuer {
   const byHand = settings.manual.authorization_endpoint && settings.manual.token_endpoint && settings.manual.jwks_uri
@@ -134,7 +134,10 @@ function isNothingByHand({ manual }: IssuerSettings): boolean {
   return Object.keys(manual).length === 0
 }
 
-/** What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service does". */
+/**
+ * What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service
+ * does".
+ */
 function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
   const { mtls_endpoint_aliases: aliases, userinfo_endpoint: userInfo, ...others } = structuredClone(settings.manual)
   const manual = { ...others, ...(userInfo === undefined ? {} : { userinfo_endpoint: userInfo || undefined }) }

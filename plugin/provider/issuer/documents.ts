@@ -3,7 +3,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { loadDocument } from './discovery-document.ts'
 
 /**
- * What an issuer publishes about itself, for all domains: whoever asks meanwhile for the same issuer by the same `fetch` shares the outcome.
+ * What an issuer publishes about itself, for all domains: whoever asks meanwhile for the same issuer by the same
+ * `fetch` shares the outcome.
  *
  * @param issuer as it is configured
  * @param fetch limited; one that shows a certificate of its own is another one

@@ -8,9 +8,9 @@ export function discoveryAddress(configured: string): string {
 }
 
 /**
- * Whether a published issuer is the one that was configured. What IdPs and administrators differ in is a slash at the end, and that the
- * address of the discovery document is taken for the issuer. Nothing else may differ: another path is another issuer of the same server,
- * which may be anybody's.
+ * Whether a published issuer is the one that was configured. What IdPs and administrators differ in is a slash at the
+ * end, and that the address of the discovery document is taken for the issuer. Nothing else may differ: another path is
+ * another issuer of the same server, which may be anybody's.
  */
 export function isSameIssuer(configured: string, published: string): boolean {
   const meant = withoutSuffix(configured)
@@ -34,8 +34,8 @@ function baseOf(issuer: string): string {
 const TENANT = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0\/?$/i
 
 /**
- * Microsoft's clouds: the global one, the one of the government of the United States, and the one in China. Each publishes issuers on its
- * own host.
+ * Microsoft's clouds: the global one, the one of the government of the United States, and the one in China. Each
+ * publishes issuers on its own host.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud
  */
@@ -46,8 +46,9 @@ const CLOUDS: readonly string[] = [
 ]
 
 /**
- * Microsoft's clouds accept a directory's domain name instead of its id, and publish the id. A directory at b2clogin.com publishes its id for
- * each of its policies. The configured server itself has said so over TLS, for this one directory.
+ * Microsoft's clouds accept a directory's domain name instead of its id, and publish the id. A directory at
+ * b2clogin.com publishes its id for each of its policies. The configured server itself has said so over TLS, for this
+ * one directory.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false
@@ -60,8 +61,8 @@ function isOfNamedTenant(configured: URL, published: URL): boolean {
 
 /**
  * Entra External ID serves a directory at its name and publishes an issuer at the directory's id:
- * `https://<name>.ciamlogin.com/<id>/v2.0` becomes `https://<id>.ciamlogin.com/<id>/v2.0`. The id has to be the configured one everywhere,
- * because each directory there is somebody else's.
+ * `https://<name>.ciamlogin.com/<id>/v2.0` becomes `https://<id>.ciamlogin.com/<id>/v2.0`. The id has to be the
+ * configured one everywhere, because each directory there is somebody else's.
  */
 function isOfExternalTenant(configured: URL, published: URL): boolean {
   const [tenant, publishedTenant] = [configured, published].map(({ pathname }) =>

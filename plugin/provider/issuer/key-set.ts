@@ -19,15 +19,18 @@ export interface PublishedKeys {
 /** One domain's keys of its IdP, for all that is signed by it: logins and logout tokens alike. */
 export interface KeySet {
   /**
-   * As they were published within the last second: a key that the IdP rotated in works at once, and one that it withdrew stops working
-   * within a second. However many ask, the IdP is asked once a second.
+   * As they were published within the last second: a key that the IdP rotated in works at once, and one that it
+   * withdrew stops working within a second. However many ask, the IdP is asked once a second.
    *
-   * @param kid key id that is needed. Where the set lacks it, there is a second look as soon as the second is over: keys may have
-   *   changed just after the first.
+   * @param kid key id that is needed. Where the set lacks it, there is a second look as soon as the second is over:
+   *   keys may have changed just after the first.
    * @throws LoginError `provider_unreachable`, or `id_token_invalid` where what is published there is of no use
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>
-  /** The last ones that were of use, if they came within this time; nobody is asked, so a key may have been withdrawn since. */
+  /**
+   * The last ones that were of use, if they came within this time; nobody is asked, so a key may have been withdrawn
+   * since.
+   */
   atHand(jwksUri: string, withinMs: number): PublishedKeys | undefined
   /** Milliseconds since those that were last of use were asked for; null: there were none yet. Nobody is asked. */
   ageMs(): number | null
@@ -91,7 +94,8 @@ export function createKeySet({ fetch, clock }: KeySetDeps): KeySet {
   async function latest(address: string, unlike?: KeyRequest): Promise<KeyRequest> {
     for (let seconds = 0; ; seconds += 1) {
       const rest = last ? last.at + SECOND_MS - clock.elapsed() : 0
-      // One that failed before is nothing to build on, unless they all do; those who were there in time share its failure.
+      // One that failed before is nothing to build on, unless they all do; those who were there in time share its
+      // failure.
       const serves = last?.address === address && last !== unlike && (!last.failed || seconds >= MOST_SECONDS)
       if (last && rest > 0 && serves) return last
       if (closed) throw new LoginError('provider_unreachable', { details: { endpoint: 'jwks_uri' } })

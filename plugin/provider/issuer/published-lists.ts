@@ -82,7 +82,8 @@ const AUTHENTICATED = ['token', 'introspection', 'revocation'] as const
 
 function check({ member, configured, list }: Wanted, metadata: ServerMetadata): readonly Unpublished[] {
   const entries = metadata[list]
-  // At the start of a server with 1,000 domains most of its time here went into sorting what is in the list as it stands.
+  // At the start of a server with 1,000 domains most of its time here went into sorting what is in the list as it
+  // stands.
   if (configured === undefined || !Array.isArray(entries) || entries.includes(configured)) return []
   const published = entries.filter((entry) => typeof entry === 'string')
   if (published.map(sortedWords).includes(sortedWords(configured))) return []

@@ -13,8 +13,8 @@ export function keyIdOf(token: string): string | undefined {
 }
 
 /**
- * Serves openid-client the key set out of the one that all share. The library asks for it once, when it has a signature to verify, and
- * keeps what it got: so what it gets has the key that the signature names.
+ * Serves openid-client the key set out of the one that all share. The library asks for it once, when it has a signature
+ * to verify, and keeps what it got: so what it gets has the key that the signature names.
  *
  * @param inner for all else
  * @param token whose signature the library is about to verify; an answer that is a signed token itself comes after it

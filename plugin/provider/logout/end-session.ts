@@ -29,8 +29,8 @@ export type SignOut =
 /** How one domain's sessions are ended at its IdP, by the browser (OpenID Connect RP-Initiated Logout 1.0). */
 export interface EndSession {
   /**
-   * Whether logouts lead to an end-session endpoint that the IdP publishes or an administrator set: it ends the IdP's session, and needs
-   * that one alive until then.
+   * Whether logouts lead to an end-session endpoint that the IdP publishes or an administrator set: it ends the IdP's
+   * session, and needs that one alive until then.
    *
    * @throws LoginError
    */
@@ -53,7 +53,10 @@ export function createEndSession(settings: DomainSettings, deps: EndSessionDeps)
   const { client, logoutUrl } = settings
   let asked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined
 
-  /** Asked for at the first logout after a discovery: many an IdP without an end-session endpoint has nothing there either. */
+  /**
+   * Asked for at the first logout after a discovery: many an IdP without an end-session endpoint has nothing there
+   * either.
+   */
   function isDefaultThere(metadata: ServerMetadata): Promise<boolean> {
     if (asked?.metadata !== metadata) asked = { metadata, answer: askDefault(defaultAddress(metadata)) }
     return asked.answer

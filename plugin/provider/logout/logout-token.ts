@@ -94,7 +94,10 @@ export function objectionToIssuer(came: unknown, expected: string): string {
   return `iss names another IdP: ${shown(came)} came, ${shown(expected)} was expected`
 }
 
-/** That of the configured issuer; which one there it is, only discovery knows: spellings differ, with a slash at the end or without. */
+/**
+ * That of the configured issuer; which one there it is, only discovery knows: spellings differ, with a slash at the end
+ * or without.
+ */
 function isOfServer(iss: string, issuer: string): boolean {
   return URL.canParse(iss) && new URL(iss).origin === new URL(issuer).origin
 }

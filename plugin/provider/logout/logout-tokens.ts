@@ -12,8 +12,8 @@ import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-tok
 import { createUsedTokens, type SharedUse } from './used-tokens.ts'
 
 /**
- * How long the IdP is waited for with its keys, where there are some at hand: a second, after the one at most that a request may have to
- * wait for the one before it. An IdP that answers at once with a failure is none that is late.
+ * How long the IdP is waited for with its keys, where there are some at hand: a second, after the one at most that a
+ * request may have to wait for the one before it. An IdP that answers at once with a failure is none that is late.
  */
 const PATIENCE_MS = 2_000
 /** How old those may be. */
@@ -22,9 +22,11 @@ const AT_HAND_MS = 24 * 60 * 60_000
 /** The back-channel logout tokens of one domain's IdP. */
 export interface LogoutTokens {
   /**
-   * Checks a token and hands what it says to `act`, once. When `act` rejects, the token may come again: IdPs try more than once.
+   * Checks a token and hands what it says to `act`, once. When `act` rejects, the token may come again: IdPs try more
+   * than once.
    *
-   * @throws LoginError `logout_token_invalid`, or whatever keeps the token from being checked; and what `act` rejects with
+   * @throws LoginError `logout_token_invalid`, or whatever keeps the token from being checked; and what `act` rejects
+   *   with
    */
   redeem<Result>(token: string, act: (logout: Logout) => Promise<Result>): Promise<Result>
 }
@@ -75,9 +77,9 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   }
 
   /**
-   * An IdP with one worker gives no keys before its logout token is answered, and waits for that. So keys at hand do where it has not
-   * given any in that time. One that was withdrawn meanwhile counts then, which is safe enough: whoever has stolen it can sign people
-   * out for a day at most, while the IdP does not answer, and lets nobody in.
+   * An IdP with one worker gives no keys before its logout token is answered, and waits for that. So keys at hand do
+   * where it has not given any in that time. One that was withdrawn meanwhile counts then, which is safe enough:
+   * whoever has stolen it can sign people out for a day at most, while the IdP does not answer, and lets nobody in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
     return verifySignature(token, find, rules.algorithm).then(

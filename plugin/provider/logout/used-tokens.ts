@@ -21,14 +21,17 @@ export interface UsedTokensDeps {
   readonly now: () => number
 }
 
-/** Which logout tokens have done their work, by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
+/**
+ * Which logout tokens have done their work, by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6).
+ */
 export interface UsedTokens {
   /** As far as this process knows; nobody is asked. @throws LoginError `logout_token_invalid` */
   assertUnused(logout: Logout): void
   /**
    * Lets a token do its work, once. Where `act` rejects, so that what it was for is not done, the token may come again.
    *
-   * @throws LoginError `logout_token_invalid`, `host_failed`; and what `act` rejects with, to a copy that came meanwhile too
+   * @throws LoginError `logout_token_invalid`, `host_failed`; and what `act` rejects with, to a copy that came
+   *   meanwhile too
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
@@ -70,7 +73,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
       const key = keyOf(logout)
       const first = atWork.get(key)
       if (first !== undefined) {
-        // An IdP that waited in vain sends it again: where the first one fails, so does this one, and the IdP has another try.
+        // An IdP that waited in vain sends it again: where the first one fails, so does this one, and the IdP has
+        // another try.
         await first
         throw refusal(BEFORE)
       }

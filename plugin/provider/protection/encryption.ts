@@ -20,8 +20,8 @@ export function isEncrypted(token: string): boolean {
 }
 
 /**
- * What was encrypted to this client, by exactly the algorithms that were agreed. The header's key id chooses among several keys; a
- * token without one is tried with each that fits, so that a key that was rotated out goes on opening.
+ * What was encrypted to this client, by exactly the algorithms that were agreed. The header's key id chooses among
+ * several keys; a token without one is tried with each that fits, so that a key that was rotated out goes on opening.
  *
  * @throws Error when it cannot be decrypted
  */

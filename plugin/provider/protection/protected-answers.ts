@@ -6,8 +6,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { decrypt, encryptionOf, isEncrypted } from './encryption.ts'
 
 /**
- * An ID or logout token as it was signed. Where the Client object says that they are encrypted, one that is not is refused: anybody
- * on the way could have read it. Source: OpenID Connect Core 1.0, section 3.1.3.7, step 1.
+ * An ID or logout token as it was signed. Where the Client object says that they are encrypted, one that is not is
+ * refused: anybody on the way could have read it. Source: OpenID Connect Core 1.0, section 3.1.3.7, step 1.
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -27,7 +27,8 @@ export async function openIdToken(token: string, identity: ClientIdentity): Prom
 }
 
 /**
- * Verifies an ID token that is signed by the client secret; openid-client knows key pairs only. Others are none of its business.
+ * Verifies an ID token that is signed by the client secret; openid-client knows key pairs only. Others are none of its
+ * business.
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -54,8 +55,9 @@ export interface AnsweringEndpoints {
 }
 
 /**
- * Hands openid-client the ID tokens and UserInfo answers as they were before they were encrypted: it would take ones that are not
- * encrypted too, opens no UserInfo answer that is encrypted alone, and none without a key id while a key is being rotated.
+ * Hands openid-client the ID tokens and UserInfo answers as they were before they were encrypted: it would take ones
+ * that are not encrypted too, opens no UserInfo answer that is encrypted alone, and none without a key id while a key
+ * is being rotated.
  */
 export function openAnswers(inner: Fetch, endpoints: AnsweringEndpoints, identity: ClientIdentity): Fetch {
   const { client } = identity

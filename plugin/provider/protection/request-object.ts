@@ -18,8 +18,8 @@ const GOOD_FOR_S = 5 * 60
 const MOST_PUBLISHED = 20
 
 /**
- * The parameters of an authorization request signed in one object (RFC 9101), which nobody on the way can change, and where the Client
- * object asks for that encrypted to the IdP, so that nobody on the way can read it.
+ * The parameters of an authorization request signed in one object (RFC 9101), which nobody on the way can change, and
+ * where the Client object asks for that encrypted to the IdP, so that nobody on the way can read it.
  *
  * @returns undefined: neither the Client object nor the IdP wants one
  * @throws LoginError `client_keys_missing`, `metadata_incomplete`
@@ -64,8 +64,8 @@ export async function requestObject(
 }
 
 /**
- * As configured; else, where the IdP takes signed requests only, of everybody or of this client, the first of our own keys and algorithms
- * that it takes: where it does not say what it takes, the first of all.
+ * As configured; else, where the IdP takes signed requests only, of everybody or of this client, the first of our own
+ * keys and algorithms that it takes: where it does not say what it takes, the first of all.
  */
 function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadata): Signer | undefined {
   const { client } = identity

@@ -4,8 +4,8 @@ import { membersOf } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
 /**
- * Whether an access token is not the one that the ID token beside it was issued with: somebody put a foreign one in its place.
- * Source: OpenID Connect Core 1.0, section 3.1.3.8; without `at_hash` nobody can tell.
+ * Whether an access token is not the one that the ID token beside it was issued with: somebody put a foreign one in its
+ * place. Source: OpenID Connect Core 1.0, section 3.1.3.8; without `at_hash` nobody can tell.
  *
  * @param algorithm that the ID token is signed with
  * @returns what is wrong, or undefined
@@ -18,8 +18,8 @@ export function objectionToTokenHash(accessToken: string, idClaims: Claims, algo
 }
 
 /**
- * Whether an access token says that it is bound to another client certificate than this server's. One that cannot be read, since it is
- * meant for others, says nothing. Source: RFC 8705, section 3.1.
+ * Whether an access token says that it is bound to another client certificate than this server's. One that cannot be
+ * read, since it is meant for others, says nothing. Source: RFC 8705, section 3.1.
  *
  * @param thumbprint of this server's certificate, base64url
  */

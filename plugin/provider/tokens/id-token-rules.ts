@@ -8,8 +8,8 @@ export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
 export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 
 /**
- * What the protocol leaves to the client to judge in an ID token whose signature, issuer, audience, nonce and expiry are in order.
- * Source: OpenID Connect Core 1.0, section 3.1.3.7, steps 4, 5 and 10.
+ * What the protocol leaves to the client to judge in an ID token whose signature, issuer, audience, nonce and expiry
+ * are in order. Source: OpenID Connect Core 1.0, section 3.1.3.7, steps 4, 5 and 10.
  *
  * @param nowS seconds since 1970
  * @returns what is wrong, or undefined
@@ -26,8 +26,8 @@ export function objectionToIdToken(claims: Claims, clientId: string, nowS: numbe
 }
 
 /**
- * The same for the ID token that the browser brought beside a code: it is judged alike, and speaks of the same person as the one that the
- * code was redeemed for. Source: OpenID Connect Core 1.0, section 3.3.3.6.
+ * The same for the ID token that the browser brought beside a code: it is judged alike, and speaks of the same person
+ * as the one that the code was redeemed for. Source: OpenID Connect Core 1.0, section 3.3.3.6.
  */
 export function objectionToFrontToken(
   front: Claims,
@@ -40,8 +40,8 @@ export function objectionToFrontToken(
 }
 
 /**
- * The same for an ID token that came with renewed tokens: it speaks of the same person, by the same IdP, for the same client.
- * Source: OpenID Connect Core 1.0, section 12.2.
+ * The same for an ID token that came with renewed tokens: it speaks of the same person, by the same IdP, for the same
+ * client. Source: OpenID Connect Core 1.0, section 12.2.
  *
  * @param expected of the ID token before
  */
@@ -53,10 +53,10 @@ export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims):
 }
 
 /**
- * When the person authenticated at the IdP, by this server's clock, and rather too early than too late: whoever ended all sessions of a
- * person before then did not mean this login. Its age is told by the two times of the IdP, whose clock may be any; `auth_time` itself
- * bounds it for IdPs whose tokens were made long before they are fetched.
- * Source: OpenID Connect Core 1.0, section 2.
+ * When the person authenticated at the IdP, by this server's clock, and rather too early than too late: whoever ended
+ * all sessions of a person before then did not mean this login. Its age is told by the two times of the IdP, whose
+ * clock may be any; `auth_time` itself bounds it for IdPs whose tokens were made long before they are fetched. Source:
+ * OpenID Connect Core 1.0, section 2.
  *
  * @param claims of the verified ID token
  * @param askedAt when that was asked for at the token endpoint. Milliseconds since 1970

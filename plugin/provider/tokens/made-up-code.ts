@@ -6,8 +6,8 @@ import { translateTokenFault } from '../faults.ts'
 import type { RenewalDeps } from './renewal.ts'
 
 /**
- * Offers the token endpoint a code that nobody was given, authenticated as a login would be: an IdP looks at who asks before it looks at
- * the code (RFC 6749, section 3.2.1). Never rejects.
+ * Offers the token endpoint a code that nobody was given, authenticated as a login would be: an IdP looks at who asks
+ * before it looks at the code (RFC 6749, section 3.2.1). Never rejects.
  *
  * @returns what the IdP objects to, where `invalid_grant` in `error` means that it takes this client; null: to nothing
  */

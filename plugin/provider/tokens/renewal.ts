@@ -31,8 +31,8 @@ export interface Renewed extends KeptTokens {
 }
 
 /**
- * New tokens for those of a session (RFC 6749, section 6). It says whether the session lives at the IdP, and to the IdP that it is in use. The ID
- * token is the one before where the IdP gave none, or its keys could not be had.
+ * New tokens for those of a session (RFC 6749, section 6). It says whether the session lives at the IdP, and to the IdP
+ * that it is in use. The ID token is the one before where the IdP gave none, or its keys could not be had.
  *
  * @param session whose tokens they are
  * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`

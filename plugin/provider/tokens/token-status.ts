@@ -11,8 +11,9 @@ export type TokenKind = 'access_token' | 'refresh_token'
 /** Verbs about tokens that this server holds. Every one throws LoginError only. */
 export interface TokenVerbs {
   /**
-   * Whether a token is active (RFC 7662). An IdP also calls inactive what a client asks about that it does not know by its authentication, or that may not ask (RFC 7662,
-   * section 2.2; authentik does): so that is doubted of an access token which its UserInfo endpoint takes.
+   * Whether a token is active (RFC 7662). An IdP also calls inactive what a client asks about that it does not know by
+   * its authentication, or that may not ask (RFC 7662, section 2.2; authentik does): so that is doubted of an access
+   * token which its UserInfo endpoint takes.
    *
    * @returns null: the IdP has no introspection endpoint, so nobody can tell
    * @throws LoginError `introspection_failed`, `provider_unreachable`

@@ -28,8 +28,8 @@ import { endInFailure } from './failure.ts'
 import { sendFragmentPage } from './fragment-page.ts'
 
 /**
- * Whether a request to the redirect path is for {@link callback}: it brings an answer, or may have one in its fragment, which only a
- * page of ours can read.
+ * Whether a request to the redirect path is for {@link callback}: it brings an answer, or may have one in its fragment,
+ * which only a page of ours can read.
  */
 export function isForCallback({ domainKey, working }: Strategy, { transactions }: RouteDeps, req: Request): boolean {
   if (isAnswer(answerOf(req))) return true
@@ -72,8 +72,8 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     if (landing.length <= roomForCookies(res, host.sessions, path)) res.append('Set-Cookie', landing)
     land(host, req, res, path)
   } catch (error) {
-    // Somebody who was refused now is not left signed in by an earlier login. An answer that this browser never asked for ends
-    // nothing: any page could send one.
+    // Somebody who was refused now is not left signed in by an earlier login. An answer that this browser never asked
+    // for ends nothing: any page could send one.
     if (ours) await host.sessions.end(req, res).catch(() => undefined)
     if (working && error instanceof LoginError && couldAnotherAccountMend(error.code)) {
       res.append('Set-Cookie', wantAnotherAccount(cookieRules(working.settings)))
@@ -82,7 +82,9 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
   }
 }
 
-/** A form of an answer that cannot be read: too large, or with too many fields. Ends at the login page like any failure. */
+/**
+ * A form of an answer that cannot be read: too large, or with too many fields. Ends at the login page like any failure.
+ */
 export async function refuseAnswer(
   { domainKey }: Strategy,
   { host }: RouteDeps,

@@ -4,8 +4,8 @@ import { logFailure } from '../../host/auth-log.ts'
 import type { Host } from '../../host/port.ts'
 
 /**
- * Ends a login that failed: one line in the authentication log for the administrator, one message of ours for the person.
- * Never rejects, and always answers.
+ * Ends a login that failed: one line in the authentication log for the administrator, one message of ours for the
+ * person. Never rejects, and always answers.
  */
 export async function endInFailure(
   host: Host,

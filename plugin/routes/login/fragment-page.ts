@@ -3,9 +3,9 @@ import type { Response } from 'express'
 import { escapeMarkup, smallPage } from '../markup.ts'
 
 /**
- * Takes the answer out of the address before anything else, so that neither the history nor a copied address keeps it, and posts its
- * fields as they are. All of them at once, and by the prototype's `submit`: from then on a field's name may hide any member of the form.
- * Without an answer nothing is posted, so that nothing runs in a circle.
+ * Takes the answer out of the address before anything else, so that neither the history nor a copied address keeps it,
+ * and posts its fields as they are. All of them at once, and by the prototype's `submit`: from then on a field's name
+ * may hide any member of the form. Without an answer nothing is posted, so that nothing runs in a circle.
  */
 const SCRIPT = `
 const answer = new URLSearchParams(location.hash.slice(1))

@@ -5,7 +5,10 @@ import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
 
-/** Names and addresses of people are shorter. In an address each letter beyond ASCII takes 6 characters or more: twice that then. */
+/**
+ * Names and addresses of people are shorter. In an address each letter beyond ASCII takes 6 characters or more: twice
+ * that then.
+ */
 const LONGEST_HINT = 255
 
 /** What the request that begins a login says of it. */
@@ -66,11 +69,13 @@ function linkedPath(value: unknown, { origin, client }: DomainSettings, base: st
 const LONGEST = 512
 
 /**
- * The local path that a browser may be sent to after its login, in normal form; undefined for anything else: other hosts in every
- * spelling that browsers accept, control characters, and what would not fit into the cookie that carries it.
+ * The local path that a browser may be sent to after its login, in normal form; undefined for anything else: other
+ * hosts in every spelling that browsers accept, control characters, and what would not fit into the cookie that carries
+ * it.
  *
  * @param value what the request said, `undefined` or an array when it said nothing or too much
- * @param ownRoutes normal paths of the login itself, to which a return would run in a circle or sign the person out again
+ * @param ownRoutes normal paths of the login itself, to which a return would run in a circle or sign the person out
+ *   again
  */
 export function localReturnPath(value: unknown, ownRoutes: ReadonlySet<string>): string | undefined {
   if (typeof value !== 'string' || value.length > LONGEST || !value.startsWith('/')) return undefined

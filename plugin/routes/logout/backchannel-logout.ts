@@ -10,8 +10,8 @@ import type { RouteDeps, Strategy } from '../strategy.ts'
 const ANSWER_MS = 4_000
 
 /**
- * `POST auth-oidc-backchannel-logout`: the IdP itself says that it ended a session, or all those of a person, and they end here.
- * Source: OpenID Connect Back-Channel Logout 1.0, sections 2.5 to 2.8.
+ * `POST auth-oidc-backchannel-logout`: the IdP itself says that it ended a session, or all those of a person, and they
+ * end here. Source: OpenID Connect Back-Channel Logout 1.0, sections 2.5 to 2.8.
  */
 export async function backchannelLogout(
   strategy: Strategy,
@@ -54,7 +54,8 @@ export async function backchannelLogout(
 }
 
 /**
- * The protocol has one status for whatever went wrong. The words are ours: which check refused is for the log, since anybody can ask.
+ * The protocol has one status for whatever went wrong. The words are ours: which check refused is for the log, since
+ * anybody can ask.
  */
 export function refuseLogout(
   { domainKey }: Strategy,

@@ -6,9 +6,9 @@ import { queryOf } from '../answer.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
- * `GET auth-oidc-frontchannel-logout`: a frame on the IdP's page says that a session there is over. No cookie arrives in it, so the session
- * is found by `iss` and `sid` on the server; without both, it is that of a cookie which did arrive.
- * Source: OpenID Connect Front-Channel Logout 1.0, section 2.
+ * `GET auth-oidc-frontchannel-logout`: a frame on the IdP's page says that a session there is over. No cookie arrives
+ * in it, so the session is found by `iss` and `sid` on the server; without both, it is that of a cookie which did
+ * arrive. Source: OpenID Connect Front-Channel Logout 1.0, section 2.
  */
 export async function frontchannelLogout(
   { domainKey, working }: Strategy,

@@ -6,8 +6,8 @@ const SCRIPT = 'document.forms[0].submit()'
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64')
 
 /**
- * Sends the browser on with what is too long for an address: by a form that sends itself, or by its button where there is no script.
- * Source: OpenID Connect RP-Initiated Logout 1.0, section 2, which has every IdP take both methods.
+ * Sends the browser on with what is too long for an address: by a form that sends itself, or by its button where there
+ * is no script. Source: OpenID Connect RP-Initiated Logout 1.0, section 2, which has every IdP take both methods.
  *
  * @param fields hold a secret; the answer must be kept nowhere
  */
@@ -33,8 +33,8 @@ ${inputs.join('\n')}
 }
 
 /**
- * Chromium holds where the answer to a form redirects to `form-action` as well (measured with 156): back to this server, and before
- * that to whatever IdP stands behind this one.
+ * Chromium holds where the answer to a form redirects to `form-action` as well (measured with 156): back to this
+ * server, and before that to whatever IdP stands behind this one.
  */
 function policyFor({ origin }: URL): string {
   return [

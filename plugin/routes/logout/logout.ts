@@ -10,8 +10,8 @@ import { sendLogoutForm } from './logout-form.ts'
 import { type Revocation, revokeTokens } from './revoke-tokens.ts'
 
 /**
- * `GET` and `POST logout`: ends the session here whatever happens, then at the IdP (OpenID Connect RP-Initiated Logout 1.0), whose
- * page sends the browser back. Tokens of the session are revoked where the IdP can.
+ * `GET` and `POST logout`: ends the session here whatever happens, then at the IdP (OpenID Connect RP-Initiated Logout
+ * 1.0), whose page sends the browser back. Tokens of the session are revoked where the IdP can.
  */
 export async function logout(
   strategy: Strategy,

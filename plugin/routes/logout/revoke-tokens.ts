@@ -17,11 +17,12 @@ export interface Revocation {
 }
 
 /**
- * Makes tokens of a session worthless at the IdP, where it has an endpoint for that. What has not come about after 2 s goes on by
- * itself, within the limits of every request. Never rejects.
+ * Makes tokens of a session worthless at the IdP, where it has an endpoint for that. What has not come about after 2 s
+ * goes on by itself, within the limits of every request. Never rejects.
  *
- * @param endsAtIdp whether the browser goes on to the IdP's end-session endpoint: many take their session away with its refresh token,
- *   and then there is none to be ended there, nor further on at an IdP behind it. One that was granted for offline use outlives it.
+ * @param endsAtIdp whether the browser goes on to the IdP's end-session endpoint: many take their session away with its
+ *   refresh token, and then there is none to be ended there, nor further on at an IdP behind it. One that was granted
+ *   for offline use outlives it.
  */
 export async function revokeTokens(
   client: Pick<ProviderClient, 'revoke'>,

@@ -114,7 +114,9 @@ function singleHeader(value: string | string[] | undefined): string | undefined 
   return Array.isArray(value) ? value.join(',') : value
 }
 
-/** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, section 12.5.3), and does not rather have it plain. */
+/**
+ * Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, section 12.5.3), and does not rather have it plain.
+ */
 export function acceptsGzip(header: string | undefined): boolean {
   if (header === undefined) return false
   // Nearly all: then no coding is rather taken than another.

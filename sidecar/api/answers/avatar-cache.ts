@@ -29,8 +29,8 @@ export interface AvatarCache {
   /** The avatars of those of `keys` that have one, in their order. Rejects where the store does. */
   pieces(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>>
   /**
-   * Resolves in a turn of the event loop that no other caller gets. Putting an answer together takes some milliseconds for a megabyte: many
-   * in one turn would hold up messages.
+   * Resolves in a turn of the event loop that no other caller gets. Putting an answer together takes some milliseconds
+   * for a megabyte: many in one turn would hold up messages.
    */
   ownTurn(): Promise<void>
 }
@@ -46,8 +46,9 @@ const FORMS = 2
 const READ_AT_ONCE = 5
 
 /**
- * Keeps the avatars that were asked for last, by hash, which is also what tells that one is still the station's. Calls read from the store one
- * after the other, a few avatars each in turn, so that however many calls come, the store has one small read of them to do at a time.
+ * Keeps the avatars that were asked for last, by hash, which is also what tells that one is still the station's. Calls
+ * read from the store one after the other, a few avatars each in turn, so that however many calls come, the store has
+ * one small read of them to do at a time.
  */
 export function createAvatarCache(
   stations: Pick<Stations, 'get' | 'avatars'>,

@@ -5,7 +5,10 @@ import type { AvatarPiece } from './avatar-cache.ts'
 import { type GzipHead, type GzipPart, joinGzip } from './gzip-head.ts'
 import { bytesOf, jsonText, textOfBytes } from './json-text.ts'
 
-/** The body of an answer with whole avatars. Each avatar is compressed by itself, so that it is compressed once for all answers. */
+/**
+ * The body of an answer with whole avatars. Each avatar is compressed by itself, so that it is compressed once for all
+ * answers.
+ */
 export function avatarsBody(serverTime: number, avatars: ReadonlyMap<StationKey, AvatarPiece>): Body {
   const pieces = [...avatars].map(([key, piece], index) => {
     const before = index === 0 ? '' : ','

@@ -13,8 +13,8 @@ export interface FlightLimits {
 }
 
 /**
- * Counts the bytes of answers that are being made, or that the system has not taken yet because their readers are slow. Without a bound, two
- * clients that read nothing fill the memory within the rate limit.
+ * Counts the bytes of answers that are being made, or that the system has not taken yet because their readers are slow.
+ * Without a bound, two clients that read nothing fill the memory within the rate limit.
  */
 export class BytesInFlight {
   readonly #limits: FlightLimits
@@ -26,7 +26,10 @@ export class BytesInFlight {
     this.#limits = limits
   }
 
-  /** Takes room for `bytes`; undefined where there is not that much left of the limit for this client, or of `ofAll` for all. */
+  /**
+   * Takes room for `bytes`; undefined where there is not that much left of the limit for this client, or of `ofAll` for
+   * all.
+   */
   take(client: ClientAddress, bytes: number, ofAll = this.#limits.inAll): Room | undefined {
     const before = this.#ofClient.get(client) ?? 0
     if (this.#inAll + bytes > ofAll || before + bytes > this.#limits.perClient) return undefined

@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { constants, crc32, deflateRaw, deflateRawSync } from 'node:zlib'
 
 /**
- * The beginning of a text, compressed once, to be completed as often as one likes by different ends: compressing 7 KB takes
- * longer than everything else about an answer together.
+ * The beginning of a text, compressed once, to be completed as often as one likes by different ends: compressing 7 KB
+ * takes longer than everything else about an answer together.
  */
 export interface GzipHead {
   /** Raw DEFLATE blocks that end on a byte's edge and are not the last ones (RFC 1951, section 3.2.3). */
@@ -14,11 +14,15 @@ export interface GzipHead {
 }
 
 const flush = { finishFlush: constants.Z_SYNC_FLUSH }
-// By default zlib reserves 16 KB for a result of 2 KB: with 5,000 stations what that left between the results came to 12 MB.
+// By default zlib reserves 16 KB for a result of 2 KB: with 5,000 stations what that left between the results came to
+// 12 MB.
 const flushAtOnce = { ...flush, chunkSize: 4096 }
 const deflateRawElsewhere = promisify(deflateRaw)
 
-/** Up to this size compressing takes about 0.3 ms, and a trip to the thread pool, where the database works too, costs more. */
+/**
+ * Up to this size compressing takes about 0.3 ms, and a trip to the thread pool, where the database works too, costs
+ * more.
+ */
 const MAX_AT_ONCE_BYTES = 32_768
 
 /** Compresses `text`, on another thread when it is long. */
@@ -49,7 +53,10 @@ export interface GzipPart {
   readonly blocks?: Buffer
 }
 
-/** The beginning that `parts` make in a row; those that were not compressed become stored blocks, of at most 65,535 bytes each. */
+/**
+ * The beginning that `parts` make in a row; those that were not compressed become stored blocks, of at most 65,535
+ * bytes each.
+ */
 export function joinGzip(parts: readonly GzipPart[]): GzipHead {
   let crc = 0
   let bytes = 0
@@ -71,7 +78,10 @@ function storedHeader(length: number, isLast: boolean): Buffer {
   return header
 }
 
-/** How many bytes the whole text has as one gzip member, `tail` in a last block that is not compressed; it has at most 65,535. */
+/**
+ * How many bytes the whole text has as one gzip member, `tail` in a last block that is not compressed; it has at most
+ * 65,535.
+ */
 export function gzipBytes({ blocks }: GzipHead, tail: Buffer): number {
   return HEADER.length + blocks.length + STORED_HEADER_BYTES + tail.length + TRAILER_BYTES
 }

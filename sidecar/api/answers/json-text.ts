@@ -1,6 +1,6 @@
 /**
- * JSON as it goes over the wire, in UTF-8, one character for each byte: so its length is the body's, and pieces of it can be kept,
- * cut and joined as strings, which takes less than with buffers.
+ * JSON as it goes over the wire, in UTF-8, one character for each byte: so its length is the body's, and pieces of it
+ * can be kept, cut and joined as strings, which takes less than with buffers.
  */
 export type JsonText = string
 

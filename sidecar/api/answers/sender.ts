@@ -7,12 +7,15 @@ export type AnswerSender = (response: ServerResponse, status: number, answer: En
 /** Room for nearly every answer, 50 messages have 10 KB. Whoever reads nothing of an answer may keep as much for it. */
 const SCRATCH_BYTES = 16_384
 
-/** Pieces of memory that wait for the next answers. By TLS, answers that leave one right after the other need one each. */
+/**
+ * Pieces of memory that wait for the next answers. By TLS, answers that leave one right after the other need one each.
+ */
 const MAX_FREE = 64
 
 /**
- * Puts answers together in memory that is used again once the system has taken what is there: mostly at once, by TLS a moment later. As
- * strings, or with memory of its own each, they left so much to the garbage collector that it took a sixth of the time.
+ * Puts answers together in memory that is used again once the system has taken what is there: mostly at once, by TLS a
+ * moment later. As strings, or with memory of its own each, they left so much to the garbage collector that it took a
+ * sixth of the time.
  */
 export function createAnswerSender(): AnswerSender {
   const free: Buffer[] = []

@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../clock.ts'
 
-/** For an answer of any size, in milliseconds. What the system takes at once, which is nearly every answer, needs none of it. */
+/**
+ * For an answer of any size, in milliseconds. What the system takes at once, which is nearly every answer, needs none
+ * of it.
+ */
 const LEAST_MS = 15_000
 /** What a slow phone network still carries. */
 const BYTES_PER_MS = 16
@@ -14,8 +17,8 @@ interface Unsent {
 }
 
 /**
- * Ends the connections of clients that read their answers too slowly, so that none holds memory for long. Answers wait in here only while
- * the system has not taken all of their bytes; a timer runs only while some do.
+ * Ends the connections of clients that read their answers too slowly, so that none holds memory for long. Answers wait
+ * in here only while the system has not taken all of their bytes; a timer runs only while some do.
  */
 export class WriteDeadlines {
   readonly #clock: Pick<Clock, 'elapsed' | 'after'>
@@ -26,7 +29,10 @@ export class WriteDeadlines {
     this.#clock = clock
   }
 
-  /** Watches an answer of `bytes` that was handed over whole, until its connection has taken it or is ended; then after `onLate`. */
+  /**
+   * Watches an answer of `bytes` that was handed over whole, until its connection has taken it or is ended; then after
+   * `onLate`.
+   */
   watch(response: ServerResponse, bytes: number, onLate: () => void): void {
     this.#waiting.set(response, { deadline: this.#clock.elapsed() + LEAST_MS + bytes / BYTES_PER_MS, onLate })
     response.once('close', () => this.#forget(response))

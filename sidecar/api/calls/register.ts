@@ -87,9 +87,10 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
 }
 
 /**
- * What a platform's tokens look like, where that is known, and what to say of others: the app learns here of what the gateway would
- * only call dead. FCM's have no documented form. Those of APNs are bytes, of which Apple leaves the number open: 32 so far, and no more
- * than 100 here. Its client leaves out of them what is no hex digit, and would send to another phone, or none.
+ * What a platform's tokens look like, where that is known, and what to say of others: the app learns here of what the
+ * gateway would only call dead. FCM's have no documented form. Those of APNs are bytes, of which Apple leaves the
+ * number open: 32 so far, and no more than 100 here. Its client leaves out of them what is no hex digit, and would send
+ * to another phone, or none.
  */
 const FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
   android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without blanks, and not empty.' },

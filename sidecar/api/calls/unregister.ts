@@ -16,8 +16,8 @@ interface UnregisterParts {
 }
 
 /**
- * `/v1/unregister`: ends a device, and with a station's last one the station and its history. The device without an id has no secret of its
- * own, so that its push token shows who asks.
+ * `/v1/unregister`: ends a device, and with a station's last one the station and its history. The device without an id
+ * has no secret of its own, so that its push token shows who asks.
  */
 export function unregisterCall({ check, store, metrics, log }: UnregisterParts): Call {
   function note(outcome: RemoveOutcome, station: StationKey): void {

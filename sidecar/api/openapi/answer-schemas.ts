@@ -76,7 +76,8 @@ export const ANSWER_SCHEMAS = {
     path: { type: 'string', description: 'Where, as a JSON path.' },
     reason: { type: 'string' },
   }),
-  // By a name of its own: generators name one that stands within a member after the member, which no client compiles with.
+  // By a name of its own: generators name one that stands within a member after the member, which no client compiles
+  // with.
   ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 

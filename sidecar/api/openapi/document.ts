@@ -14,7 +14,10 @@ const ALWAYS: readonly ApiErrorCode[] = [
   'overloaded',
 ]
 
-/** The API as an OpenAPI 3.1 document, of the very schemas that requests are checked by. Source: OpenAPI Specification 3.1. */
+/**
+ * The API as an OpenAPI 3.1 document, of the very schemas that requests are checked by. Source: OpenAPI Specification
+ * 3.1.
+ */
 export function openApiDocument() {
   return {
     openapi: '3.1.1',
@@ -88,7 +91,10 @@ export function openApiDocument() {
   }
 }
 
-/** As clients are to send it: an SSID as a text alone, since of a member of several types code generators make nothing of use. */
+/**
+ * As clients are to send it: an SSID as a text alone, since of a member of several types code generators make nothing
+ * of use.
+ */
 function sent(schema: BodySchema): BodySchema {
   return { ...schema, properties: { ...schema.properties, ssid: { ...schema.properties.ssid, type: 'string' } } }
 }

@@ -23,7 +23,10 @@ const MAX_IMAGE_CHARACTERS = 24_000
 /** Ours: the name goes into every notification of a message from the station, and those have 4 KB. */
 const MAX_ICON_CHARACTERS = 64
 
-/** What a register call wants with the station's avatar. Absent icon, image and hash count as empty, but an absent hash is not compared. */
+/**
+ * What a register call wants with the station's avatar. Absent icon, image and hash count as empty, but an absent hash
+ * is not compared.
+ */
 export function decideAvatar(fields: AvatarFields): AvatarDecision {
   // `avatarUpdate` is what says that the whole avatar is in the call. Without it icon and image are passed over rather
   // than refused: the hash in the answer tells the client what is held, and a refused call would cost it its pushes.

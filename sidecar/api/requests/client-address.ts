@@ -5,10 +5,16 @@ import type { ListenSettings } from '../../config/settings.ts'
 /** Who a request counts for: an IPv4 address, or the /64 network of an IPv6 address, which is one customer's. */
 export type ClientAddress = string
 
-/** Finds a request's client from its peer's address and its `X-Forwarded-For`, every header line of that name joined by commas. */
+/**
+ * Finds a request's client from its peer's address and its `X-Forwarded-For`, every header line of that name joined by
+ * commas.
+ */
 export type ClientAddressOf = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress
 
-/** Who a connection counts for before anything is said on it; undefined when its peer is a trusted proxy, which speaks for many. */
+/**
+ * Who a connection counts for before anything is said on it; undefined when its peer is a trusted proxy, which speaks
+ * for many.
+ */
 export type ClientOfPeer = (peer: string | undefined) => ClientAddress | undefined
 
 export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): ClientOfPeer {
@@ -55,7 +61,10 @@ function blockList(ranges: readonly string[]): BlockList {
   return list
 }
 
-/** The list itself takes `::ffff:192.0.2.1`, as a dual-stack socket shows IPv4 addresses, for IPv4, and looks at no zone. */
+/**
+ * The list itself takes `::ffff:192.0.2.1`, as a dual-stack socket shows IPv4 addresses, for IPv4, and looks at no
+ * zone.
+ */
 function isListed(list: BlockList, address: string): boolean {
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
@@ -68,12 +77,18 @@ function withoutPort(entry: string): string {
   return /^[\d.]+:\d+$/.test(entry) ? entry.slice(0, entry.indexOf(':')) : entry
 }
 
-/** Who new stations and devices count for: a provider gives a customer a whole /56 of IPv6 addresses, which has 256 networks of /64. */
+/**
+ * Who new stations and devices count for: a provider gives a customer a whole /56 of IPv6 addresses, which has 256
+ * networks of /64.
+ */
 export function newcomerNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? client
 }
 
-/** What the log shows of a client, so that it tells no single person: the /24 of an IPv4 address, the /56 of an IPv6 one. */
+/**
+ * What the log shows of a client, so that it tells no single person: the /24 of an IPv4 address, the /56 of an IPv6
+ * one.
+ */
 export function shownNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? (isIP(client) === 4 ? `${client.slice(0, client.lastIndexOf('.'))}.0/24` : client)
 }

@@ -3,9 +3,10 @@ import type { Socket } from 'node:net'
 import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
- * Ends each connection of a client beyond `max` at once, without a byte and, where there is TLS, before any of that. An idle connection
- * costs its owner nothing, and there is room for so many only: without this, one client takes it all. `onDropped` is called with
- * the client, and without one for a connection beyond the room for all, which is many clients' doing.
+ * Ends each connection of a client beyond `max` at once, without a byte and, where there is TLS, before any of that. An
+ * idle connection costs its owner nothing, and there is room for so many only: without this, one client takes it all.
+ * `onDropped` is called with the client, and without one for a connection beyond the room for all, which is many
+ * clients' doing.
  */
 export function limitConnections(
   server: Server,

@@ -17,7 +17,10 @@ const HOUR_MS = 3_600_000
 /** Warnings of one hour, which is also what an attack from many networks may write to the log. */
 const MAX_WARNINGS = 1000
 
-/** Counts what is refused over a limit, and warns of it once an hour, network and limit, so that the operator sees who and why. */
+/**
+ * Counts what is refused over a limit, and warns of it once an hour, network and limit, so that the operator sees who
+ * and why.
+ */
 export class OverLimit {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #metrics: Pick<Metrics, 'count' | 'countCase'>

@@ -54,7 +54,9 @@ const WHOLE = [[0, 0, 1, 1]] as const
 
 const MAX_FILTER_TYPE = 4
 
-/** Says what is wrong with a PNG's image data, the data of all IDAT chunks in a row; undefined where each row decodes. */
+/**
+ * Says what is wrong with a PNG's image data, the data of all IDAT chunks in a row; undefined where each row decodes.
+ */
 export function imageDataFault(header: ImageHeader, compressed: Buffer): string | undefined {
   const rows = rowBytes(header)
   const expected = rows.reduce((sum, bytes) => sum + bytes, 0)

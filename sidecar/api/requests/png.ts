@@ -8,8 +8,9 @@ const SIDE = 64
 const MAX_PROFILE_BYTES = 65_536
 
 /**
- * Says what is wrong with an avatar's bytes, as a sentence; undefined for one whole PNG of 64x64 pixels that decodes. Reads what phones
- * would read, within bounds: an avatar goes to every receiver, and a small file can inflate to many megabytes there.
+ * Says what is wrong with an avatar's bytes, as a sentence; undefined for one whole PNG of 64x64 pixels that decodes.
+ * Reads what phones would read, within bounds: an avatar goes to every receiver, and a small file can inflate to many
+ * megabytes there.
  *
  * @see PNG specification (ISO/IEC 15948)
  */

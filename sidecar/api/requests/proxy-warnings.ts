@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Log } from '../../log.ts'
 
-/** Tells an operator whose clients are counted as one, or by addresses that they make up: once of each kind, with the line to write. */
+/**
+ * Tells an operator whose clients are counted as one, or by addresses that they make up: once of each kind, with the
+ * line to write.
+ */
 export type ProxyWarnings = (request: IncomingMessage) => void
 
 /** What makes nginx say who asks. */

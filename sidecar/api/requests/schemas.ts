@@ -16,8 +16,8 @@ export interface BodyChecks {
 }
 
 /**
- * The checks of all calls. Each is compiled once, when it is first needed: all of them take some milliseconds of a start. `allowPrivate`: subscriptions of Web Push may be to push
- * services in private networks.
+ * The checks of all calls. Each is compiled once, when it is first needed: all of them take some milliseconds of a
+ * start. `allowPrivate`: subscriptions of Web Push may be to push services in private networks.
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
   // That the schemas themselves are in order is shown by a test: to check them here would take 10 ms of each start.
@@ -85,13 +85,19 @@ function reasonOf({ keyword, params }: ErrorObject): string {
   }
 }
 
-/** A push token of any platform as it is kept: a subscription of Web Push in the one text that all its forms have in common. */
+/**
+ * A push token of any platform as it is kept: a subscription of Web Push in the one text that all its forms have in
+ * common.
+ */
 function storedToken(pushToken: string): string {
   const parsed = parseSubscription(pushToken, true)
   return 'subscription' in parsed ? subscriptionText(parsed.subscription) : pushToken
 }
 
-/** What is kept of the subscription that a phone sent as its push token; throws `invalid_request` with every mistake in it. */
+/**
+ * What is kept of the subscription that a phone sent as its push token; throws `invalid_request` with every mistake in
+ * it.
+ */
 function storedSubscription(pushToken: string, allowPrivate: boolean): string {
   const parsed = parseSubscription(pushToken, allowPrivate)
   if ('subscription' in parsed) return subscriptionText(parsed.subscription)

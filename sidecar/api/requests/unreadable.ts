@@ -35,7 +35,10 @@ export function trackUnanswered(): Unanswered {
   }
 }
 
-/** What to answer to something that Node could not read as a request; undefined for silence, lost connections and failed TLS handshakes. */
+/**
+ * What to answer to something that Node could not read as a request; undefined for silence, lost connections and failed
+ * TLS handshakes.
+ */
 export function unreadableError({ code = '' }: NodeJS.ErrnoException): ApiError | undefined {
   if (!code.startsWith('HPE_')) return undefined
   if (code.endsWith('_OVERFLOW')) return new ApiError('too_large')

@@ -16,8 +16,8 @@ export interface ReadyRing {
   /** Where the oldest record begins in `space`. */
   begin: number
   /**
-   * The records one after the other, a comma behind each. Outside V8's heap: as strings, rings that change all the time took
-   * several times their size until the garbage collector came by.
+   * The records one after the other, a comma behind each. Outside V8's heap: as strings, rings that change all the time
+   * took several times their size until the garbage collector came by.
    */
   space: Buffer
   /** What is in `space` was handed out: other records may come behind it, and nothing of it changes any more. */
@@ -101,13 +101,17 @@ export function bytesOfRing({ space, times, slice }: ReadyRing): number {
 
 const COMMA_BYTES = 1
 
-// Measured with 5,000 rings of 50: the objects and arrays of a ring, the entries of a message in its arrays with its sender (1.7 KB a
-// ring where it was read, 3.8 KB where it came message by message), and what a buffer takes beside its bytes.
+// Measured with 5,000 rings of 50: the objects and arrays of a ring, the entries of a message in its arrays with its
+// sender (1.7 KB a ring where it was read, 3.8 KB where it came message by message), and what a buffer takes beside its
+// bytes.
 const RING_BYTES = 900
 const RECORD_BYTES = 40
 const BUFFER_BYTES = 400
 
-/** A space has room for some records more, so that they are seldom moved; where less than that is left, the ring gets a new one. */
+/**
+ * A space has room for some records more, so that they are seldom moved; where less than that is left, the ring gets a
+ * new one.
+ */
 const SPARE = 1.08
 const LEAST_SPARE = 1.02
 
@@ -116,8 +120,9 @@ function spaceFor(bytes: number): Buffer {
 }
 
 /**
- * Where the next record goes. At the end of the space the records are moved to its front, of another one only where somebody may still
- * read them here: a new space each time would be garbage that the collector does not see, since it is outside the heap.
+ * Where the next record goes. At the end of the space the records are moved to its front, of another one only where
+ * somebody may still read them here: a new space each time would be garbage that the collector does not see, since it
+ * is outside the heap.
  */
 function roomFor(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring

@@ -11,8 +11,9 @@ import { bytesOfSlice, sliceHead } from './slice-head.ts'
 /** What stations got, ready to be sent. */
 export interface RingCache {
   /**
-   * The messages strictly newer than `since` with their senders' avatars, and the server time that goes with them as the next
-   * cursor. Undefined when the station is not registered, or has no such device. Rejects where the history does.
+   * The messages strictly newer than `since` with their senders' avatars, and the server time that goes with them as
+   * the next cursor. Undefined when the station is not registered, or has no such device. Rejects where the history
+   * does.
    */
   since(station: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined>
   /** About what is kept at the moment. */
@@ -35,7 +36,10 @@ interface RingCacheParts {
   readonly maxBytes?: number
 }
 
-/** Enough for 5,000 stations with 50 messages each: 13 KB a station where each text has the 67 characters that it may, compressed too. */
+/**
+ * Enough for 5,000 stations with 50 messages each: 13 KB a station where each text has the 67 characters that it may,
+ * compressed too.
+ */
 const MAX_BYTES = 80_000_000
 
 interface Kept {
@@ -50,9 +54,10 @@ interface Load {
 }
 
 /**
- * Keeps the rings that are asked for: a ring is read from the history once, and what is stored later is added when it is durable.
- * What only the history has, such as messages older than what was asked for before, is read again. Without a feed the history is asked
- * each time, for what is newer than what is kept: reading and showing 50 messages costs four times what it does to ask for none.
+ * Keeps the rings that are asked for: a ring is read from the history once, and what is stored later is added when it
+ * is durable. What only the history has, such as messages older than what was asked for before, is read again. Without
+ * a feed the history is asked each time, for what is newer than what is kept: reading and showing 50 messages costs
+ * four times what it does to ask for none.
  */
 export function createRingCache({ stations, history, feed, cursors, maxBytes = MAX_BYTES }: RingCacheParts): RingCache {
   const { perStation } = history
@@ -119,7 +124,8 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
   async function load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
-    // Of two at a time only the first keeps what it reads: if the second took over, a third could take over from it, and so on.
+    // Of two at a time only the first keeps what it reads: if the second took over, a third could take over from it,
+    // and so on.
     const current: Load | undefined = loads.has(key) ? undefined : { late: [] }
     if (current) loads.set(key, current)
     try {
@@ -142,8 +148,8 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
   }
 
   /**
-   * What others stored meanwhile comes from the history. What is kept is a copy of it while both agree on which message is the newest, and
-   * the history has lost none.
+   * What others stored meanwhile comes from the history. What is kept is a copy of it while both agree on which message
+   * is the newest, and the history has lost none.
    */
   async function ask(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const known = rings.get(key)

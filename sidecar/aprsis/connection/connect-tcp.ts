@@ -5,8 +5,9 @@ import type { Duplex } from 'node:stream'
 export type Connect = (to: { readonly host: string; readonly port: number }) => Duplex
 
 /**
- * Of a name with several addresses, how long each but the last one has. Node's own 250 ms are less than a round trip by satellite: there no
- * address would ever be reached where the last one is of no use, such as one of IPv6 on a line without it.
+ * Of a name with several addresses, how long each but the last one has. Node's own 250 ms are less than a round trip by
+ * satellite: there no address would ever be reached where the last one is of no use, such as one of IPv6 on a line
+ * without it.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 

@@ -11,7 +11,9 @@ import { openSession, type Session } from './session.ts'
 /** A login that lasted this long was no accident: the next fault is the first one again. */
 const STABLE_MS = 60_000
 
-/** How often a connection may log in anew because a listener elsewhere is on its server: there may be no other server. */
+/**
+ * How often a connection may log in anew because a listener elsewhere is on its server: there may be no other server.
+ */
 const MAX_MOVES = 3
 
 /** When to look again whether the call of a connection is certainly ours. */
@@ -21,7 +23,8 @@ const CERTAIN_AGAIN_MS = 1000
  * - `connecting`: no answer to the login yet;
  * - `up`: logged in, and the server has the newest filter;
  * - `confirming`: logged in, a filter change is not confirmed yet;
- * - `unconfirmed`: logged in, and the server answers no `#filter`: the newest filter counts as set, and only another login makes it certain;
+ * - `unconfirmed`: logged in, and the server answers no `#filter`: the newest filter counts as set, and only another
+ *   login makes it certain;
  * - `waiting`: until the next try;
  * - `leaving`: reading what is still on its way, then `closed`.
  */
@@ -154,7 +157,10 @@ export function openConnection(options: ConnectionOptions): Connection {
     enter('confirming')
   }
 
-  /** Two listeners are to be on two servers: one that fails takes nothing along. The other one hears everything meanwhile. */
+  /**
+   * Two listeners are to be on two servers: one that fails takes nothing along. The other one hears everything
+   * meanwhile.
+   */
   function move(server: string): void {
     moves += 1
     moving = true

@@ -12,8 +12,8 @@ const TRIES = 2
  *
  * - `set_by_login`: it was in the login line, which the server took;
  * - `confirmed`: the server answered the `#filter` line;
- * - `unanswered`: it was written to a server that answers no `#filter` line. Such a server may have applied it (udpgate4, aprsgo) or may go
- *   on with the filter of the login (Polaric aprsd).
+ * - `unanswered`: it was written to a server that answers no `#filter` line. Such a server may have applied it
+ *   (udpgate4, aprsgo) or may go on with the filter of the login (Polaric aprsd).
  */
 export type FilterOutcome = 'set_by_login' | 'confirmed' | 'unanswered'
 
@@ -33,10 +33,11 @@ interface FilterExchangeParts {
  *
  * - `login`: before the login; the newest filter goes into the login line.
  * - `settled`: the newest filter is confirmed, or was written to a silent server.
- * - `asked`: a `#filter` line awaits its answer, 10 s each of two times. An answer leads to `settled`, or to the next question if a newer
- *   filter came meanwhile. Without one the server counts as silent.
+ * - `asked`: a `#filter` line awaits its answer, 10 s each of two times. An answer leads to `settled`, or to the next
+ *   question if a newer filter came meanwhile. Without one the server counts as silent.
  *
- * A silent server's filters count as `unanswered` once written. If it does answer later, the exchange asks again and trusts it from then on.
+ * A silent server's filters count as `unanswered` once written. If it does answer later, the exchange asks again and
+ * trusts it from then on.
  */
 export class FilterExchange {
   readonly #parts: FilterExchangeParts

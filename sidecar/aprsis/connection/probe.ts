@@ -17,8 +17,9 @@ export interface ProbeOutcome {
 }
 
 /**
- * Logs in once, changes the filter once, and leaves; takes at most 40 s. By another SSID where the call has room for one, the one
- * that further connections of a sidecar come to last: a server drops the older of two logins with one call, and a sidecar may be at work.
+ * Logs in once, changes the filter once, and leaves; takes at most 40 s. By another SSID where the call has room for
+ * one, the one that further connections of a sidecar come to last: a server drops the older of two logins with one
+ * call, and a sidecar may be at work.
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign, passcode } = settings

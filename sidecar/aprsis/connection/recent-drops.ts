@@ -3,14 +3,19 @@ const WINDOW_MS = 15 * 60_000
 /** More drops than these within the window mean the same. */
 const MAX_KEPT = 20
 
-/** From this many drops within the window on, the link flaps: one restart of a server causes one drop, a bad line two. */
+/**
+ * From this many drops within the window on, the link flaps: one restart of a server causes one drop, a bad line two.
+ */
 export const FLAPPING_DROPS = 3
 
 /** For the operator, in the log and on the status page. */
 export const LIKELY_CAUSE_OF_FLAPPING =
   'Probably another program logs in with the same callsign, and the server drops the older login each time: set aprsis.callsign to an SSID that nothing else uses.'
 
-/** Logins of one connection that a server took and then ended, within the last 15 minutes. Times are monotonic, in milliseconds. */
+/**
+ * Logins of one connection that a server took and then ended, within the last 15 minutes. Times are monotonic, in
+ * milliseconds.
+ */
 export class RecentDrops {
   readonly #times: number[] = []
 

@@ -11,8 +11,8 @@ const LEAVE_TIMEOUT_MS = 5000
 const FLUSH_TIMEOUT_MS = 1000
 
 /**
- * Servers chat every 20 s. Counted in ticks, not by the wall clock, which may step: dead after 60 to 75 s without a line. A byte now and
- * then is no sign of life: some boxes between us and the server answer in its place.
+ * Servers chat every 20 s. Counted in ticks, not by the wall clock, which may step: dead after 60 to 75 s without a
+ * line. A byte now and then is no sign of life: some boxes between us and the server answer in its place.
  */
 const SILENCE_TICK_MS = 15_000
 const SILENT_TICKS = 5
@@ -27,8 +27,8 @@ const MAX_PACKET_LINE_BYTES = 509
 const MAX_UNSENT_BYTES = 65_536
 
 /**
- * Lines of one read after which everything else gets a turn first. Node reads up to 2 MB in one turn: a million short lines, with which a
- * server would hold up syncs for seconds. The whole network sends some hundred lines a second.
+ * Lines of one read after which everything else gets a turn first. Node reads up to 2 MB in one turn: a million short
+ * lines, with which a server would hold up syncs for seconds. The whole network sends some hundred lines a second.
  */
 const MANY_LINES = 1000
 

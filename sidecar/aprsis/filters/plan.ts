@@ -50,9 +50,10 @@ interface Shares {
 }
 
 /**
- * Spreads the stations over connections. A filter of up to {@link IN_PLACE_BYTES} can be changed on a running connection, a
- * longer one only by logging in anew, which costs up to 8 KB. So a change that would need that goes to a small connection beside
- * the big ones, and stations that are gone stay in big filters, until that one is full or `compact` asks for tidiness.
+ * Spreads the stations over connections. A filter of up to {@link IN_PLACE_BYTES} can be changed on a running
+ * connection, a longer one only by logging in anew, which costs up to 8 KB. So a change that would need that goes to a
+ * small connection beside the big ones, and stations that are gone stay in big filters, until that one is full or
+ * `compact` asks for tidiness.
  *
  * `carriers`: newest first. Where two carry a station, the newer keeps it.
  */

@@ -1,6 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
-/** Whether each of `wanted` is in one of the filters that are `up`, or is known to have no room; false while none is up. */
+/**
+ * Whether each of `wanted` is in one of the filters that are `up`, or is known to have no room; false while none is up.
+ */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,
   leftOut: readonly StationKey[],
@@ -13,7 +15,10 @@ export function isHeard(
   return missing.size === 0
 }
 
-/** {@link isHeard}, which goes through all stations only where one of the sets is another than the last time: what is in them stays. */
+/**
+ * {@link isHeard}, which goes through all stations only where one of the sets is another than the last time: what is in
+ * them stays.
+ */
 export function watchHeard(): typeof isHeard {
   let last: readonly unknown[] = []
   let heard = false

@@ -37,9 +37,9 @@ export interface Rollout {
 }
 
 /**
- * What can be done now towards the plan without losing a message. The one rule: no connection stops asking for a registered
- * station unless another settled one asks for it. It holds for any plan and in any order of events, so that planning anew half way
- * is safe.
+ * What can be done now towards the plan without losing a message. The one rule: no connection stops asking for a
+ * registered station unless another settled one asks for it. It holds for any plan and in any order of events, so that
+ * planning anew half way is safe.
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
@@ -90,8 +90,8 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * All places are taken and each retiring connection alone carries something: plans that changed half way can lead here when hardly
- * any place is spare. The one that carries the fewest alone makes room.
+ * All places are taken and each retiring connection alone carries something: plans that changed half way can lead here
+ * when hardly any place is spare. The one that carries the fewest alone makes room.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

@@ -4,8 +4,9 @@ import { freeLoginCall } from './login-calls.ts'
 /** Where the calls come from that connections log in with: no two logins may have the same. */
 export interface CallSource {
   /**
-   * A call for one more connection beside those that have `inUse`, never that of one of `stations`. Undefined when there is none: for
-   * good when {@link exhausted} says so, else until one was asked for, which the owner of the source is told of.
+   * A call for one more connection beside those that have `inUse`, never that of one of `stations`. Undefined when
+   * there is none: for good when {@link exhausted} says so, else until one was asked for, which the owner of the source
+   * is told of.
    */
   take(inUse: ReadonlySet<string>, stations: ReadonlySet<StationKey>): string | undefined
   readonly exhausted: boolean

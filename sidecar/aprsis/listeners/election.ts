@@ -20,10 +20,16 @@ import {
 /** How often leases are renewed, and those of others looked at. */
 const ROUND_MS = 1000
 
-/** A listener without any login for this long gives its place to one that may reach APRS-IS. Passing faults are mended in less. */
+/**
+ * A listener without any login for this long gives its place to one that may reach APRS-IS. Passing faults are mended
+ * in less.
+ */
 const DEAF_MS = 30_000
 
-/** How long it then leaves the place to others, as long as there are any: when nobody reaches APRS-IS, it is not to go round. */
+/**
+ * How long it then leaves the place to others, as long as there are any: when nobody reaches APRS-IS, it is not to go
+ * round.
+ */
 const REST_MS = 600_000
 
 /** What processes that share a store share of APRS-IS. */
@@ -68,9 +74,9 @@ export interface Election {
 }
 
 /**
- * Takes part in it. While the store is away, whoever listens goes on with the logins that are up, and begins none: what lapses
- * meanwhile may be somebody else's. Since a lapsed lease is given to others only after these have been in touch with the store for as long
- * as a lease lasts, its holder finds it when all are back.
+ * Takes part in it. While the store is away, whoever listens goes on with the logins that are up, and begins none: what
+ * lapses meanwhile may be somebody else's. Since a lapsed lease is given to others only after these have been in touch
+ * with the store for as long as a lease lasts, its holder finds it when all are back.
  */
 export function joinElection(options: ElectionOptions): Election {
   const { leases, instances, settings, slots, clock, log } = options

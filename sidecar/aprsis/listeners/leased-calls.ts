@@ -5,8 +5,8 @@ import type { CallSource } from './call-source.ts'
 import { freeLoginCall } from './login-calls.ts'
 
 /**
- * No login is begun in the last part of a lease: it covers the time that a login line may be on its way, and clocks that do not run
- * equally fast.
+ * No login is begun in the last part of a lease: it covers the time that a login line may be on its way, and clocks
+ * that do not run equally fast.
  */
 const MARGIN_MS = 2000
 
@@ -26,8 +26,8 @@ export interface LeasedCalls extends CallSource {
   /** Further ones to ask for: as many as are lacked, none of `taken`. */
   wishes(taken: ReadonlySet<string>, first: boolean): readonly string[]
   /**
-   * What came of asking at `askedAt` for all of {@link held} and for `wishes`. Returns those that are lost: their leases lapsed, and somebody
-   * else has them.
+   * What came of asking at `askedAt` for all of {@link held} and for `wishes`. Returns those that are lost: their
+   * leases lapsed, and somebody else has them.
    */
   answered(granted: ReadonlySet<string>, wishes: readonly string[], askedAt: Moment): ReadonlySet<string>
   /** Forgets those that have not been `inUse` for a second, and returns them. */
@@ -52,7 +52,8 @@ export function createLeasedCalls(
   function mayLogIn(call: string): boolean {
     const at = renewed.get(call)
     if (!at) return false
-    // Elapsed time stands still while a machine sleeps, the wall clock may step back: the one that went further is right, or careful.
+    // Elapsed time stands still while a machine sleeps, the wall clock may step back: the one that went further is
+    // right, or careful.
     return Math.max(clock.elapsed() - at.elapsed, clock.now() - at.now) < LEASE_MS - MARGIN_MS
   }
 

@@ -44,7 +44,10 @@ function serversIn(note: string): readonly string[] {
   return Array.isArray(servers) ? servers.filter((server) => typeof server === 'string') : []
 }
 
-/** What an instance says of itself; {@link mayListen} and {@link standsBy} read it. `sinceMs` is clock time in milliseconds since 1970. */
+/**
+ * What an instance says of itself; {@link mayListen} and {@link standsBy} read it. `sinceMs` is clock time in
+ * milliseconds since 1970.
+ */
 export interface InstanceNote {
   readonly version: string
   /** `aprsis.listen`, and no fruitless time as a listener just now. */

@@ -4,8 +4,8 @@ const MAX_CALL_LENGTH = 9
 
 /**
  * A call for one more connection: `configured` while it is free, then the same base call with SSIDs from 99 down to 16.
- * Radios have SSIDs up to 15 only (AX.25), so these disturb none of the operator's own; the server drops the older of two logins
- * with one call. Undefined when all are taken.
+ * Radios have SSIDs up to 15 only (AX.25), so these disturb none of the operator's own; the server drops the older of
+ * two logins with one call. Undefined when all are taken.
  */
 export function freeLoginCall(
   configured: string,
@@ -27,7 +27,9 @@ export function loginCalls(configured: string): readonly string[] {
   return [configured, ...Array.from({ length: 84 }, (_, index) => `${base}-${99 - index}`)]
 }
 
-/** How many logins {@link freeLoginCall} can tell apart: one where a base call is too long for a second digit of SSID. */
+/**
+ * How many logins {@link freeLoginCall} can tell apart: one where a base call is too long for a second digit of SSID.
+ */
 export function loginCallCount(configured: string): number {
   const [base = configured] = configured.split('-')
   return `${base}-99`.length > MAX_CALL_LENGTH ? 1 : 84

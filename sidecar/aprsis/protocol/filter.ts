@@ -22,8 +22,8 @@ export interface FilterForm {
 const MAX_CALL_LENGTH = 9
 
 /**
- * The calls by which a station is asked for. Some software writes the SSID 0 out, and to servers `K1ABC-0` is not `K1ABC`.
- * Where there is no room for it, nobody can write it either.
+ * The calls by which a station is asked for. Some software writes the SSID 0 out, and to servers `K1ABC-0` is not
+ * `K1ABC`. Where there is no room for it, nobody can write it either.
  */
 function callsOf(station: StationKey): readonly string[] {
   return isWrittenWithZero(station) ? [station, `${station}-0`] : [station]
@@ -55,8 +55,8 @@ export function filterBytes(stations: Iterable<StationKey>, form: FilterForm): n
 
 /**
  * The filter that asks for messages to `stations` and nothing else, in an order of its own, so that equal sets give
- * equal filters. Without stations it asks for messages to `login`, which that login gets anyway: servers confirm it like
- * any other filter, while what they make of an empty one is not documented.
+ * equal filters. Without stations it asks for messages to `login`, which that login gets anyway: servers confirm it
+ * like any other filter, while what they make of an empty one is not documented.
  */
 export function filterText(stations: ReadonlySet<StationKey>, login: string, { trackOutgoing }: FilterForm): string {
   if (stations.size === 0) return `g/${login}`
@@ -73,8 +73,8 @@ export function filterLine(filter: string): string {
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 
 /**
- * Whether a comment line of a server answers a `#filter` line. Servers use different words, and may name the terms in another order:
- * `# filter g/A active`, `# OK - Filter definition updated`.
+ * Whether a comment line of a server answers a `#filter` line. Servers use different words, and may name the terms in
+ * another order: `# filter g/A active`, `# OK - Filter definition updated`.
  */
 export function isAboutFilter(line: string): boolean {
   return /filter/i.test(line) && !REFUSAL.test(line)

@@ -4,9 +4,9 @@ export const MAX_LINE_BYTES = 4096
 const CR = 13
 
 /**
- * Cuts a byte stream into lines, ended by LF or CRLF, as Latin-1, which makes each byte one character; empty ones are left out.
- * A chunk is decoded once, for a call into Buffer costs as much for a line as for a chunk. A line longer than `maxBytes` is dropped,
- * kept nowhere meanwhile, and reported once by `onTooLong`.
+ * Cuts a byte stream into lines, ended by LF or CRLF, as Latin-1, which makes each byte one character; empty ones are
+ * left out. A chunk is decoded once, for a call into Buffer costs as much for a line as for a chunk. A line longer than
+ * `maxBytes` is dropped, kept nowhere meanwhile, and reported once by `onTooLong`.
  */
 export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => string[] {
   // The beginning of a line whose end has not come; one byte more for the CR of a line of full length.

@@ -1,6 +1,9 @@
 import { VERSION } from '../../config/version.ts'
 
-/** Longest login line that servers take, line end not counted; a longer one closes the connection. Measured on aprsc 2.1.21. */
+/**
+ * Longest login line that servers take, line end not counted; a longer one closes the connection. Measured on aprsc
+ * 2.1.21.
+ */
 export const MAX_LOGIN_LINE_BYTES = 7998
 
 /** Name and version as APRS-IS servers show them. */
@@ -27,8 +30,8 @@ export interface LoginAnswer {
 }
 
 /**
- * Reads an answer to a login; undefined if `line` is none. A login without the word `verified` is unverified: udpgate4 answers
- * `# logresp CALL server NAME`.
+ * Reads an answer to a login; undefined if `line` is none. A login without the word `verified` is unverified: udpgate4
+ * answers `# logresp CALL server NAME`.
  */
 export function parseLoginAnswer(line: string): LoginAnswer | undefined {
   const answer = /^# logresp \S+(.*)/.exec(line)?.[1]

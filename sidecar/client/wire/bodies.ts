@@ -15,8 +15,8 @@ export interface StationClaim {
 /** What a call of one of the station's phones says of who calls. */
 export interface DeviceClaim extends StationClaim {
   /**
-   * 1 to 64 visible ASCII characters without blanks, which the app made at random once: a secret between it and the sidecar. Without it,
-   * or null: the one device that has none.
+   * 1 to 64 visible ASCII characters without blanks, which the app made at random once: a secret between it and the
+   * sidecar. Without it, or null: the one device that has none.
    */
   readonly deviceId?: string | null
 }

@@ -1,6 +1,6 @@
 /**
- * The data of a notification: FCM's `data`, beside `aps` on iOS, beside `title` and `body` by Web Push. Values are texts, numbers too.
- * Source: Push data payload.
+ * The data of a notification: FCM's `data`, beside `aps` on iOS, beside `title` and `body` by Web Push. Values are
+ * texts, numbers too. Source: Push data payload.
  */
 export interface PushPayload {
   /** Sender of the newest message; the key `from` is reserved. */

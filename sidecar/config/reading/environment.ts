@@ -10,11 +10,11 @@ export interface Override {
 }
 
 /**
- * Reads the `SIDECAR_…` variables: `SIDECAR_` and a member's path in upper snake case, typed as the schema says.
- * A variable that is set but empty counts as not set, since that is how container files leave one out; `null` is written
- * out. Lists are separated by commas. A `SIDECAR_…` variable that names no member is a warning: a misspelt one would otherwise be
- * ignored in silence, and orchestrators make some for a service that is called sidecar. So they do with `SIDECAR_ADMIN_PORT`, for one
- * that is called sidecar-admin: an address in the place of a port is theirs too.
+ * Reads the `SIDECAR_…` variables: `SIDECAR_` and a member's path in upper snake case, typed as the schema says. A
+ * variable that is set but empty counts as not set, since that is how container files leave one out; `null` is written
+ * out. Lists are separated by commas. A `SIDECAR_…` variable that names no member is a warning: a misspelt one would
+ * otherwise be ignored in silence, and orchestrators make some for a service that is called sidecar. So they do with
+ * `SIDECAR_ADMIN_PORT`, for one that is called sidecar-admin: an address in the place of a port is theirs too.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -47,7 +47,9 @@ function unknownVariable(variable: string, known: readonly string[]): Problem {
   }
 }
 
-/** As Docker's links and Kubernetes give the address of a service: `tcp://10.0.0.1:8080`. No setting looks like that. */
+/**
+ * As Docker's links and Kubernetes give the address of a service: `tcp://10.0.0.1:8080`. No setting looks like that.
+ */
 function isServiceAddress(text: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(text)
 }
@@ -74,7 +76,9 @@ function leaves(schema: MemberSchema, steps: readonly string[]): readonly Leaf[]
   return Object.entries(schema.properties).flatMap(([name, member]) => leaves(member, [...steps, name]))
 }
 
-/** The value that `text` stands for; text that fits none of the types stays text, so that the schema says what is wrong. */
+/**
+ * The value that `text` stands for; text that fits none of the types stays text, so that the schema says what is wrong.
+ */
 function typedValue(text: string, schema: MemberSchema): unknown {
   const types = new Set([schema.type].flat())
   const trimmed = text.trim()

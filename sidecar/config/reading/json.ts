@@ -5,8 +5,8 @@ export type ParsedJson =
 
 /**
  * Reads JSON (RFC 8259) like `JSON.parse`, which however does not always say where it stopped, quotes the text around
- * it (a secret, perhaps), and keeps the last of two members with one name without a word. `duplicates` are the places of
- * those.
+ * it (a secret, perhaps), and keeps the last of two members with one name without a word. `duplicates` are the places
+ * of those.
  */
 export function parseJson(text: string): ParsedJson {
   const duplicates: (readonly string[])[] = []

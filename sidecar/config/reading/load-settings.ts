@@ -5,7 +5,10 @@ import { type Reading, readSettings } from './read.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The configuration in the JSON file `file` with the `SIDECAR_…` variables of `env` laid over it, or every mistake at once. */
+/**
+ * The configuration in the JSON file `file` with the `SIDECAR_…` variables of `env` laid over it, or every mistake at
+ * once.
+ */
 export function loadSettings(file: string, env: Environment): Reading {
   let text: string
   try {

@@ -63,8 +63,8 @@ export function readSettings(source: Source): Reading {
 
 /** Fills the defaults into `draft` and says what is wrong with it. */
 function schemaProblems(draft: unknown): readonly Problem[] {
-  // That the schema itself is in order is shown by a test: to check it here would take 20 ms of each start, and to have the code of the check
-  // made shorter 15 ms: it runs once.
+  // That the schema itself is in order is shown by a test: to check it here would take 20 ms of each start, and to have
+  // the code of the check made shorter 15 ms: it runs once.
   const ajv = new Ajv({
     code: { optimize: false },
     meta: false,
@@ -148,7 +148,9 @@ function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The table that holds the last of `steps`; undefined when something else is in its place, which the schema reports. */
+/**
+ * The table that holds the last of `steps`; undefined when something else is in its place, which the schema reports.
+ */
 function holderOf(draft: unknown, steps: readonly string[], create: boolean): Table | undefined {
   let holder = draft
   for (const step of steps.slice(0, -1)) {

@@ -12,8 +12,8 @@ import { fail, ok, type Verdict } from './verdict.ts'
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Asks APRS-IS and the push gateways by the clients that a sidecar uses, without a word to anybody's radio or phone. Never rejects;
- * takes at most 40 s.
+ * Asks APRS-IS and the push gateways by the clients that a sidecar uses, without a word to anybody's radio or phone.
+ * Never rejects; takes at most 40 s.
  *
  * @param address that phones call, where that is to be tried
  */

@@ -20,8 +20,8 @@ interface Arrival {
 }
 
 /**
- * Asks itself by the address that phones call, in the place of a sidecar that does not run now: does the proxy on the way say who asks, and is
- * it believed? Never rejects.
+ * Asks itself by the address that phones call, in the place of a sidecar that does not run now: does the proxy on the
+ * way say who asks, and is it believed? Never rejects.
  */
 export async function checkPublic(listen: ListenSettings, address: string): Promise<Verdict> {
   const what = `Public address ${address}`

@@ -36,10 +36,11 @@ const PASSING_CODES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Looks at everything that a start would open: push gateways, database, folder of backups, certificate, addresses. Starts nothing,
- * and leaves nothing behind.
+ * Looks at everything that a start would open: push gateways, database, folder of backups, certificate, addresses.
+ * Starts nothing, and leaves nothing behind.
  *
- * @param configFile if given, and this is root: whether the systemd service may read it and what it names is checked too
+ * @param configFile if given, and this is root: whether the systemd service may read it and what it names is checked
+ *   too
  */
 export async function checkStart(settings: Settings, configFile?: string): Promise<Findings> {
   const errors: string[] = []
@@ -98,7 +99,10 @@ async function tryGateways(settings: Settings, log: Log): Promise<void> {
   await Promise.all(Object.values(gateways).map((gateway) => gateway.close()))
 }
 
-/** The keys of Web Push are made at the first start: where that could not be, this rejects. Beside the database it is as with that. */
+/**
+ * The keys of Web Push are made at the first start: where that could not be, this rejects. Beside the database it is as
+ * with that.
+ */
 async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   const { subject, keyFile } = webpush
   if (subject === null || keyFile === null) return
@@ -120,7 +124,10 @@ async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
 /** As long as a pair of keys. */
 const MADE_OF = ' '.repeat(200)
 
-/** Says whether only this machine can reach the address. Rejects when it cannot be had, unless something else has it now. */
+/**
+ * Says whether only this machine can reach the address. Rejects when it cannot be had, unless something else has it
+ * now.
+ */
 async function tryAddress(
   name: 'listen' | 'admin',
   { host, port }: { readonly host: string; readonly port: number },

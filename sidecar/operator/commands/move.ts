@@ -18,8 +18,8 @@ export interface MoveReport {
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Takes the SQLite file that `settings` name over into the PostgreSQL database at `target`, in which there may be no stations yet: all of
- * it, or nothing. The file stays as it is. The target's password is in no line. Never rejects.
+ * Takes the SQLite file that `settings` name over into the PostgreSQL database at `target`, in which there may be no
+ * stations yet: all of it, or nothing. The file stays as it is. The target's password is in no line. Never rejects.
  */
 export async function moveDatabase(target: string, settings: Settings): Promise<MoveReport> {
   const { database, databaseTls, history, push } = settings

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 
 /**
- * What the sidecar needs beside what both halves do: `optionalDependencies` of the package, so that single sign-on alone comes without
- * them. npm also leaves out, without a word, one of them that cannot be built.
+ * What the sidecar needs beside what both halves do: `optionalDependencies` of the package, so that single sign-on
+ * alone comes without them. npm also leaves out, without a word, one of them that cannot be built.
  */
 const NEEDED = ['firebase-admin', 'google-auth-library', 'node-apn', 'node-cron', 'prom-client', 'sqlite3', 'web-push']
 

@@ -31,7 +31,9 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
   }
 }
 
-/** Those that a backup of PostgreSQL brings, where there are none. What else is wrong with them, the next start says. */
+/**
+ * Those that a backup of PostgreSQL brings, where there are none. What else is wrong with them, the next start says.
+ */
 async function restoreVapidKeys(backup: string, { database, push }: Settings): Promise<boolean> {
   const file = vapidKeyFile(push.webpush.keyFile, database)
   if (file === null) return false

@@ -13,7 +13,8 @@ const NOBODY_UID = 65534
 const PRINT_UNREADABLE = 'for file do [ -r "$file" ] || printf "%s\\\\0" "$file"; done'
 
 /**
- * Lists the files of the configuration that the systemd service may not read. Only root can ask, and has to: root itself reads every file.
+ * Lists the files of the configuration that the systemd service may not read. Only root can ask, and has to: root
+ * itself reads every file.
  *
  * @param gid the service's group, by {@link serviceGroup}
  * @returns a sentence for each file

@@ -21,8 +21,8 @@ export interface Backups {
   /** Makes one now; never rejects. `file` is its name in `backup.folder`. */
   make(): Promise<BackupOutcome>
   /**
-   * When the newest one was made, in milliseconds since 1970; undefined when there is none, or no folder. One that is later than now says
-   * nothing: the clock was ahead.
+   * When the newest one was made, in milliseconds since 1970; undefined when there is none, or no folder. One that is
+   * later than now says nothing: the clock was ahead.
    */
   lastMadeAt(): number | undefined
   /** Ends one that is under way, which leaves nothing behind. Twice is fine. */
@@ -39,7 +39,10 @@ interface Parts {
   readonly log: Log
 }
 
-/** Every night, by local time: when there is the least to do, and not at the minute at which the machine's own jobs begin. */
+/**
+ * Every night, by local time: when there is the least to do, and not at the minute at which the machine's own jobs
+ * begin.
+ */
 const DAILY = '43 3 * * *'
 
 const FOLDER_OWNER_ONLY = 0o700
@@ -147,7 +150,10 @@ function backupsIn(
     for (const name of await readdir(folder)) if (isDraft(name, callsign)) await rm(join(folder, name), { force: true })
   }
 
-  /** The one just made is the newest: what says that it is of later was made while the clock was ahead, and goes before all others. */
+  /**
+   * The one just made is the newest: what says that it is of later was made while the clock was ahead, and goes before
+   * all others.
+   */
   async function removeOld(newest: string): Promise<void> {
     const names = (await readdir(folder)).filter((name) => isBackup(name, callsign) && name !== newest).sort()
     const byAge = [...names.filter((name) => name > newest), ...names.filter((name) => name < newest)]

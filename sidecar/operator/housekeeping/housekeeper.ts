@@ -98,7 +98,9 @@ interface Parts {
 
 const MS_PER_HOUR = 3_600_000
 
-/** Has the housekeeping done from now on; what it returns ends that, a run under way included. Closing twice is fine. */
+/**
+ * Has the housekeeping done from now on; what it returns ends that, a run under way included. Closing twice is fine.
+ */
 export function startHousekeeping({ store, settings, clock, metrics, log }: Parts): { close(): Promise<void> } {
   const expiry = createExpiry(settings.expireAfterHours * MS_PER_HOUR, clock.now())
   const housekeeper = createHousekeeper({ ...store, expiry, clock, metrics, log })

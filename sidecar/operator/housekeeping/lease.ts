@@ -4,8 +4,9 @@ import { LEASE_MS, type Leases } from '../../messages/leases.ts'
 const RENEW_MS = LEASE_MS / 3
 
 /**
- * Runs `work` where this process gets the lease `name`, and keeps it until that is over. It is not given back: to others whose clocks are
- * a little behind, the same hour is yet to come. Should the lease be lost on the way, two do the work: for what may be done twice.
+ * Runs `work` where this process gets the lease `name`, and keeps it until that is over. It is not given back: to
+ * others whose clocks are a little behind, the same hour is yet to come. Should the lease be lost on the way, two do
+ * the work: for what may be done twice.
  */
 export async function underLease(
   leases: Pick<Leases, 'hold'>,

@@ -16,7 +16,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 type Value = string | number | Html | readonly Html[] | undefined
 
-/** Template tag: text is escaped, `Html` goes in as it is, lists are joined, undefined is nothing. Attributes need quotes. */
+/**
+ * Template tag: text is escaped, `Html` goes in as it is, lists are joined, undefined is nothing. Attributes need
+ * quotes.
+ */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(parts.map((part, at) => part + textOf(values[at])).join(''))
 }

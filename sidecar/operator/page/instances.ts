@@ -6,7 +6,9 @@ import { type Html, html } from './html.ts'
 export interface SharingInstance {
   readonly name: string
   readonly startedAt: number
-  /** What it says of itself, as JSON: its `version`, whether it may `listen`, and the place of a `listener` that it has. */
+  /**
+   * What it says of itself, as JSON: its `version`, whether it may `listen`, and the place of a `listener` that it has.
+   */
   readonly note: string
 }
 

@@ -11,7 +11,10 @@ import type { Counts, Status } from './status.ts'
 import { REFRESH_S, SCRIPT, STYLE } from './style.ts'
 import { renderListeners, type UpstreamConnection } from './upstream.ts'
 
-/** The page for a person: what works, what does not, and how busy it is. `refresh` false leaves the page alone once it is shown. */
+/**
+ * The page for a person: what works, what does not, and how busy it is. `refresh` false leaves the page alone once it
+ * is shown.
+ */
 export function renderStatusPage(status: Status, refresh: boolean): string {
   const { version, callsign, now, startedAt } = status
   const state = stateOf(status)

@@ -6,7 +6,10 @@ const NS_PER_S = 1e9
 const MS_PER_S = 1000
 /** A probe this often, in milliseconds: it sees what holds requests up, and costs nothing to speak of. */
 const RESOLUTION_MS = 20
-/** What is shown goes over this many spells of so long, and the one that is running: a minute, so that no usual scraper misses one. */
+/**
+ * What is shown goes over this many spells of so long, and the one that is running: a minute, so that no usual scraper
+ * misses one.
+ */
 const SPELLS = 6
 const SPELL_MS = 10_000
 

@@ -18,7 +18,10 @@ type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 // It answers with the first of the two words, and documents the second.
 const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
 
-/** What APNs' reason means for a notification. https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns */
+/**
+ * What APNs' reason means for a notification.
+ * https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
+ */
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
   Unregistered: ['token_gone', 'the app was removed'],
   ExpiredToken: ['token_gone', 'the device token has expired'],
@@ -58,8 +61,8 @@ const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
 /**
- * APNs through `node-apn`, which is loaded here and not before: it costs memory and time at start.
- * The configuration has found the files in order, and all four settings there. Throws, naming the file, where one is gone since.
+ * APNs through `node-apn`, which is loaded here and not before: it costs memory and time at start. The configuration
+ * has found the files in order, and all four settings there. Throws, naming the file, where one is gone since.
  */
 export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const { keyFile, keyId, teamId, topic } = settings as ApnsSettings & Given

@@ -28,7 +28,10 @@ export interface Claimed {
   readonly at: number
 }
 
-/** What is made of one claim, which leaves its place. None of it rejects; it resolves once the queue knows what became of the claim. */
+/**
+ * What is made of one claim, which leaves its place. None of it rejects; it resolves once the queue knows what became
+ * of the claim.
+ */
 export interface Deliveries {
   /** Tells the phone, or lets it rest where there is nowhere to send to, or plans another try. */
   deliver(claimed: Claimed, avatar: SenderAvatar): Promise<void>
@@ -45,7 +48,10 @@ interface Failure {
 
 const MS_PER_S = 1000
 
-/** Where several share the store, what memory has of the registry may be this much older than a claim: asked at once, both go round in circles. */
+/**
+ * Where several share the store, what memory has of the registry may be this much older than a claim: asked at once,
+ * both go round in circles.
+ */
 const CLAIM_AGAIN_MS = 1_000
 
 /** Once `closed` says so, whatever has no answer is handed back to the queue as it was. */

@@ -29,8 +29,8 @@ export interface Dispatcher {
   /** How each gateway that is configured fares. */
   gateways(): readonly GatewayStatus[]
   /**
-   * Claims nothing more, and gives what is under way {@link GRACE_MS} to be answered. What has no answer then is handed back to the
-   * queue. May be called twice.
+   * Claims nothing more, and gives what is under way {@link GRACE_MS} to be answered. What has no answer then is handed
+   * back to the queue. May be called twice.
    */
   close(): Promise<void>
 }
@@ -69,7 +69,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   let closing: Promise<void> | undefined
 
   function wake(): void {
-    // While a claim is made, places become free for the next one: the busier it gets, the more devices each of them brings.
+    // While a claim is made, places become free for the next one: the busier it gets, the more devices each of them
+    // brings.
     if (isClaiming) return
     isClaiming = true
     work(claimWhatIsDue())

@@ -6,15 +6,16 @@ import { type GatewayAnswers, recordAnswers } from './answers.ts'
 import { SUSPICIOUS_KILLS, TokenKills } from './token-kills.ts'
 
 /**
- * How many notifications are in flight for one gateway at a time; further devices wait for their turn. FCM gains nothing by more;
- * 5,000 at once to an APNs that answered in 100 ms took 7 to 11 s by 100 and 4 to 6 s by 500, on a machine with other work.
+ * How many notifications are in flight for one gateway at a time; further devices wait for their turn. FCM gains
+ * nothing by more; 5,000 at once to an APNs that answered in 100 ms took 7 to 11 s by 100 and 4 to 6 s by 500, on a
+ * machine with other work.
  */
 export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100, ios: 500, webpush: 500 }
 
 /**
- * A lane that was full has room again once so many of its places are free, or so many milliseconds after the first of them: what is
- * claimed and sent together is mostly answered together, and costs a third less CPU than one by one. A quarter of the 500 places of APNs
- * would be free too seldom: a fifth fewer pushes a second.
+ * A lane that was full has room again once so many of its places are free, or so many milliseconds after the first of
+ * them: what is claimed and sent together is mostly answered together, and costs a third less CPU than one by one. A
+ * quarter of the 500 places of APNs would be free too seldom: a fifth fewer pushes a second.
  */
 const FREE_PLACES = 25
 const GATHER_MS = 10
@@ -31,12 +32,18 @@ const REMEDIES: Readonly<Record<Platform, string>> = {
 /** The way to the phones of one platform. */
 export interface Lane {
   readonly platform: Platform
-  /** For how many more devices there is room: from the last place that is taken on there is none, until it is worth a claim. */
+  /**
+   * For how many more devices there is room: from the last place that is taken on there is none, until it is worth a
+   * claim.
+   */
   room(): number
   /** A device takes a place, until {@link leave}. */
   enter(): void
   leave(): void
-  /** Sends by the gateway, and remembers and logs how that fares. Never rejects. Absent, as what follows, where no gateway is configured. */
+  /**
+   * Sends by the gateway, and remembers and logs how that fares. Never rejects. Absent, as what follows, where no
+   * gateway is configured.
+   */
   send?(pushToken: string, notification: Notification): Promise<PushOutcome>
   answers?(): GatewayAnswers & { readonly tokensDoubted: boolean }
   close?(): Promise<void>
@@ -71,7 +78,10 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
     log.warn('push-gateway-failing', 'A push gateway fails; notifications are tried again.', { platform, reason })
   }
 
-  /** One line when a gateway begins to refuse us or finds another reason, and one when that is over, however long it lasts. */
+  /**
+   * One line when a gateway begins to refuse us or finds another reason, and one when that is over, however long it
+   * lasts.
+   */
   function noteStanding(reason: string | undefined): void {
     if (reason === unauthorized) return
     unauthorized = reason

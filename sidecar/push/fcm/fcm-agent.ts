@@ -28,8 +28,8 @@ class Abandoned extends Error {
 const currentCall = new AsyncLocalStorage<WireCall>()
 
 /**
- * What one notification meets on the wire, of which `firebase-admin` tells its caller less. Stops what the clients would
- * go on with: repeating a 503 by themselves, or a call that nobody waits for any more.
+ * What one notification meets on the wire, of which `firebase-admin` tells its caller less. Stops what the clients
+ * would go on with: repeating a 503 by themselves, or a call that nobody waits for any more.
  */
 export class WireCall {
   /** Of the last answer to the notification itself. */

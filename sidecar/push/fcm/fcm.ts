@@ -35,7 +35,10 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
 
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 
-/** OAuth errors (RFC 6749, 4.1.2.1 and 5.2; Google's own) that last until somebody mends something; what else happens may pass. */
+/**
+ * OAuth errors (RFC 6749, 4.1.2.1 and 5.2; Google's own) that last until somebody mends something; what else happens
+ * may pass.
+ */
 const REFUSAL =
   /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|access_denied|account_disabled|deleted_client|disabled_client|admin_policy_enforced|org_internal)\b/
 
@@ -64,8 +67,8 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   })
 
   /**
-   * The client keeps an access token for its life by the wall clock, and cannot be told to give up one that FCM does not take: another
-   * client gets another one. False when `before` is as new as it may be.
+   * The client keeps an access token for its life by the wall clock, and cannot be told to give up one that FCM does
+   * not take: another client gets another one. False when `before` is as new as it may be.
    */
   function reopen(before: typeof client): boolean {
     if (client !== before) return true
@@ -126,11 +129,13 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   }
 }
 
-// Imported, they are modules around others, and when one of these cannot be loaded Node 20 ends the process, whoever catches it.
+// Imported, they are modules around others, and when one of these cannot be loaded Node 20 ends the process, whoever
+// catches it.
 const require = createRequire(import.meta.url)
 
 async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, httpAgent: FcmAgent) {
-  // The most of it, and what access tokens come by. Nothing of all this is loaded in the breath in which the sidecar starts.
+  // The most of it, and what access tokens come by. Nothing of all this is loaded in the breath in which the sidecar
+  // starts.
   const { JWT } = await import('google-auth-library')
   const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
   const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')
@@ -201,8 +206,9 @@ function outcomeOf(error: unknown, call: WireCall): PushFailure {
 }
 
 /**
- * Of the token, not of us: whoever has the app can get one for a browser of their own. FCM often words it as if our access token were
- * missing (https://github.com/firebase/firebase-admin-node/issues/3215), and the client's code for both is the same.
+ * Of the token, not of us: whoever has the app can get one for a browser of their own. FCM often words it as if our
+ * access token were missing (https://github.com/firebase/firebase-admin-node/issues/3215), and the client's code for
+ * both is the same.
  */
 function isAboutToken(message: string, { errorCodes }: WireCall): boolean {
   return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)

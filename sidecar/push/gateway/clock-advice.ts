@@ -11,8 +11,8 @@ const UNITS = [
 const BY_CLOCK: ReadonlySet<string> = new Set(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'])
 
 /**
- * What to say about this machine's clock before anything else if a gateway refuses a signature or a token of ours: a wrong clock looks like
- * a wrong key.
+ * What to say about this machine's clock before anything else if a gateway refuses a signature or a token of ours: a
+ * wrong clock looks like a wrong key.
  *
  * @param date the `Date` header of the gateway's answer; undefined if it sends none
  * @param now the clock that signatures are made by, in milliseconds since 1970

@@ -41,7 +41,10 @@ export function createInFlight(clock: Clock): InFlight {
   }
 }
 
-/** What is none of the outcomes that a gateway knows: a fault of ours. Its message is not ours, and could quote the token. */
+/**
+ * What is none of the outcomes that a gateway knows: a fault of ours. Its message is not ours, and could quote the
+ * token.
+ */
 function unexpected(error: unknown): PushOutcome {
   const name = error instanceof Error ? error.name : typeof error
   return { kind: 'refused', reason: `unexpected ${name}`, unasked: true }

@@ -26,7 +26,9 @@ type ReservedKey =
   | `google${string}`
   | `gcm${string}`
 
-/** Has no member for a reserved key, so that adding one to {@link PushPayload} does not compile where the data is made. */
+/**
+ * Has no member for a reserved key, so that adding one to {@link PushPayload} does not compile where the data is made.
+ */
 type Data = { readonly [Key in keyof PushPayload as Key extends ReservedKey ? never : Key]: PushPayload[Key] }
 type AvatarData = Partial<Data>
 
@@ -73,9 +75,9 @@ function readable(bytes: Buffer): string {
 }
 
 /**
- * The notification within `limit` bytes, as `measureBytes` counts them for one gateway: the inline image goes first (the
- * phone has its hash and falls back to initials), then the end of the body, where `…` says so. What it cannot shorten
- * (calls, icon name, hash) is far below any limit.
+ * The notification within `limit` bytes, as `measureBytes` counts them for one gateway: the inline image goes first
+ * (the phone has its hash and falls back to initials), then the end of the body, where `…` says so. What it cannot
+ * shorten (calls, icon name, hash) is far below any limit.
  */
 export function fitNotification(
   notification: Notification,

@@ -15,8 +15,9 @@ export interface ThroughTunnel {
 }
 
 /**
- * The way to a push gateway through the proxy that `HTTPS_PROXY` names, unless `NO_PROXY` names the gateway. TLS inside is the caller's
- * own. Undefined: there is none. Loopback goes through a proxy on loopback alone: for any other one it is another machine.
+ * The way to a push gateway through the proxy that `HTTPS_PROXY` names, unless `NO_PROXY` names the gateway. TLS inside
+ * is the caller's own. Undefined: there is none. Loopback goes through a proxy on loopback alone: for any other one it
+ * is another machine.
  */
 export function throughProxy(host: string, port: number): ThroughTunnel | undefined {
   const name = isIP(host) === 6 ? `[${host}]` : host
@@ -29,7 +30,10 @@ export function throughProxy(host: string, port: number): ThroughTunnel | undefi
   }
 }
 
-/** As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the address. */
+/**
+ * As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the
+ * address.
+ */
 function proxyFor(address: string): string {
   const proxy = getProxyForUrl(address)
   const isWhole = ['https_proxy', 'all_proxy'].some((name) =>
@@ -38,7 +42,10 @@ function proxyFor(address: string): string {
   return isWhole ? proxy : proxy.replace(/^https:/, 'http:')
 }
 
-/** One tunnel, opened by CONNECT: what is written before it is there waits. Errors say nothing of the proxy's address: it may hold a password. */
+/**
+ * One tunnel, opened by CONNECT: what is written before it is there waits. Errors say nothing of the proxy's address:
+ * it may hold a password.
+ */
 class Tunnel extends Duplex {
   readonly #proxy: string
   readonly #target: string

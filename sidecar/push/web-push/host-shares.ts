@@ -1,10 +1,13 @@
 /**
- * Slots of one push service. A tenth of the lane's, so that no service that hangs holds up the others: whoever registers a phone chooses
- * its push service.
+ * Slots of one push service. A tenth of the lane's, so that no service that hangs holds up the others: whoever
+ * registers a phone chooses its push service.
  */
 export const SLOTS_PER_HOST = 50
 
-/** How soon a notification comes back that found no slot, in milliseconds; those behind it come later, one slot after the other. */
+/**
+ * How soon a notification comes back that found no slot, in milliseconds; those behind it come later, one slot after
+ * the other.
+ */
 const RETURN_MS = 500
 
 /** Notifications in flight by host. Holds a host only while it has some. */

@@ -5,9 +5,10 @@ import { type Keyring, VAPID_KEYS } from '../../messages/keyring.ts'
 import { openVapidKeys, VapidKeysError } from './vapid-file.ts'
 
 /**
- * The keys that subscriptions are made with: those that all have who share the database, where there is a `keyring`, for a phone subscribes
- * by one instance and is written to by any. A file that is named has to have the same ones, or is where they come from. Without a keyring,
- * those of {@link openVapidKeys}. Undefined while Web Push is off. Rejects with a {@link VapidKeysError}.
+ * The keys that subscriptions are made with: those that all have who share the database, where there is a `keyring`,
+ * for a phone subscribes by one instance and is written to by any. A file that is named has to have the same ones, or
+ * is where they come from. Without a keyring, those of {@link openVapidKeys}. Undefined while Web Push is off. Rejects
+ * with a {@link VapidKeysError}.
  */
 export async function agreeOnVapidKeys(
   settings: Settings,

@@ -2,7 +2,10 @@ import { ECDH } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isLocalName, isPublicAddress } from '../../config/address-scope.ts'
 
-/** Where and how to write to one phone: what `PushSubscription.toJSON()` gives (W3C Push API), or a UnifiedPush distributor. */
+/**
+ * Where and how to write to one phone: what `PushSubscription.toJSON()` gives (W3C Push API), or a UnifiedPush
+ * distributor.
+ */
 export interface Subscription {
   /** `https:`, normalised, without credentials. */
   readonly endpoint: string
@@ -21,11 +24,17 @@ const MAX_ENDPOINT_CHARACTERS = 2048
 /** Source: RFC 1035, 2.3.4. */
 const MAX_HOST_CHARACTERS = 253
 const AUTH_BYTES = 16
-/** Google's push service until 2019. Of its addresses `web-push` writes to stderr, each time, and leaves out our signature. */
+/**
+ * Google's push service until 2019. Of its addresses `web-push` writes to stderr, each time, and leaves out our
+ * signature.
+ */
 const GCM = 'https://android.googleapis.com/gcm/send'
 const FORM = 'It must be the JSON of a push subscription: { "endpoint": …, "keys": { "p256dh": …, "auth": … } }.'
 
-/** The subscription that a JSON text stands for, or every mistake in it. Members that it does not know are dropped. Source: RFC 8030, RFC 8291. */
+/**
+ * The subscription that a JSON text stands for, or every mistake in it. Members that it does not know are dropped.
+ * Source: RFC 8030, RFC 8291.
+ */
 export function parseSubscription(
   text: string,
   allowPrivate: boolean,
@@ -51,7 +60,10 @@ export function parseSubscription(
   }
 }
 
-/** The one text for a subscription, however it came. Its end, which logs show of a push token, is the public key and no secret. */
+/**
+ * The one text for a subscription, however it came. Its end, which logs show of a push token, is the public key and no
+ * secret.
+ */
 export function subscriptionText({ endpoint, keys: { auth, p256dh } }: Subscription): string {
   return JSON.stringify({ endpoint, keys: { auth, p256dh } })
 }

@@ -7,7 +7,10 @@ import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFi
 import type { Log } from '../../log.ts'
 import { makeFolder } from '../../store/make-folder.ts'
 
-/** The VAPID keys that are kept are of no use, and must not be replaced in silence; `remedy` is what the operator should do. */
+/**
+ * The VAPID keys that are kept are of no use, and must not be replaced in silence; `remedy` is what the operator should
+ * do.
+ */
 export class VapidKeysError extends Error {
   override readonly name = 'VapidKeysError'
   readonly remedy: string
@@ -19,8 +22,8 @@ export class VapidKeysError extends Error {
 }
 
 /**
- * The keys that subscriptions are made with: those in their file, or new ones, kept there, where it is missing. Undefined while Web Push
- * is off. Rejects with a {@link VapidKeysError}.
+ * The keys that subscriptions are made with: those in their file, or new ones, kept there, where it is missing.
+ * Undefined while Web Push is off. Rejects with a {@link VapidKeysError}.
  */
 export async function openVapidKeys(settings: Settings, log: Log): Promise<VapidKeys | undefined> {
   const { webpush } = settings.push
@@ -45,7 +48,10 @@ export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log:
   )
 }
 
-/** Keys to try a configuration with; undefined while Web Push is off. Those in the file are looked at with the configuration itself. */
+/**
+ * Keys to try a configuration with; undefined while Web Push is off. Those in the file are looked at with the
+ * configuration itself.
+ */
 export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {
   return subject === null ? undefined : makeVapidKeys()
 }

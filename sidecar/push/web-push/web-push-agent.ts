@@ -26,8 +26,8 @@ const IDLE_MS = 30_000
 const DNS_TRY_MS = 2_000
 
 /**
- * The connections to push services. Whoever registers a phone chooses where they lead, and a name can mean one address while it is
- * checked and another when it is used: so those addresses are checked that are connected to.
+ * The connections to push services. Whoever registers a phone chooses where they lead, and a name can mean one address
+ * while it is checked and another when it is used: so those addresses are checked that are connected to.
  */
 export class WebPushAgent extends Agent {
   readonly #allowPrivate: boolean
@@ -79,8 +79,8 @@ export class WebPushAgent extends Agent {
     if (isIP(host) !== 0) return throughProxy(host, port) ?? {}
     try {
       const addresses = await this.#publicAddresses(host)
-      // A proxy looks the name up by itself. Should it be told another address than we were, what is there has to show a certificate for
-      // the name before it gets to read anything.
+      // A proxy looks the name up by itself. Should it be told another address than we were, what is there has to show
+      // a certificate for the name before it gets to read anything.
       return throughProxy(host, port) ?? { lookup: answering(addresses) }
     } catch (error) {
       // Behind a proxy, names of the internet are often known to it alone.
@@ -91,8 +91,8 @@ export class WebPushAgent extends Agent {
   }
 
   /**
-   * All addresses of a name, each of them public. Not by the system's own look-up: two names whose DNS servers never answer would hold up
-   * every other look-up of this process, those of APRS-IS and of the other gateways included.
+   * All addresses of a name, each of them public. Not by the system's own look-up: two names whose DNS servers never
+   * answer would hold up every other look-up of this process, those of APRS-IS and of the other gateways included.
    */
   async #publicAddresses(host: string): Promise<readonly LookupAddress[]> {
     // A new one each time: it reads the machine's DNS servers when it is made, and those change.

@@ -20,8 +20,9 @@ import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 const SIGNATURE = 'does not accept our signature'
 
 /**
- * What a push service means by a status. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of it is a refusal of the gateway, which the
- * operator would have to mend: whoever registers chooses the push service, and could have one say anything about us.
+ * What a push service means by a status. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of it is a refusal of
+ * the gateway, which the operator would have to mend: whoever registers chooses the push service, and could have one
+ * say anything about us.
  */
 const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],
@@ -46,7 +47,10 @@ const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
 ]
 
-/** Salt, record size and public key in front of the encrypted text; behind it a delimiter and the tag. Source: RFC 8188, 2; RFC 8291, 4. */
+/**
+ * Salt, record size and public key in front of the encrypted text; behind it a delimiter and the tag. Source: RFC 8188,
+ * 2; RFC 8291, 4.
+ */
 const ENCRYPTION_BYTES = 86 + 17
 const MAX_TEXT_BYTES = MAX_NOTIFICATION_BYTES - ENCRYPTION_BYTES
 const MAX_TOPIC_CHARACTERS = 32
@@ -149,14 +153,17 @@ function measure(notification: Notification): number {
   return Buffer.byteLength(payloadOf(notification))
 }
 
-/** What a push service folds notifications by. Of all that it gets, this alone is readable to it: it must not name the station. */
+/**
+ * What a push service folds notifications by. Of all that it gets, this alone is readable to it: it must not name the
+ * station.
+ */
 function topicOf(collapseId: string, { privateKey }: VapidKeys): string {
   return createHmac('sha256', privateKey).update(collapseId).digest('base64url').slice(0, MAX_TOPIC_CHARACTERS)
 }
 
 /**
- * The package's own sending gathers an answer of any length, and nobody can end it. Redirects are not followed: they could lead where
- * endpoints may not.
+ * The package's own sending gathers an answer of any length, and nobody can end it. Redirects are not followed: they
+ * could lead where endpoints may not.
  */
 function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPushAgent, signal: AbortSignal) {
   return new Promise<IncomingMessage>((resolve, reject) => {

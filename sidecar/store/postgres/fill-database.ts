@@ -85,8 +85,9 @@ interface FillOptions {
 }
 
 /**
- * Puts all of `contents` into a database whose tables are there, and which has no stations and no instance at work: in one transaction, so
- * that it is all there afterwards, or nothing. What phones were not told of is due at once. Rejects with a {@link FillError}, or a `StoreError`.
+ * Puts all of `contents` into a database whose tables are there, and which has no stations and no instance at work: in
+ * one transaction, so that it is all there afterwards, or nothing. What phones were not told of is due at once. Rejects
+ * with a {@link FillError}, or a `StoreError`.
  */
 export async function fillDatabase(
   postgres: Pick<Postgres, 'onOwnConnection'>,

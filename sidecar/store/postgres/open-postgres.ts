@@ -33,11 +33,12 @@ const LAST_MS = 300
 const FIT_RINGS = 'SELECT fit_rings($1)'
 
 /**
- * Opens the store in the PostgreSQL database of `settings`, which other instances may have open: makes the schema there, or brings it to
- * the newest version. A database that is away is tried for a minute, or until `stopping` is aborted.
+ * Opens the store in the PostgreSQL database of `settings`, which other instances may have open: makes the schema
+ * there, or brings it to the newest version. A database that is away is tried for a minute, or until `stopping` is
+ * aborted.
  *
- * Rejects with a {@link StoreError}: `database_unreachable`, one of the refusals of PostgreSQL, `database_untrusted`, `database_read_only`,
- * `database_pooled`, `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
+ * Rejects with a {@link StoreError}: `database_unreachable`, one of the refusals of PostgreSQL, `database_untrusted`,
+ * `database_read_only`, `database_pooled`, `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
  */
 export async function openPostgresStore(
   settings: PostgresStoreSettings,

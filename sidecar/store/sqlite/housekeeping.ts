@@ -4,8 +4,8 @@ import { type Database, eachInTurn, type Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
 import type { RingIndex } from './messages/ring-index.ts'
 
-// What a request may have to wait for: one slice. A station's rows are all over the file, each on a page of its own: 100 took 6 ms with
-// 250,000 in the file. A look at 500 stations took 2 ms.
+// What a request may have to wait for: one slice. A station's rows are all over the file, each on a page of its own:
+// 100 took 6 ms with 250,000 in the file. A look at 500 stations took 2 ms.
 const SLICE_ROWS = 100
 const SLICE_STATIONS = 500
 
@@ -111,8 +111,9 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
   }
 
   /**
-   * SQLite moves its log into the file by itself at 4 MB, so that this is never much: 14 ms at most for all of it. In two steps: the
-   * first copies, and the second then only has to cut the log, which a start would otherwise have to read.
+   * SQLite moves its log into the file by itself at 4 MB, so that this is never much: 14 ms at most for all of it. In
+   * two steps: the first copies, and the second then only has to cut the log, which a start would otherwise have to
+   * read.
    */
   async function checkpoint(): Promise<void> {
     const [moved] = await database.read((queries) => queries.all<{ log: number }>('PRAGMA wal_checkpoint(PASSIVE)'))

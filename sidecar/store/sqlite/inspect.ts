@@ -7,7 +7,10 @@ import { schemaVersion } from './database/migrations.ts'
 import { checkPages, openFile } from './database/open-file.ts'
 import { toStoreError } from './database/sqlite-error.ts'
 
-/** A database that is not there yet, one that a start could open, or one that another process has open, so that nothing is known. */
+/**
+ * A database that is not there yet, one that a start could open, or one that another process has open, so that nothing
+ * is known.
+ */
 export type Inspection = 'new' | 'sound' | 'in_use'
 
 /**
@@ -55,9 +58,9 @@ async function makeDatabase(folder: string): Promise<void> {
 }
 
 /**
- * Does `work` in a folder that is made in `folder`, or, where that is missing, in the nearest one above it, and is gone when this
- * resolves. Rejects when none can be made, and with what `work` does. Permissions and free space say neither: /proc takes none from
- * anybody, and a quota may be used up.
+ * Does `work` in a folder that is made in `folder`, or, where that is missing, in the nearest one above it, and is gone
+ * when this resolves. Rejects when none can be made, and with what `work` does. Permissions and free space say neither:
+ * /proc takes none from anybody, and a quota may be used up.
  */
 export async function tryFolder(folder: string, work: (trial: string) => Promise<void>): Promise<void> {
   const found = await stat(folder).catch(orNothing)

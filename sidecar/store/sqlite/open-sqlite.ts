@@ -22,10 +22,12 @@ import { openStations } from './messages/stations.ts'
 export type FileStore = Store & Required<Pick<Store, 'backUp'>>
 
 /**
- * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates file and folder where they are missing.
+ * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates file and folder where they are
+ * missing.
  *
  * Rejects with a {@link StoreError}, which says what to do: `database_locked`, `database_corrupt`, `database_foreign`,
- * `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. It changes nothing in a file that it refuses.
+ * `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. It changes nothing in a file that it
+ * refuses.
  */
 export async function openSqliteStore(
   path: string,

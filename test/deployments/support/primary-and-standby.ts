@@ -55,7 +55,8 @@ export async function following({ primary }: Pick<PrimaryAndStandby, 'primary'>)
 
 /** Resolves once it takes writes. */
 export async function promote({ address }: Postgres): Promise<void> {
-  // A statement that waits for it is broken off at times, where what is replayed meanwhile takes away what it might see.
+  // A statement that waits for it is broken off at times, where what is replayed meanwhile takes away what it might
+  // see.
   await runAt(address, 'SELECT pg_promote(false)')
   await until(async () => (await runAt(address, 'SELECT pg_is_in_recovery() AS standby'))[0]?.standby === false)
 }

@@ -12,7 +12,9 @@ const LIFE_S = 1
 /** A session that was asked about so often since goes on. */
 const ANSWERS = 3
 
-/** Somebody is signed in, and has had an answer to a question about the session; then something happens at the provider. */
+/**
+ * Somebody is signed in, and has had an answer to a question about the session; then something happens at the provider.
+ */
 const after =
   (name: RenewalCase, renewal: ClientRegistration['renewal'], happens: (bench: Bench) => unknown): Run =>
   async (bench) => {

@@ -27,8 +27,8 @@ const MATRIX: Readonly<Record<CaseName, Run>> = {
 const CASE_LIMIT_MS = 60_000
 
 /**
- * The suite of one provider: installs it, starts it once, runs every case on it, and what `more` adds that it alone has. A case that it
- * cannot do is pending, with the version and the reason in its title.
+ * The suite of one provider: installs it, starts it once, runs every case on it, and what `more` adds that it alone
+ * has. A case that it cannot do is pending, with the version and the reason in its title.
  *
  * @param more is given where each of its tests finds the provider, new at each
  */

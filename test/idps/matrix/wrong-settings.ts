@@ -7,7 +7,10 @@ import { expectRefused, signsIn, told } from './expectations.ts'
 import { groupsOf } from './groups.ts'
 import type { Run, Runs } from './run.ts'
 
-/** A login ends where the provider says that it does, and there is a line that names the mend unless the host cannot know. */
+/**
+ * A login ends where the provider says that it does, and there is a line that names the mend unless the host cannot
+ * know.
+ */
 const ends =
   (name: CaseName, options: LabOptions, codes: string | readonly string[], words: readonly RegExp[]): Run =>
   async ({ idp, lab: start }) => {

@@ -188,8 +188,9 @@ async function provider(python: string): Promise<RealIdp> {
 }
 
 /**
- * What a client gets that names none here. An access token has the same signature, and tells nothing but the second: with RS256, whose
- * signatures are the same too, the second of two logins of one person within a second is an error 500 of its database.
+ * What a client gets that names none here. An access token has the same signature, and tells nothing but the second:
+ * with RS256, whose signatures are the same too, the second of two logins of one person within a second is an error 500
+ * of its database.
  */
 const ITS_ALGORITHM = 'ES256'
 
@@ -225,7 +226,8 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
     'id-token-signed-response-alg': ITS_ALGORITHM,
     ...Object.fromEntries(same),
     'client-name': client.client_id,
-    // One of its trusted domains: nobody is asked for consent. With prompt=login that page asks for the password again, and comes again.
+    // One of its trusted domains: nobody is asked for consent. With prompt=login that page asks for the password again,
+    // and comes again.
     'client-uri': renewal?.asksConsent ? '' : 'http://127.0.0.1/',
     'grant-types': ['authorization_code', 'refresh_token', ...(types.includes('code') ? [] : ['implicit'])],
     'response-types': [...new Set(types.flatMap((type) => type.split(' ')))],
@@ -236,7 +238,8 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
 
 /** With new keys each time. */
 function configuration(database: string): string {
-  // It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an error at times.
+  // It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an
+  // error at times.
   const keys = (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }))
   const inline = (members: object) =>
     `{ ${Object.entries(members)

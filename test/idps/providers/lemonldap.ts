@@ -115,7 +115,10 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     await Promise.all(running.map((group) => group.stop()))
     running = []
   }
-  /** @param at where it is served, and so its issuer: a portal has one, and by TLS it is another that keeps its things in the same place */
+  /**
+   * @param at where it is served, and so its issuer: a portal has one, and by TLS it is another that keeps its things
+   *   in the same place
+   */
   const serve = async (name: string, at: string, options: readonly string[], ca?: string) => {
     const configuration = join(folder, name)
     await mkdir(configuration, { recursive: true })

@@ -6,11 +6,15 @@ const ANSWER_LIMIT_MS = 30_000
 const MAX_LOG_LINES = 200
 
 /**
- * A program that takes orders on its standard input, a JSON line each (`{ id, verb, with }`), and answers each with a JSON line on its
- * standard output (`{ answer: id, value }` or `{ answer: id, error }`). It has to end when its standard input does.
+ * A program that takes orders on its standard input, a JSON line each (`{ id, verb, with }`), and answers each with a
+ * JSON line on its standard output (`{ answer: id, value }` or `{ answer: id, error }`). It has to end when its
+ * standard input does.
  */
 export interface CommandedProcess {
-  /** @throws Error with what the program says, when it cannot; after 30 s; and when it ends meanwhile, with the end of its output */
+  /**
+   * @throws Error with what the program says, when it cannot; after 30 s; and when it ends meanwhile, with the end of
+   *   its output
+   */
   command(verb: string, given?: unknown): Promise<unknown>
   /** The last lines that it wrote beside its answers. */
   readonly output: () => string

@@ -14,8 +14,9 @@ export type Unpacked =
   | { readonly kind: 'missing'; readonly reason: string }
 
 /**
- * Fetches packages of Debian, with all that they need and the machine does not have, and unpacks them below a folder instead of installing
- * them: so no service is started, no user is made, and the machine stays as it is. Once; later runs find them there.
+ * Fetches packages of Debian, with all that they need and the machine does not have, and unpacks them below a folder
+ * instead of installing them: so no service is started, no user is made, and the machine stays as it is. Once; later
+ * runs find them there.
  *
  * @param folder of its own, kept between runs
  * @param backports whether they are taken from the release's backports, where those have them

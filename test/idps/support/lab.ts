@@ -23,9 +23,14 @@ export interface LabOptions {
   readonly oidc?: Members
   /** Null: none. Default: a long one of plain letters. */
   readonly secret?: string | null
-  /** Private keys of the host; it publishes their public halves, and the provider is told where unless it is told otherwise. */
+  /**
+   * Private keys of the host; it publishes their public halves, and the provider is told where unless it is told
+   * otherwise.
+   */
   readonly keys?: readonly ClientKeyPair[]
-  /** The provider tells the host when sessions end, and which if it says that it needs that. Default: it tells nothing. */
+  /**
+   * The provider tells the host when sessions end, and which if it says that it needs that. Default: it tells nothing.
+   */
   readonly backchannel?: { readonly sessionRequired: boolean }
   readonly host?: Omit<HostOptions, 'config' | 'port'>
   /** Makes the host known to the provider in another way than the port's. */

@@ -15,8 +15,8 @@ export const RENEWALS = {
 export type RenewalCase = keyof typeof RENEWALS
 
 /**
- * What comes of it when the session is next asked about. `line`: nobody is out, and the log has `session-check-failed`, since the
- * provider refuses in other words than `invalid_grant`. `none`: there is nothing to try, and why.
+ * What comes of it when the session is next asked about. `line`: nobody is out, and the log has `session-check-failed`,
+ * since the provider refuses in other words than `invalid_grant`. `none`: there is nothing to try, and why.
  */
 export type Outcome = 'out' | 'in' | 'line' | { readonly none: string }
 

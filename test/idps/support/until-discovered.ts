@@ -2,7 +2,9 @@ import { until } from '../../meshcentral/support/until.ts'
 import { answersAt } from './answers-at.ts'
 import type { CommandedProcess } from './commanded-process.ts'
 
-/** Resolves once discovery answers. @throws Error with the end of the program's output, when it ends or the time is over */
+/**
+ * Resolves once discovery answers. @throws Error with the end of the program's output, when it ends or the time is over
+ */
 export async function untilDiscovered(issuer: string, program: CommandedProcess, limitMs: number): Promise<void> {
   const answers = answersAt(`${issuer}/.well-known/openid-configuration`)
   const isThere = () => {

@@ -23,8 +23,8 @@ export async function pluginLines(setup: MeshSetup): Promise<readonly PluginLine
 }
 
 /**
- * What a task left in the authentication log. That is written in the background: a logout token that is none comes last, and once its
- * line is there, all others are.
+ * What a task left in the authentication log. That is written in the background: a logout token that is none comes
+ * last, and once its line is there, all others are.
  */
 export async function linesOf(setup: MeshSetup, task: () => Promise<unknown>): Promise<readonly string[]> {
   const before = (await setup.data.authLog()).length

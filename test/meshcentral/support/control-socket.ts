@@ -88,7 +88,10 @@ export function openControl(
   }
 }
 
-/** What a signed-in page does: fetches itself, and opens its socket with the cookie that stands in it. Resolves once it knows its user. */
+/**
+ * What a signed-in page does: fetches itself, and opens its socket with the cookie that stands in it. Resolves once it
+ * knows its user.
+ */
 export async function openPage(
   setup: MeshSetup,
   browser: ScriptedBrowser,

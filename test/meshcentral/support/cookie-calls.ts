@@ -40,8 +40,9 @@ const OTHER_KEY = 'opens what is sealed with another key'
 const OTHER_PORT = 'has a port for Intel AMT, and takes nothing but `a: "apf"`'
 
 /**
- * Where MeshCentral 1.1.51 and 1.1.55 open something sealed: null where the tests bring a guest's cookie, and why none comes there elsewhere.
- * A version with other places needs a look at each new one: does it take a guest for the user who shares?
+ * Where MeshCentral 1.1.51 and 1.1.55 open something sealed: null where the tests bring a guest's cookie, and why none
+ * comes there elsewhere. A version with other places needs a look at each new one: does it take a guest for the user
+ * who shares?
  */
 export const COOKIE_CALLS: ReadonlyMap<string, string | null> = new Map([
   ["apprelays.js 'infos': infos.ip, loginCookieEncryptionKey", null],

@@ -111,7 +111,10 @@ export const OTHERS: readonly Kind<Started>[] = [
   },
 ]
 
-/** Starts one before the tests of a block, which are skipped with a reason where it cannot be had, and closes it after them. */
+/**
+ * Starts one before the tests of a block, which are skipped with a reason where it cannot be had, and closes it after
+ * them.
+ */
 export function useDatabase<What extends Started>({ driver, start }: Kind<What>): () => What | undefined {
   let database: What | undefined
   before(async function () {

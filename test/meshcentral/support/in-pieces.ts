@@ -24,8 +24,8 @@ export function urlencoded(fields: Readonly<Record<string, string>>): Body {
 }
 
 /**
- * Posts a body that comes in later packets than the head: the server has begun with the request by then. Node.js asks for the body at the
- * very moment at which it hands the request over.
+ * Posts a body that comes in later packets than the head: the server has begun with the request by then. Node.js asks
+ * for the body at the very moment at which it hands the request over.
  *
  * @returns the status
  */

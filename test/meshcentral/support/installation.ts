@@ -21,9 +21,9 @@ const SQLITE = 'build/Release/node_sqlite3.node'
 export const INSTALL_LIMIT_MS = 300_000
 
 /**
- * The real MeshCentral from the registry, in a scratch folder of its own, since it rewrites the `node_modules` that it lies in. The folder
- * goes with this process. `MESHCENTRAL_FOLDER` names an installation that is there already, which is used and left as it is, and
- * `MESHCENTRAL_OLDER_FOLDER` one of the older version.
+ * The real MeshCentral from the registry, in a scratch folder of its own, since it rewrites the `node_modules` that it
+ * lies in. The folder goes with this process. `MESHCENTRAL_FOLDER` names an installation that is there already, which
+ * is used and left as it is, and `MESHCENTRAL_OLDER_FOLDER` one of the older version.
  *
  * @returns the folder
  */

@@ -9,7 +9,10 @@ export interface Laboratory {
   readonly installation: string
   /** A data folder to begin from. */
   readonly template: string
-  /** Where all servers listen, one after the other: MeshCentral signs its agents anew for every other address, which takes a second. */
+  /**
+   * Where all servers listen, one after the other: MeshCentral signs its agents anew for every other address, which
+   * takes a second.
+   */
   readonly port: number
 }
 
@@ -38,7 +41,10 @@ export const TITLE = 'Lab'
 /** Signs the cookies of sessions, and outlives a restart. */
 export const SESSION_KEY = 'a session key that outlives a restart'
 
-/** Of a server on loopback, which asks nobody outside for anything. `cert` is a number, since a name would mean LAN mode. */
+/**
+ * Of a server on loopback, which asks nobody outside for anything. `cert` is a number, since a name would mean LAN
+ * mode.
+ */
 export function serverSettings(port: number): Readonly<Record<string, unknown>> {
   return {
     cert: '127.0.0.1',

@@ -11,7 +11,10 @@ export interface MariaDb {
   close(): Promise<void>
 }
 
-/** A MariaDB of Debian, as that configures it, on loopback. Its data goes with it. @returns why it cannot be had, as text */
+/**
+ * A MariaDB of Debian, as that configures it, on loopback. Its data goes with it. @returns why it cannot be had, as
+ * text
+ */
 export async function startMariaDb(): Promise<MariaDb | string> {
   const unpacked = await unpackPackages(await scratchFor('mariadb'), ['mariadb-server-core'])
   if (unpacked.kind === 'missing') return unpacked.reason

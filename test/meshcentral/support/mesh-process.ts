@@ -17,11 +17,16 @@ export interface MeshProcess {
   readonly isUp: () => boolean
   /** Ends it at once, as a power cut would. Twice is fine. */
   stop(): Promise<void>
-  /** Ends it as a service manager does, and waits as long as it takes. @returns the signal or the code that it ended with */
+  /**
+   * Ends it as a service manager does, and waits as long as it takes. @returns the signal or the code that it ended
+   * with
+   */
   terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
 }
 
-/** A Node.js other than that of this process, such as the one for Windows. It takes no pipes: its output goes to a file. */
+/**
+ * A Node.js other than that of this process, such as the one for Windows. It takes no pipes: its output goes to a file.
+ */
 export interface OtherNode {
   readonly command: string
   /** Stand before the options of MeshCentral. */

@@ -82,7 +82,10 @@ export interface MeshSetup {
   browser(address?: string): ScriptedBrowser
   /** Registers the client anew, with further metadata. */
   register(metadata: Members): Promise<void>
-  /** Has the IdP say which sessions have ended, by a back-channel logout token with these claims. @returns the answer's status */
+  /**
+   * Has the IdP say which sessions have ended, by a back-channel logout token with these claims. @returns the answer's
+   * status
+   */
   endSessions(claims: Members, domainId?: string): Promise<number>
   /** Adds somebody to the IdP; a new one each time unless `again` names somebody whose claims change. */
   person(claims?: Members, again?: Person): Person

@@ -13,8 +13,8 @@ const SOURCES = fileURLToPath(new URL('mongo', import.meta.url))
 const LIMIT_MS = 400_000
 
 /**
- * What peers of MeshCentral demand of MongoDB, without MongoDB, which no registry of packages has: its protocol with change streams, by
- * `mongo-java-server` in memory.
+ * What peers of MeshCentral demand of MongoDB, without MongoDB, which no registry of packages has: its protocol with
+ * change streams, by `mongo-java-server` in memory.
  */
 export interface MongoStandIn {
   readonly url: string

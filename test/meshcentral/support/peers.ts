@@ -10,8 +10,8 @@ import { isSignedIn, thiefOf } from './session.ts'
 import { until } from './until.ts'
 
 /**
- * Servers that peer with each other, beside one provider: started before the tests of the block that this is called in, which are skipped
- * with a reason where there is no database for it.
+ * Servers that peer with each other, beside one provider: started before the tests of the block that this is called in,
+ * which are skipped with a reason where there is no database for it.
  *
  * @param ids of the servers. The first one by name connects to the others
  * @param registered further metadata of the client
@@ -52,6 +52,9 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
   return all
 }
 
-/** A new account comes to a peer with the database's changes. Asked by copies of the cookies: a session of nobody would be taken from the browser. */
+/**
+ * A new account comes to a peer with the database's changes. Asked by copies of the cookies: a session of nobody would
+ * be taken from the browser.
+ */
 export const knowsPerson = (peer: MeshSetup, browser: ScriptedBrowser): Promise<boolean> =>
   until('the peer to know the person', () => isSignedIn(peer, thiefOf(peer, browser)))

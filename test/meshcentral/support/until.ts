@@ -2,7 +2,8 @@ const EVERY_MS = 15
 const LIMIT_MS = 30_000
 
 /**
- * Waits for what another process does without saying so, such as writing to a file: asks again and again until the answer is there.
+ * Waits for what another process does without saying so, such as writing to a file: asks again and again until the
+ * answer is there.
  *
  * @param what is waited for, for the error
  * @throws Error after 30 s

@@ -38,7 +38,10 @@ export function warningsOf(oidc: unknown, options?: ReadOptions): readonly strin
   return readOne(oidc, options).warnings.map(({ code, path }) => `${code} ${path.replace(OIDC, '')}`)
 }
 
-/** A member of an object: what it takes and what that comes out as, what is refused at its place, and what has to be beside it. */
+/**
+ * A member of an object: what it takes and what that comes out as, what is refused at its place, and what has to be
+ * beside it.
+ */
 export type MemberCase = readonly [
   title: string,
   member: string,

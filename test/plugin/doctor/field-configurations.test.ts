@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { check } from '../../../plugin/doctor/check.ts'
 
-/** Configurations that administrators posted, with their own details replaced. They were written for the built-in strategy. */
+/**
+ * Configurations that administrators posted, with their own details replaced. They were written for the built-in
+ * strategy.
+ */
 const FOLDER = fileURLToPath(new URL('cases/', import.meta.url))
 const textOf = (name: string) => readFileSync(`${FOLDER}${name}.json`, 'utf8')
 

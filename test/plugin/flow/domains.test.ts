@@ -141,7 +141,10 @@ describe('several domains', () => {
   })
 
   describe('where the cookie of a session comes along to another', () => {
-    /** No browser does that, unless a server says so. @returns the answer of the other, and what the session's own says afterwards */
+    /**
+     * No browser does that, unless a server says so. @returns the answer of the other, and what the session's own says
+     * afterwards
+     */
     const askOther = async (path: string) => {
       await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
       const { person } = await signIn(MESH)

@@ -27,7 +27,9 @@ describe('a session by Entra ID', () => {
     })
   }
   const signedIn = async ({ signIn }: Setup, name: string) => (await signIn(name)).person
-  /** The sessions are in use, and become due until all were asked about: one that was still being renewed was left out. */
+  /**
+   * The sessions are in use, and become due until all were asked about: one that was still being renewed was left out.
+   */
   async function nextRound(setup: Setup, people: readonly ScriptedBrowser[]): Promise<void> {
     const asked = setup.idp.requests('token')
     await until('an answer for each', async () => {

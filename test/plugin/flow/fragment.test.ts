@@ -11,7 +11,10 @@ describe('an answer in the fragment', () => {
   const inFragment = (members: Record<string, unknown> = ANSWERS) =>
     start({ client: { ...members, response_mode: 'fragment' }, registered: { ...ANSWERS, ...members } })
 
-  /** Goes to where the IdP sent the browser, which keeps the fragment to itself, and posts that as the script of the page does. */
+  /**
+   * Goes to where the IdP sent the browser, which keeps the fragment to itself, and posts that as the script of the
+   * page does.
+   */
   async function arrive(person: ScriptedBrowser, address: string) {
     const url = new URL(address)
     const fragment = new URLSearchParams(url.hash.slice(1))

@@ -8,7 +8,9 @@ describe('a host whose issuer is replaced', () => {
   const start = setups()
   const { path } = temporaryFolder()
 
-  /** Hosts that share accounts, sessions and secrets, as one has before and after a restart; each has an IdP of its own. */
+  /**
+   * Hosts that share accounts, sessions and secrets, as one has before and after a restart; each has an IdP of its own.
+   */
   const restarted = () => {
     const sessionStore = new BoundedSessionStore()
     return (oidc: SetupOptions['oidc'] = {}) =>

@@ -4,7 +4,10 @@ import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type Places, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
-/** As AD FS and Entra ID answer: the ID token has what they know, which is neither `email_verified` nor the groups of everybody. */
+/**
+ * As AD FS and Entra ID answer: the ID token has what they know, which is neither `email_verified` nor the groups of
+ * everybody.
+ */
 const ID_TOKEN: SetupOptions = { idp: { claimsIn: 'id_token', groupsIn: 'id_token', scopes: { email: ['email'] } } }
 const refusing = (status: number, body = ''): Fault => ({ kind: 'answer', status, body })
 

@@ -4,7 +4,10 @@ import type { RevocationStore } from '../../../plugin/host/revocation-store.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What every store of revocations has to do. @param open another one over the same place each time, as another process has it */
+/**
+ * What every store of revocations has to do. @param open another one over the same place each time, as another process
+ * has it
+ */
 export function revocationStoreContract(open: (now?: () => number) => RevocationStore): void {
   const keys = () => [randomUUID(), randomUUID()] as const
   const later = () => Date.now() + HOUR_MS

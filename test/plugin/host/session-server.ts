@@ -16,7 +16,10 @@ export interface Said {
   readonly error?: string
 }
 
-/** Servers whose routes are the calls of sessions, and browsers, of which nothing is left after each test. Call inside a `describe`. */
+/**
+ * Servers whose routes are the calls of sessions, and browsers, of which nothing is left after each test. Call inside a
+ * `describe`.
+ */
 export function sessionServers() {
   const servers: OnLoopback[] = []
   const browsers: ScriptedBrowser[] = []

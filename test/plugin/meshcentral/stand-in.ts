@@ -7,7 +7,9 @@ import type {
   MeshWeb,
 } from '../../../plugin/meshcentral/server.ts'
 
-/** The part of MeshCentral that the adapter uses, without a network: what it really does is shown by test/meshcentral. */
+/**
+ * The part of MeshCentral that the adapter uses, without a network: what it really does is shown by test/meshcentral.
+ */
 export interface StandIn {
   readonly server: MeshServer
   readonly web: MeshWeb

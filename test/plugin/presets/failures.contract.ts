@@ -16,7 +16,10 @@ export interface Subject {
   fillPages(pages: number): void
 }
 
-/** What holds for every preset that asks a vendor's API for groups: what it could not learn in full it does not know at all. */
+/**
+ * What holds for every preset that asks a vendor's API for groups: what it could not learn in full it does not know at
+ * all.
+ */
 export function failuresContract(subject: () => Subject): void {
   const ask = (...args: Parameters<Subject['ask']>) => subject().ask(...args)
   const requested = (times: number) => until(() => subject().api.requests.length === times)

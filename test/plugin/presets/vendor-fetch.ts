@@ -7,7 +7,10 @@ import { FakeClock } from '../../support/fake-clock.ts'
 /** What a login brings in these tests. Nothing that is logged may have it in it. */
 export const TOKEN = 'ya29.A0AfB_by-very~secret/token+0123456789=='
 
-/** What presets are given in the product, with the product's limits unless told otherwise, but by a clock that tests turn. */
+/**
+ * What presets are given in the product, with the product's limits unless told otherwise, but by a clock that tests
+ * turn.
+ */
 export function vendorAccess(limits: Partial<FetchLimits> = {}) {
   const clock = new FakeClock()
   const whole: VendorFetch = limitFetch(fetch as Fetch, { totalMs: 10_000, maxBytes: 1_000_000, ...limits }, clock)

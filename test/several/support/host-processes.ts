@@ -15,7 +15,10 @@ export interface HostProcess {
   kill(): Promise<void>
 }
 
-/** Two processes of the reference host, which share their sessions, behind one address, and an IdP that knows them as one client. */
+/**
+ * Two processes of the reference host, which share their sessions, behind one address, and an IdP that knows them as
+ * one client.
+ */
 export interface HostProcesses {
   readonly idp: Idp
   readonly balancer: Balancer

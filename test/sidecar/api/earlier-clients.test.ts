@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { startApi } from '../../support/running-api.ts'
 
 /**
- * What version 0.2.0 answered to a client of its time, and what came from the air between, a second after the step before each. One thing
- * is new in the calls: the device without an id shows its push token when it unregisters.
+ * What version 0.2.0 answered to a client of its time, and what came from the air between, a second after the step
+ * before each. One thing is new in the calls: the device without an id shows its push token when it unregisters.
  */
 type Step =
   | { readonly message: { readonly from: string; readonly to: string; readonly seqId: string; readonly text: string } }
@@ -29,7 +29,8 @@ describe('a client of version 0.2.0', () => {
         }
         const { status, body } = await api.post(step.path, step.body)
         const answer = JSON.parse(JSON.stringify(body, (name, value) => (SENTENCES.has(name) ? undefined : value)))
-        // Which stamp an answer has may change; that it has one, and that of its newest message or a newer one, may not.
+        // Which stamp an answer has may change; that it has one, and that of its newest message or a newer one, may
+        // not.
         const serverTime = Math.max(...(body.messages ?? []).map(({ time }) => Number(time)), body.serverTime)
         const expected = 'serverTime' in step.answer ? { ...step.answer, serverTime } : step.answer
         expect([index, status, answer]).to.deep.equal([index, step.status, expected])

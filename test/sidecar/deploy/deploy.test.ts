@@ -28,7 +28,10 @@ const UNIT = 'sidecar/deploy/mesh-companion-sidecar.service'
 const TEMPLATE = 'sidecar/deploy/mesh-companion-sidecar@.service'
 const SEVERAL = 'sidecar/deploy/several'
 
-/** What an instance with these variables goes by, beside the configuration that all share: without a mistake, and without a warning. */
+/**
+ * What an instance with these variables goes by, beside the configuration that all share: without a mistake, and
+ * without a warning.
+ */
 async function sharedSettings(folder: string, environment: Readonly<Record<string, string>>): Promise<Settings> {
   const files = SHARED.push as { fcm: { serviceAccountFile: string }; apns: { keyFile: string } }
   await writeCredentials(folder, {

@@ -18,7 +18,9 @@ describe('The receiver', () => {
   const stores = temporaryStores()
   const { log, lines: logged } = recordedLog()
 
-  /** A receiver before a real store, in which B wants acks and C does not. `append` takes the place of the store's own. */
+  /**
+   * A receiver before a real store, in which B wants acks and C does not. `append` takes the place of the store's own.
+   */
   async function setUp(append?: (original: History['append']) => History['append']) {
     const metrics = createMetrics()
     const store = await stores.open({}, ':memory:')

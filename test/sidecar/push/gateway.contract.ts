@@ -82,7 +82,10 @@ interface GatewayRules<Fault> {
   readonly shownOf?: (token: string) => string
 }
 
-/** What holds for every gateway, whatever client of its vendor's it sends with. Call inside a `describe`, behind its set-up. */
+/**
+ * What holds for every gateway, whatever client of its vendor's it sends with. Call inside a `describe`, behind its
+ * set-up.
+ */
 export function gatewayContract<Fault, S extends Service<Fault>>(
   at: ReturnType<typeof gatewaySetup<S>>,
   rules: GatewayRules<Fault>,

@@ -31,7 +31,9 @@ export interface Subject<Service> {
   readonly token: string
   /** `changes` are to the settings that lead to the service. */
   open(log: Log, clock: Clock, changes?: object): PushGateway
-  /** What leads to another port of this machine in the place of the service: changes of the settings, or another token. */
+  /**
+   * What leads to another port of this machine in the place of the service: changes of the settings, or another token.
+   */
   elsewhere(port: number): { readonly changes?: object; readonly token?: string }
 }
 

@@ -19,7 +19,8 @@ export const BROWSER_NAMES = Object.keys(BROWSERS)
 export type PersonWithBrowser = ReturnType<typeof useBrowser>
 
 /**
- * Starts a browser for the tests of one block. Where it is not installed they are left out with the reason, in CI they fail.
+ * Starts a browser for the tests of one block. Where it is not installed they are left out with the reason, in CI they
+ * fail.
  */
 export function useBrowser(name: string) {
   const { start, needs } = BROWSERS[name] ?? { start: startChromium, needs: {} }

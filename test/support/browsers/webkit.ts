@@ -8,7 +8,9 @@ import { ANSWER_LIMIT_MS, type BrowserDriver, type Tab } from './driver.ts'
 export const WEBKIT_DRIVER = '/usr/bin/WebKitWebDriver'
 export const X_SERVER = '/usr/bin/Xvfb'
 
-/** What is read between two documents is answered by neither at times, however long one waits: then it is asked again. */
+/**
+ * What is read between two documents is answered by neither at times, however long one waits: then it is asked again.
+ */
 const LOST_MS = 2_000
 
 /** By WebDriver, of WebKitGTK's own driver; it needs a display. Source: https://www.w3.org/TR/webdriver2/ */

@@ -1,11 +1,17 @@
 import { type Answer, type BrowserOptions, ScriptedBrowser, type Visit } from '../../../fixtures/browser.ts'
 
-/** nginx takes 4 KB of answer headers with its defaults, and nginx and Apache 8 KB of request line and of one header line. */
+/**
+ * nginx takes 4 KB of answer headers with its defaults, and nginx and Apache 8 KB of request line and of one header
+ * line.
+ */
 export const MOST = { set: 2_048, address: 3_072, sent: 6_144 } as const
 
 /** A browser that measures what goes between it and the server at an origin. */
 export class MeasuredBrowser extends ScriptedBrowser {
-  /** In characters, at most: `Set-Cookie` of one answer, an address that it was sent to, and the plugin's cookies in one request. */
+  /**
+   * In characters, at most: `Set-Cookie` of one answer, an address that it was sent to, and the plugin's cookies in one
+   * request.
+   */
   readonly most = { set: 0, address: 0, sent: 0 }
   /** Cookies that it was given without `Secure`, but for an empty session of MeshCentral. */
   readonly bare: string[] = []

@@ -18,7 +18,9 @@ const EARLY_PHONES: readonly PhonePlace[] = [
   { station: 0, ordinal: 1 },
   { station: 3, ordinal: 1 },
 ]
-/** They come in the midst of it, or at its end: those of new stations, and further ones of stations that have messages. */
+/**
+ * They come in the midst of it, or at its end: those of new stations, and further ones of stations that have messages.
+ */
 const LATE_PHONES: readonly PhonePlace[] = [
   { station: 5, ordinal: 0 },
   { station: 0, ordinal: 2 },

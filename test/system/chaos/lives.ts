@@ -94,7 +94,10 @@ function clockOption({ behindMs, laterBehindMs }: ClockPlan): string {
   return `--import=data:text/javascript,${encodeURIComponent(code)}`
 }
 
-/** What the chaos does on purpose: logins that are not verified, and access tokens that are withdrawn twice in a few seconds. */
+/**
+ * What the chaos does on purpose: logins that are not verified, and access tokens that are withdrawn twice in a few
+ * seconds.
+ */
 const EXPLAINED = new Set<unknown>(['upstream-unverified', 'push-unauthorized'])
 
 function isFault({ level, event }: LogLine): boolean {

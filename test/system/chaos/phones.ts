@@ -17,7 +17,9 @@ import { PLATFORMS, type Platform } from '../../../sidecar/messages/store.ts'
 import { claim } from '../../support/running-api.ts'
 import type { Happenings } from './happenings.ts'
 
-/** How many times faster than the world's the time of a phone goes: what fails is tried again after a tenth of a second. */
+/**
+ * How many times faster than the world's the time of a phone goes: what fails is tried again after a tenth of a second.
+ */
 const HASTE = 40
 const ANSWER_LIMIT_MS = 5000
 
@@ -62,7 +64,10 @@ export class Stamps {
 interface PhoneParts {
   /** Leads to the sidecar that runs now; rejects when it does not answer. */
   readonly fetch: Fetch
-  /** Subscribes to Web Push, for the server with this public key: resolves with what the phone registers as its push token. */
+  /**
+   * Subscribes to Web Push, for the server with this public key: resolves with what the phone registers as its push
+   * token.
+   */
   readonly subscribe: (publicKey: string) => string
   readonly stamps: Stamps
   readonly happenings: Happenings
@@ -84,8 +89,9 @@ export interface PhonePlace {
 }
 
 /**
- * A phone of a station, with the package's client as its app. It keeps what it was shown, and looks at each answer on its way: a
- * simpler app, which goes on from the newest server time of all answers whatever was lost before, would have to be shown the same.
+ * A phone of a station, with the package's client as its app. It keeps what it was shown, and looks at each answer on
+ * its way: a simpler app, which goes on from the newest server time of all answers whatever was lost before, would have
+ * to be shown the same.
  */
 export class Phone {
   readonly key: string

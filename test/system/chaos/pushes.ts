@@ -49,7 +49,9 @@ export class Pushes {
     return this.#newest.get(target)
   }
 
-  /** Messages of the history that no notification told the phone of. One tells of its newest, and those right before it. */
+  /**
+   * Messages of the history that no notification told the phone of. One tells of its newest, and those right before it.
+   */
   untold(target: string, history: readonly Shown[]): readonly string[] {
     const told = new Set<number>()
     for (const { place, count } of this.#placed(target, history))
@@ -58,8 +60,8 @@ export class Pushes {
   }
 
   /**
-   * How often a phone was told of nothing newer than before. `excused`: where the life that had told it before was killed, perhaps before
-   * it could say so to the others.
+   * How often a phone was told of nothing newer than before. `excused`: where the life that had told it before was
+   * killed, perhaps before it could say so to the others.
    */
   twice(
     target: string,

@@ -36,8 +36,8 @@ export interface Wine {
 let opened: Promise<Wine> | undefined
 
 /**
- * Opens it before the tests of a block, which are left out with a reason where Wine is not installed. All files of a run share it, since
- * Wine takes seconds to make its folder. Its processes end with this one.
+ * Opens it before the tests of a block, which are left out with a reason where Wine is not installed. All files of a
+ * run share it, since Wine takes seconds to make its folder. Its processes end with this one.
  */
 export function useWine(): () => Wine {
   let wine: Wine | undefined
@@ -98,7 +98,10 @@ export async function npmForWindows(cwd: string, ...args: readonly string[]): Pr
   await promisify(execFile)('npm', [...args, ...options], { cwd, timeout: INSTALL_LIMIT_MS })
 }
 
-/** The environment of this process without what Windows has not: the shell, and what the npm that started this run says, such as its shell. */
+/**
+ * The environment of this process without what Windows has not: the shell, and what the npm that started this run says,
+ * such as its shell.
+ */
 function windowsEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SHELL$|npm_)/i.test(name)))
 }

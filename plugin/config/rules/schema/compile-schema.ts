@@ -4,7 +4,8 @@ import type { OidcConfig } from '../../oidc-config.ts'
 import type { MemberSchema } from './member-schema.ts'
 
 /**
- * That the schema itself is in order is shown by a test: to check it here would double the time that a server's start takes for it.
+ * That the schema itself is in order is shown by a test: to check it here would double the time that a server's start
+ * takes for it.
  */
 export function createAjv(code: CodeOptions = {}): Ajv {
   const ajv = new Ajv({

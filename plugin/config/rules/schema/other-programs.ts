@@ -1,6 +1,6 @@
 /**
- * Names of group rules in other programs, in lower case without separators, and their names here. An administrator who copies such a rule
- * means it: left unread, it would admit every user.
+ * Names of group rules in other programs, in lower case without separators, and their names here. An administrator who
+ * copies such a rule means it: left unread, it would admit every user.
  */
 const OUR_NAMES: Readonly<Record<string, readonly string[]>> = {
   'groups.required': [
@@ -70,7 +70,10 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
   Object.entries(OUR_NAMES).flatMap(([ours, theirs]) => theirs.map((name) => [name, ours] as const)),
 )
 
-/** Returns our name for a group rule of another program (`allowed_groups`: `groups.required`); undefined for any other name. */
+/**
+ * Returns our name for a group rule of another program (`allowed_groups`: `groups.required`); undefined for any other
+ * name.
+ */
 export function ourNameOf(written: string): string | undefined {
   return BY_NAME.get(written.toLowerCase().replace(/[\s._-]+/g, ''))
 }

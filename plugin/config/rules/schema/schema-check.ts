@@ -14,9 +14,9 @@ export interface SchemaCheck {
   /** Whether an `oidc` object fits the schema, unknown members included. */
   readonly isOidcConfig: (oidc: JsonObject) => oidc is JsonObject & OidcConfig
   /**
-   * Everything that is wrong with the names and types in an `oidc` object. Unknown members of the `oidc` object itself are
-   * warnings, since hosts keep settings of their own there. Those of `groups` are errors on every host: a misspelt rule would admit
-   * every user. All others are what `unknownKeys` says.
+   * Everything that is wrong with the names and types in an `oidc` object. Unknown members of the `oidc` object itself
+   * are warnings, since hosts keep settings of their own there. Those of `groups` are errors on every host: a misspelt
+   * rule would admit every user. All others are what `unknownKeys` says.
    */
   readonly findings: (oidc: JsonObject, options: UnknownKeys) => readonly Finding[]
 }

@@ -1,4 +1,7 @@
-/** Signatures by a secret that both sides know. Source of all names here: RFC 7518, sections 3.1, 4.1 and 5.1; RFC 8037; RFC 9864. */
+/**
+ * Signatures by a secret that both sides know. Source of all names here: RFC 7518, sections 3.1, 4.1 and 5.1; RFC 8037;
+ * RFC 9864.
+ */
 export const HMAC = ['HS256', 'HS384', 'HS512']
 
 const RSA = ['RS256', 'PS256', 'RS384', 'PS384', 'RS512', 'PS512']
@@ -21,7 +24,9 @@ export const KEY_PAIR_ENCRYPTION = [...RSA_OAEP, ...ECDH]
 export const SHARED_KEY_ENCRYPTION = ['A128KW', 'A192KW', 'A256KW', 'A128GCMKW', 'A192GCMKW', 'A256GCMKW', 'dir']
 export const CONTENT_ENCRYPTION = ['A128CBC-HS256', 'A192CBC-HS384', 'A256CBC-HS512', 'A128GCM', 'A192GCM', 'A256GCM']
 
-/** What a key of a type and curve can do, the preferred algorithm first: two empty lists for one that is of no use here. */
+/**
+ * What a key of a type and curve can do, the preferred algorithm first: two empty lists for one that is of no use here.
+ */
 export function algorithmsOf(
   kty: unknown,
   crv: unknown,

@@ -31,7 +31,8 @@ export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   })
 }
 
-// An ID token in an address ends up in logs and histories. Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
+// An ID token in an address ends up in logs and histories. Source: OAuth 2.0 Multiple Response Type Encoding Practices,
+// section 5.
 export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   const first = firstResponseType(oidc)

@@ -43,7 +43,10 @@ export function isLocal({ host }: DatabaseAddress): boolean {
   return host === 'localhost' || host.startsWith('/') || (isIP(host) !== 0 && isLoopback(host))
 }
 
-/** How to speak TLS there: always, except on this machine, and there too where a CA is named. A certificate has to bear the host's name. */
+/**
+ * How to speak TLS there: always, except on this machine, and there too where a CA is named. A certificate has to bear
+ * the host's name.
+ */
 export async function tlsTo(
   address: DatabaseAddress,
   caFile: string | null,

@@ -9,7 +9,9 @@ interface Waiting<In, Out> {
 }
 
 interface BatchOptions<In, Out> {
-  /** Handles several inputs in one statement; one output each, in the same order. When it rejects, so do all of them. */
+  /**
+   * Handles several inputs in one statement; one output each, in the same order. When it rejects, so do all of them.
+   */
   readonly run: (inputs: readonly In[]) => Promise<readonly Out[]>
   /** How much one statement may carry, in {@link weight}; a single input may weigh more. */
   readonly most: number
@@ -19,7 +21,10 @@ interface BatchOptions<In, Out> {
   readonly mostWaiting: number
   /** How many rows an input stands for; 1 where this is absent. */
   readonly weight?: (input: In) => number
-  /** For how many milliseconds more may gather before the statement that follows one, unless that was full; none where this is absent. */
+  /**
+   * For how many milliseconds more may gather before the statement that follows one, unless that was full; none where
+   * this is absent.
+   */
   readonly gatherMs?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * A `bytea[]` in PostgreSQL's binary form, which `pg` sends as it is. As text each byte is two characters, and the database waits while
- * they are made.
+ * A `bytea[]` in PostgreSQL's binary form, which `pg` sends as it is. As text each byte is two characters, and the
+ * database waits while they are made.
  */
 export function byteaArray(items: readonly Uint8Array[]): Buffer {
   const packed = Buffer.allocUnsafe(items.reduce((sum, { length }) => sum + 4 + length, 20))

@@ -15,33 +15,53 @@ export type SqlValue = string | number | boolean | Buffer | null | readonly SqlV
 
 /** What runs SQL. Rejects with a {@link StoreError}. */
 export interface Queries {
-  /** Runs one statement, which the server prepares once for each connection and keeps, so that `text` has to be a constant. `bigint` comes as a number. */
+  /**
+   * Runs one statement, which the server prepares once for each connection and keeps, so that `text` has to be a
+   * constant. `bigint` comes as a number.
+   */
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
-/** One connection to itself. A statement that is not answered within `answerMs`, a minute by default, rejects with `database_unreachable`. */
+/**
+ * One connection to itself. A statement that is not answered within `answerMs`, a minute by default, rejects with
+ * `database_unreachable`.
+ */
 export interface OwnConnection extends Queries {
   query<Row>(text: string, values?: readonly SqlValue[], answerMs?: number): Promise<readonly Row[]>
   /** Runs several statements that take no values. */
   run(text: string, answerMs?: number): Promise<void>
 }
 
-/** PostgreSQL, as a pool of connections. Each statement may run on another one, beside others that were begun before it. */
+/**
+ * PostgreSQL, as a pool of connections. Each statement may run on another one, beside others that were begun before it.
+ */
 export interface Postgres extends Queries {
-  /** As `query`, for a statement that only reads and so waits for nobody: however many writes do, there is a connection for it. */
+  /**
+   * As `query`, for a statement that only reads and so waits for nobody: however many writes do, there is a connection
+   * for it.
+   */
   readonly read: Queries['query']
   /** Gives `work` a connection to itself, which is closed at the end: the transaction that is open then is undone. */
   onOwnConnection<T>(work: (connection: OwnConnection) => Promise<T>): Promise<T>
-  /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
+  /**
+   * Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of
+   * its own, made again by itself.
+   */
   listen(channel: string, heard: () => void): void
   /**
-   * The newest timeline that a connection found: another one was taken over by a standby, which may lack what was committed last. 0 before
-   * the first connection, and where the server does not reveal it.
+   * The newest timeline that a connection found: another one was taken over by a standby, which may lack what was
+   * committed last. 0 before the first connection, and where the server does not reveal it.
    */
   timeline(): number
-  /** What is wrong with the database, since a statement failed for it; undefined when nothing is. While something is, {@link probe} is tried each second, once it was called. */
+  /**
+   * What is wrong with the database, since a statement failed for it; undefined when nothing is. While something is,
+   * {@link probe} is tried each second, once it was called.
+   */
   fault(): StoreErrorCode | undefined
-  /** Finds out whether messages could be stored now, which {@link fault} then says; who asks meanwhile shares the answer. Never rejects. */
+  /**
+   * Finds out whether messages could be stored now, which {@link fault} then says; who asks meanwhile shares the
+   * answer. Never rejects.
+   */
   probe(): Promise<void>
   /** Takes no more statements, waits for those under way, 500 ms at most, and ends all connections. Twice is fine. */
   close(): Promise<void>
@@ -55,7 +75,10 @@ export interface PostgresSettings {
 
 /** Statements of any kind that have a connection. */
 const MOST_UNDER_WAY = 4
-/** More connections, for what only reads: writes that wait, for a row or a standby, each hold one, and there may be any number of them. */
+/**
+ * More connections, for what only reads: writes that wait, for a row or a standby, each hold one, and there may be any
+ * number of them.
+ */
 const MORE_READS = 2
 /** Statements that wait for a connection. Each waits for {@link CONNECT_MS} at most. */
 const MOST_WAITING = 10_000
@@ -67,7 +90,10 @@ const OWN_WAIT_MS = 30_000
 const OWN_ANSWER_MS = 60_000
 /** For a statement that goes over whole tables: other places for the messages of 36,000 stations took 53 s. */
 export const WHOLE_TABLE_MS = 600_000
-/** Of a server without a sign of life: then it is asked for one each second, ten times. Without this that begins after 2 hours. */
+/**
+ * Of a server without a sign of life: then it is asked for one each second, ten times. Without this that begins after 2
+ * hours.
+ */
 const SILENCE_MS = 10_000
 const AGAIN_MS = 1000
 const CLOSE_MS = 500
@@ -77,8 +103,8 @@ const SESSION: SessionSettings = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
-// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others. Nor does one
-// go on for which nobody waits any more.
+// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all
+// others. Nor does one go on for which nobody waits any more.
 const OWN_SESSION: SessionSettings = {
   jit: 'off',
   client_min_messages: 'warning',
@@ -104,8 +130,8 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 ])
 
 /**
- * Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file cannot be read. Closes
- * itself once `stopping` is aborted.
+ * Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file
+ * cannot be read. Closes itself once `stopping` is aborted.
  */
 export async function connectPostgres(
   settings: PostgresSettings,
@@ -202,8 +228,9 @@ export async function connectPostgres(
   }
 
   /**
-   * Makes a new connection ready, if it leads to the primary. An old one that comes back does not know what was written since it was
-   * one, and what it takes is lost with it: what its timeline shows. It may be behind connections of before, too, so all of those end.
+   * Makes a new connection ready, if it leads to the primary. An old one that comes back does not know what was written
+   * since it was one, and what it takes is lost with it: what its timeline shows. It may be behind connections of
+   * before, too, so all of those end.
    */
   async function admit(client: pg.ClientBase, session: SessionSettings): Promise<void> {
     await setUpSession(client, session)

@@ -1,7 +1,8 @@
 import type { Log } from '../../../log.ts'
 import type { Queries } from './connection.ts'
 
-// Who may not read about standbys sees that there are some, and not of which kind: that of the setting any role may read.
+// Who may not read about standbys sees that there are some, and not of which kind: that of the setting any role may
+// read.
 const SETTINGS = `
   SELECT current_setting('synchronous_commit') IN ('off', 'local') AS local,
     current_setting('synchronous_standby_names') <> '' AS sync, count(*) AS standbys

@@ -13,8 +13,8 @@ export interface ListeningClient {
 }
 
 /**
- * Calls `heard` at each notification on `channel`, and each time that some may have been missed: on a client that `create` makes, and on
- * another one a second after it has ended. Returns what stops it.
+ * Calls `heard` at each notification on `channel`, and each time that some may have been missed: on a client that
+ * `create` makes, and on another one a second after it has ended. Returns what stops it.
  */
 export function listenTo(
   channel: string,

@@ -34,7 +34,9 @@ const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/no such user/, 'database_role_missing'],
 ]
 
-/** Why PostgreSQL does not let the sidecar in, or not do what it has to: it may do so in a moment, when it was told to. */
+/**
+ * Why PostgreSQL does not let the sidecar in, or not do what it has to: it may do so in a moment, when it was told to.
+ */
 export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',
   'database_password_missing',

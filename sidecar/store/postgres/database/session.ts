@@ -13,10 +13,16 @@ const TIMELINE = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
 const SERVER = '(SELECT system_identifier FROM pg_control_system())'
 const REMEMBERED = `SELECT timeline FROM clock WHERE server = ${SERVER}`
-/** Has the database remember `$1`, its timeline. A dump takes that along, and elsewhere it says nothing: so with the server. */
+/**
+ * Has the database remember `$1`, its timeline. A dump takes that along, and elsewhere it says nothing: so with the
+ * server.
+ */
 export const REMEMBER_TIMELINE = `UPDATE clock SET timeline = $1, server = ${SERVER} WHERE (timeline, server) <> ($1, ${SERVER})`
 
-/** Which timeline a server writes: each promotion of a standby begins the next. 0 at a standby; undefined where a provider lets nobody know. */
+/**
+ * Which timeline a server writes: each promotion of a standby begins the next. 0 at a standby; undefined where a
+ * provider lets nobody know.
+ */
 export async function timelineOf(client: pg.ClientBase, statement = TIMELINE): Promise<number | undefined> {
   try {
     return (await client.query<{ timeline: number }>(statement)).rows[0]?.timeline
@@ -31,8 +37,9 @@ export function rememberedTimeline(client: pg.ClientBase): Promise<number | unde
 }
 
 /**
- * Sets what a new connection needs, and sees that it keeps it. With a statement, since poolers refuse what the protocol would set while it
- * connects. Rejects with `database_pooled` where the next statement comes to another session, or finds another schema than it was given.
+ * Sets what a new connection needs, and sees that it keeps it. With a statement, since poolers refuse what the protocol
+ * would set while it connects. Rejects with `database_pooled` where the next statement comes to another session, or
+ * finds another schema than it was given.
  */
 export async function setUpSession(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
   const given = { search_path: SCHEMA, ...settings }

@@ -5,8 +5,9 @@ import { REFUSALS } from './postgres-error.ts'
 const TRY_AGAIN_MS = 100
 
 /**
- * Does `work` until it succeeds or fails for something else than a database that is away, until the elapsed time `until`. It may have been
- * carried out each time; `onRetry` is called before each try but the first. Rejects with what it failed for last.
+ * Does `work` until it succeeds or fails for something else than a database that is away, until the elapsed time
+ * `until`. It may have been carried out each time; `onRetry` is called before each try but the first. Rejects with what
+ * it failed for last.
  */
 export async function tryAgain<T>(
   work: () => Promise<T>,

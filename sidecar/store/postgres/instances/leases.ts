@@ -38,13 +38,16 @@ export function openLeases(
 /** Longer than this without an answer is a break: leases may lapse before whoever holds them can renew them. */
 const BREAK_MS = LEASE_MS / 2
 
-/** Whether this process has been in touch with the database for long enough to judge who else is not. Times are elapsed milliseconds. */
+/**
+ * Whether this process has been in touch with the database for long enough to judge who else is not. Times are elapsed
+ * milliseconds.
+ */
 interface Contact {
   /** The database answered. */
   answered(at: number): void
   /**
-   * Whether it has answered for {@link LEASE_MS} without a break. Whoever could not reach it either has renewed its leases by then, so what is
-   * lapsed still is nobody's.
+   * Whether it has answered for {@link LEASE_MS} without a break. Whoever could not reach it either has renewed its
+   * leases by then, so what is lapsed still is nobody's.
    */
   lasts(now: number): boolean
 }

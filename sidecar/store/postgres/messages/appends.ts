@@ -25,7 +25,10 @@ const STATEMENT_ROWS = 1000
 const WAITING_ROWS = 50_000
 /** A statement of one message costs both sides as much as one of ten. */
 const GATHER_MS = 4
-/** For how long a message is kept for a database that is away: a failover takes less, and its sender has repeated it by then. */
+/**
+ * For how long a message is kept for a database that is away: a failover takes less, and its sender has repeated it by
+ * then.
+ */
 const GIVE_UP_MS = 60_000
 /** A message to a whole net is acknowledged by each of its stations; more than that of one sender is a flood. */
 const STATIONS_PER_SENDER = 10
@@ -54,8 +57,9 @@ interface AppendsParts {
 }
 
 /**
- * One statement is under way, the next gathers. One that fails for the connection, or for a database that is away, is tried again as
- * it was: what of it was stored all the same is found to be a copy then, since each message says how long it has been waiting.
+ * One statement is under way, the next gathers. One that fails for the connection, or for a database that is away, is
+ * tried again as it was: what of it was stored all the same is found to be a copy then, since each message says how
+ * long it has been waiting.
  */
 export function openAppends({
   database,

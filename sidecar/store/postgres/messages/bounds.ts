@@ -7,7 +7,8 @@ const LOOK_EVERY = 1000
 const MINUTE_MS = 60_000
 
 const BOUND_DROPPED = `DELETE FROM dropped WHERE id <= (SELECT max(id) FROM dropped) - ${MOST_DROPPED}`
-// Leaves alone what somebody is about to write: whoever waits for several of these rows may wait for this statement, never the other way round.
+// Leaves alone what somebody is about to write: whoever waits for several of these rows may wait for this statement,
+// never the other way round.
 const FORGET_ACKS = `
   DELETE FROM ack_sent WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ack_sent WHERE abs(now_ms() - at) >= $1 FOR UPDATE SKIP LOCKED))`

@@ -29,7 +29,10 @@ export interface SharedCursors extends Cursors {
   seal(): Promise<void>
 }
 
-/** Which cursor each device has brought, by the rules of the store in a file: in the table, and here what is not written yet, by its key. */
+/**
+ * Which cursor each device has brought, by the rules of the store in a file: in the table, and here what is not written
+ * yet, by its key.
+ */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
   const unwritten = new Map<string, number>()
   let writing: Timer | undefined

@@ -13,7 +13,10 @@ interface HistoryParts {
   readonly perStation: number
 }
 
-/** The rings in the table, of which nothing is kept here: each sync asks the database, so that it is right on every instance. */
+/**
+ * The rings in the table, of which nothing is kept here: each sync asks the database, so that it is right on every
+ * instance.
+ */
 export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
     append: appends.append,
@@ -30,8 +33,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
 }
 
 /**
- * The newest stamp of the database's own clock, never the time of this machine: who takes it as a cursor would skip what another instance
- * stores in the same second. It moves when something is written.
+ * The newest stamp of the database's own clock, never the time of this machine: who takes it as a cursor would skip
+ * what another instance stores in the same second. It moves when something is written.
  */
 export function openServerTime({ query }: Queries): ServerTime {
   return {

@@ -5,8 +5,9 @@ import type { IncomingMessage } from '../../../messages/store.ts'
 const BYTES = 16
 
 /**
- * What equal messages have in common, and others do not: 16 bytes. Of a reply-ack only the number before its brace counts, of a text
- * not the blanks and control characters at its end. So many bytes that nobody finds two messages that share them.
+ * What equal messages have in common, and others do not: 16 bytes. Of a reply-ack only the number before its brace
+ * counts, of a text not the blanks and control characters at its end. So many bytes that nobody finds two messages that
+ * share them.
  */
 export function messageIdentity({ from, to, seqId, text }: IncomingMessage): Buffer {
   const content = text.toString('latin1')

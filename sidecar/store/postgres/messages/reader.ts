@@ -4,8 +4,8 @@ import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from '../schema/read-functions.ts'
 
-// While the database reads for some, those before are answered. More in one statement are hardly faster, and the first of them waits for
-// the last; of more statements each has fewer, and costs as much as several reads.
+// While the database reads for some, those before are answered. More in one statement are hardly faster, and the first
+// of them waits for the last; of more statements each has fewer, and costs as much as several reads.
 const STATEMENT_READS = 32
 const STATEMENTS = 2
 const WAITING_READS = 10_000
@@ -74,8 +74,8 @@ interface Read {
 /**
  * Has reads that come at once, or while statements are under way, share one.
  *
- * The lineage of an answer is the database's timeline, and how often its clock was found to have gone back: a standby that took over may
- * lack messages, and so may a database that was restored.
+ * The lineage of an answer is the database's timeline, and how often its clock was found to have gone back: a standby
+ * that took over may lack messages, and so may a database that was restored.
  */
 export function openReader(database: Queries, timeline: () => number = () => 0): Reader {
   /** The newest `last` of a statement that has ended: one that begins later reads no older one. */

@@ -7,7 +7,10 @@ interface Known {
   readonly dueAt: number
 }
 
-/** Entries of the queue that this instance made, claimed or put off, as far as it knows, by the device's key: for the figures alone. At most one a device. */
+/**
+ * Entries of the queue that this instance made, claimed or put off, as far as it knows, by the device's key: for the
+ * figures alone. At most one a device.
+ */
 export interface KnownPushes {
   /** One was made, due in `delayMs`, unless there was one. Says whether it is new. */
   add(key: string, platform: Platform, delayMs: number): boolean

@@ -64,8 +64,8 @@ export interface SharedPushQueue extends PushQueue {
 }
 
 /**
- * The queue in the table that all instances claim from. Each has timers for what it stored or put off itself; what others left, it finds
- * by asking once a second.
+ * The queue in the table that all instances claim from. Each has timers for what it stored or put off itself; what
+ * others left, it finds by asking once a second.
  */
 export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }: PushQueueParts): SharedPushQueue {
   const leases = new WeakMap<PushClaim, number>()

@@ -7,9 +7,10 @@ const SLOT_BITS = 14
 const SLOT = 2 ** SLOT_BITS - 1
 
 /**
- * Of all messages: is it new, and which is the newest in its station's ring? Both of one look through the ring: it lies on pages that
- * are in no processor's cache, and that is what it costs. The newest copy counts, and what is in the ring is newer than what the ring
- * has dropped. Distances in either direction, so that a clock that was wrong for a while leaves nothing behind.
+ * Of all messages: is it new, and which is the newest in its station's ring? Both of one look through the ring: it lies
+ * on pages that are in no processor's cache, and that is what it costs. The newest copy counts, and what is in the ring
+ * is newer than what the ring has dropped. Distances in either direction, so that a clock that was wrong for a while
+ * leaves nothing behind.
  */
 const KINDS = `
   array_agg(
@@ -33,15 +34,17 @@ const KINDS = `
       FROM ring WHERE ring.station = station.key) AS held ON true`
 
 /**
- * Stores a batch in one round trip. A function, so that each of its statements has a snapshot of its own: those below the lock see
- * everything that was committed before it was had.
+ * Stores a batch in one round trip. A function, so that each of its statements has a snapshot of its own: those below
+ * the lock see everything that was committed before it was had.
  *
- * All messages of a batch are different (what is equal within one is told apart by who asks). `ages`: for how many milliseconds each
- * was waiting, that of a batch that is tried again included, so that a copy of what was stored at the first try is found.
- * `ack_of`: of the messages that the caller may acknowledge, which one; `ack_sources`, `ack_seq_ids`: where to and with which number.
+ * All messages of a batch are different (what is equal within one is told apart by who asks). `ages`: for how many
+ * milliseconds each was waiting, that of a batch that is tried again included, so that a copy of what was stored at the
+ * first try is found. `ack_of`: of the messages that the caller may acknowledge, which one; `ack_sources`,
+ * `ack_seq_ids`: where to and with which number.
  *
- * Gives `base`, to which a message's place, from 1, is added for its stamp; `kinds`; and `acks`, those of `ack_of`, from 1, that
- * the caller is to send. One plan for all: PostgreSQL plans anew for each batch, which for five messages takes as long as they do.
+ * Gives `base`, to which a message's place, from 1, is added for its stamp; `kinds`; and `acks`, those of `ack_of`,
+ * from 1, that the caller is to send. One plan for all: PostgreSQL plans anew for each batch, which for five messages
+ * takes as long as they do.
  */
 export const APPEND = `
 CREATE OR REPLACE FUNCTION append(
@@ -127,8 +130,8 @@ BEGIN
 END $$`
 
 /**
- * Whether a message could be stored now: one is, in whatever tables messages touch, and undone. What is left, next to nothing, is
- * committed as messages are. It waits for nobody's lock for longer than readiness may be wrong.
+ * Whether a message could be stored now: one is, in whatever tables messages touch, and undone. What is left, next to
+ * nothing, is committed as messages are. It waits for nobody's lock for longer than readiness may be wrong.
  */
 export const TRY_TO_STORE = `
 CREATE OR REPLACE FUNCTION try_to_store() RETURNS void LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
@@ -149,8 +152,8 @@ BEGIN
 END $$`
 
 /**
- * Who gets a row of `ack_sent` sends that ack. The time is taken here, with the clock's lock held where it is: taken before it, two would
- * take one another's ack for one of long ago.
+ * Who gets a row of `ack_sent` sends that ack. The time is taken here, with the clock's lock held where it is: taken
+ * before it, two would take one another's ack for one of long ago.
  */
 export const CLAIM_ACKS = `
 CREATE OR REPLACE FUNCTION claim_acks(

@@ -21,7 +21,10 @@ const MISSING = `
       AND has_table_privilege(made.oid, 'UPDATE') AND has_table_privilege(made.oid, 'DELETE'))
   LIMIT 1`
 
-/** Rejects with `database_right_missing`, and with what is missing as its cause, where a start could not do what is in `texts`. Changes nothing. */
+/**
+ * Rejects with `database_right_missing`, and with what is missing as its cause, where a start could not do what is in
+ * `texts`. Changes nothing.
+ */
 export async function demandRights({ query }: Queries, texts: readonly string[]): Promise<void> {
   const made = texts.flatMap((text) => [...text.matchAll(/CREATE (?:OR REPLACE FUNCTION|(?:UNLOGGED )?TABLE) (\w+)/g)])
   const [found] = await query<{ missing: string }>(MISSING, [made.map(([, name = '']) => name)])

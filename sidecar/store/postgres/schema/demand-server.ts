@@ -5,8 +5,8 @@ const OLDEST_SERVER = 150_000
 const ROUNDS = 5
 
 /**
- * Rejects where `connection`, one of those of `postgres`, does not lead to what the store can use: with `database_too_old`,
- * `database_read_only` or `database_pooled`. Changes nothing.
+ * Rejects where `connection`, one of those of `postgres`, does not lead to what the store can use: with
+ * `database_too_old`, `database_read_only` or `database_pooled`. Changes nothing.
  */
 export async function demandServer(
   connection: OwnConnection,
@@ -21,8 +21,8 @@ export async function demandServer(
 }
 
 /**
- * Each has its session for itself, and keeps it. A pooler that gives statements to any session gives these two one in turns, or another
- * one each time: then what is set, prepared or listened to is gone with the next statement.
+ * Each has its session for itself, and keeps it. A pooler that gives statements to any session gives these two one in
+ * turns, or another one each time: then what is set, prepared or listened to is gone with the next statement.
  */
 async function demandSessions(one: Queries, other: Queries): Promise<void> {
   const pids = []

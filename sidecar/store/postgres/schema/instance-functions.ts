@@ -2,9 +2,13 @@ import { LEASE_MS } from '../../../messages/leases.ts'
 
 const GAP_MS = 7_200_000
 
-/** The functions of instances and leases, in SQL. A time that lies further ahead than any was set is from before a backward step of the clock. */
+/**
+ * The functions of instances and leases, in SQL. A time that lies further ahead than any was set is from before a
+ * backward step of the clock.
+ */
 export const INSTANCE_FUNCTIONS: readonly string[] = [
-  // A gap in which some phone may have tried in vain, or a leap of the clock: either way, silence counts for nothing before now.
+  // A gap in which some phone may have tried in vain, or a leap of the clock: either way, silence counts for nothing
+  // before now.
   `
   CREATE OR REPLACE FUNCTION note_presence() RETURNS void LANGUAGE sql AS $$
     UPDATE clock SET present_since = now_ms()
@@ -25,15 +29,17 @@ export const INSTANCE_FUNCTIONS: readonly string[] = [
     RETURN FOUND;
   END $$`,
 
-  // Leases go at once, so that others take over without waiting. What was seen of it stays: presence is counted by that.
+  // Leases go at once, so that others take over without waiting. What was seen of it stays: presence is counted by
+  // that.
   `
   CREATE OR REPLACE FUNCTION leave(its_name text, its_owner text) RETURNS void LANGUAGE sql AS $$
     DELETE FROM lease WHERE owner = its_owner;
     UPDATE instance SET owner = '', seen_at = now_ms() WHERE name = its_name AND owner = its_owner;
   $$`,
 
-  // What lapsed is given to others only where take_over says so, and to the next life of an instance at once: it has the name, so the one before is gone.
-  // In the order of names, so that two that want the same ones never wait for each other.
+  // What lapsed is given to others only where take_over says so, and to the next life of an instance at once: it has
+  // the name, so the one before is gone. In the order of names, so that two that want the same ones never wait for each
+  // other.
   `
   CREATE OR REPLACE FUNCTION hold_leases(wanted text[], its_name text, its_owner text, its_note text, take_over boolean) RETURNS SETOF text LANGUAGE sql AS $$
     INSERT INTO lease AS held (name, instance, owner, lease_until, note)

@@ -15,8 +15,9 @@ import { MIGRATIONS } from './schema.ts'
 const LOCK = 0x6d637363
 
 /**
- * Brings the schema to the newest version, and the functions to those of this one, in one transaction: one of several instances that
- * start at once does it, the others wait. Rejects with `database_too_old`, `database_newer`, `database_read_only` or `database_pooled`, and has then changed nothing.
+ * Brings the schema to the newest version, and the functions to those of this one, in one transaction: one of several
+ * instances that start at once does it, the others wait. Rejects with `database_too_old`, `database_newer`,
+ * `database_read_only` or `database_pooled`, and has then changed nothing.
  */
 export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = MIGRATIONS): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
@@ -60,8 +61,9 @@ async function versionOf({ query }: Queries): Promise<number> {
 }
 
 /**
- * The functions in SQL, put in place anew at each start, after the tables. One that takes other arguments, or gives other columns, than a
- * released one is another function and needs another name: instances of the version before go on to call theirs.
+ * The functions in SQL, put in place anew at each start, after the tables. One that takes other arguments, or gives
+ * other columns, than a released one is another function and needs another name: instances of the version before go on
+ * to call theirs.
  */
 const FUNCTIONS: readonly string[] = [
   ...REGISTRY_FUNCTIONS,

@@ -1,12 +1,15 @@
-/** Longer than anybody puts an entry off, and than any lease: what is due later is so by a clock that was ahead of today's. */
+/**
+ * Longer than anybody puts an entry off, and than any lease: what is due later is so by a clock that was ahead of
+ * today's.
+ */
 const LONGEST_WAIT_MS = 20 * 60 * 1000
 /** Of those, as many at a time. */
 const RECALLED = 1000
 
 /**
- * Leases what is due, to devices that have an id only to those who know of them. In two steps: what is stored between the two is read, and
- * else noted as stored while it was leased, since the row shows that. Moving `due_at` to the end of the lease is what has others take it
- * over then.
+ * Leases what is due, to devices that have an id only to those who know of them. In two steps: what is stored between
+ * the two is read, and else noted as stored while it was leased, since the row shows that. Moving `due_at` to the end
+ * of the lease is what has others take it over then.
  */
 export const CLAIM_PUSHES = `
 CREATE OR REPLACE FUNCTION claim_pushes(me text, platforms text[], rooms int[], lease_ms int, with_ids boolean DEFAULT false)
@@ -58,8 +61,9 @@ BEGIN
 END $$`
 
 /**
- * Everything up to `throughs` was told to `stations`, which are keys of devices. Whose lease was over is no longer the one who clears the entry, but what it told was told.
- * Gives which entries stay, for what was stored meanwhile, and in how many milliseconds they are due.
+ * Everything up to `throughs` was told to `stations`, which are keys of devices. Whose lease was over is no longer the
+ * one who clears the entry, but what it told was told. Gives which entries stay, for what was stored meanwhile, and in
+ * how many milliseconds they are due.
  */
 export const SETTLE_PUSHES = `
 CREATE OR REPLACE FUNCTION settle_pushes(me text, stations text[], throughs bigint[], leases bigint[], coalesce_ms int)

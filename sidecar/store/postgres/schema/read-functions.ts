@@ -1,11 +1,12 @@
 import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 
 /**
- * Answers several syncs at once: what each station has that is newer than its cursor, and `last`, of the same snapshot: newer than all
- * of that and older than whatever is stored later; and what the cursor of the device of that key goes by, or those of all of the station's where there is none
- * (`keys` is null where none is found). Messages are packed into one value a station (the layout is that of
- * {@link unpackMessages}): a row for each, with a value for each of its members, takes three times as long to decode.
- * One plan for all: by itself PostgreSQL plans anew for each array, which took as long as to answer 15 syncs.
+ * Answers several syncs at once: what each station has that is newer than its cursor, and `last`, of the same snapshot:
+ * newer than all of that and older than whatever is stored later; and what the cursor of the device of that key goes
+ * by, or those of all of the station's where there is none (`keys` is null where none is found). Messages are packed
+ * into one value a station (the layout is that of {@link unpackMessages}): a row for each, with a value for each of its
+ * members, takes three times as long to decode. One plan for all: by itself PostgreSQL plans anew for each array, which
+ * took as long as to answer 15 syncs.
  */
 export const READ_NEWER = `
 CREATE OR REPLACE FUNCTION read_newer(stations text[], devices text[], sinces float8[])
@@ -35,8 +36,8 @@ END $$`
 const HEAD_BYTES = 16
 
 /**
- * Messages out of one value, as `read_newer` packs them: of each the time in 8 bytes, the lengths of source, number and text in 2,
- * 2 and 4, and then those. Texts are parts of `packed`, which stays in memory with them.
+ * Messages out of one value, as `read_newer` packs them: of each the time in 8 bytes, the lengths of source, number and
+ * text in 2, 2 and 4, and then those. Texts are parts of `packed`, which stays in memory with them.
  */
 export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredMessage[] {
   const messages: StoredMessage[] = []

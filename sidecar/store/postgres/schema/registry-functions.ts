@@ -14,7 +14,10 @@ const HOUR_MS = 3_600_000
 
 const ACCEPTED = "'created', 'joined', 'refreshed'"
 
-/** The functions of the registry, in SQL. All that change something take the clock first, so that instances can read changes in their order. */
+/**
+ * The functions of the registry, in SQL. All that change something take the clock first, so that instances can read
+ * changes in their order.
+ */
 export const REGISTRY_FUNCTIONS: readonly string[] = [
   // Held to the end of the transaction: whoever commits later has newer stamps.
   `
@@ -22,8 +25,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     UPDATE clock SET last = greatest(last, now_ms() - 1) + 1 RETURNING last
   $$`,
 
-  // NOTIFY here only: in every append it took 13,000 a second down to 4,600 and less, since PostgreSQL commits one notifying transaction
-  // after the other.
+  // NOTIFY here only: in every append it took 13,000 a second down to 4,600 and less, since PostgreSQL commits one
+  // notifying transaction after the other.
   `
   CREATE OR REPLACE FUNCTION note_change(changed text, stamp bigint) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
@@ -31,7 +34,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     PERFORM pg_notify('${CHANNEL}', '');
   END $$`,
 
-  // Why a new device cannot be taken; null when it can. The station is new with it, or has as many as it may and none that was last seen before.
+  // Why a new device cannot be taken; null when it can. The station is new with it, or has as many as it may and none
+  // that was last seen before.
   `
   CREATE OR REPLACE FUNCTION refuses_device(its_key text, seen_before bigint, whose text, at_most int, per_hour int)
   RETURNS text LANGUAGE plpgsql AS $$
@@ -52,7 +56,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     RETURN NULL;
   END $$`,
 
-  // The same avatar again keeps its update time. A station that never had one has nothing to clear, and stays one that never set one.
+  // The same avatar again keeps its update time. A station that never had one has nothing to clear, and stays one that
+  // never set one.
   `
   CREATE OR REPLACE FUNCTION set_avatar(whose text, its_icon text, its_image text, its_hash text, stamp bigint)
   RETURNS void LANGUAGE plpgsql AS $$
@@ -67,15 +72,17 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     END IF;
   END $$`,
 
-  // Registers several different stations in one transaction, in the order of the arrays. Gives a row for each; `i` counts from 1.
+  // Registers several different stations in one transaction, in the order of the arrays. Gives a row for each; `i`
+  // counts from 1.
   //
-  // A heartbeat that brings nothing new is compared with the row, since any instance may have changed it. It costs a write once an
-  // hour, in either direction, so that a clock that was wrong for a while leaves nothing behind. A refusal is found before the clock is
-  // taken, and decided again under it. Of more devices than a station may have, those last seen before room_after_ms go. In a full
-  // registry, the oldest unproven stations make room; their locks come with those of devices that go, in one order.
+  // A heartbeat that brings nothing new is compared with the row, since any instance may have changed it. It costs a
+  // write once an hour, in either direction, so that a clock that was wrong for a while leaves nothing behind. A
+  // refusal is found before the clock is taken, and decided again under it. Of more devices than a station may have,
+  // those last seen before room_after_ms go. In a full registry, the oldest unproven stations make room; their locks
+  // come with those of devices that go, in one order.
   //
-  // The clock is taken once for all, and rows of one table are written together. Taken one after the other, a new token took 0.23 ms;
-  // together 0.1 ms.
+  // The clock is taken once for all, and rows of one table are written together. Taken one after the other, a new token
+  // took 0.23 ms; together 0.1 ms.
   `
   CREATE OR REPLACE FUNCTION register_stations(
     its_keys text[], its_devices text[], its_platforms text[], its_tokens text[], its_acks boolean[],
@@ -197,8 +204,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
       WHERE one.kind IS NOT NULL;
   END $$`,
 
-  // The station that makes room in a full registry, which is none of those; null where there is none, or room for one more is not enough.
-  // By the index station_unproven: a stranger can have this searched at each call.
+  // The station that makes room in a full registry, which is none of those; null where there is none, or room for one
+  // more is not enough. By the index station_unproven: a stranger can have this searched at each call.
   `
   CREATE OR REPLACE FUNCTION oldest_unproven(at_now bigint, others text[], at_most int) RETURNS text LANGUAGE plpgsql STABLE AS $$
   BEGIN
@@ -216,8 +223,9 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
       WHERE key = ANY (ARRAY(SELECT key FROM station WHERE key = ANY (keys) AND NOT proven ORDER BY key FOR UPDATE));
   END $$`,
 
-  // Ends the device without an id if this is its push token. One whose token has ever changed stays, silenced: a stranger may have taken it
-  // over, or have registered it before its phone did. \`outcome\` is none, wrong_token, silenced or removed; the stamp of the change, if there is one.
+  // Ends the device without an id if this is its push token. One whose token has ever changed stays, silenced: a
+  // stranger may have taken it over, or have registered it before its phone did. \`outcome\` is none, wrong_token,
+  // silenced or removed; the stamp of the change, if there is one.
   `
   CREATE OR REPLACE FUNCTION end_by_token(its_key text, its_token text, OUT outcome text, OUT version bigint) LANGUAGE plpgsql AS $$
   DECLARE found record;
@@ -290,8 +298,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     RETURN FOUND;
   END $$`,
 
-  // Of the devices of these ids, or of all where they are null, those that were not seen since; with the last one everything that is the
-  // station's. The stamp of the removal; null when there was none such.
+  // Of the devices of these ids, or of all where they are null, those that were not seen since; with the last one
+  // everything that is the station's. The stamp of the removal; null when there was none such.
   `
   CREATE OR REPLACE FUNCTION remove_station(its_key text, seen_before bigint, ids text[] DEFAULT '{""}') RETURNS bigint LANGUAGE plpgsql AS $$
   DECLARE
@@ -323,7 +331,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     UPDATE clock SET station_count = (SELECT count(*) FROM station);
   END $$`,
 
-  // The stamp of the change; null when no device of the station has that token by now, or none that lives. One at most has it.
+  // The stamp of the change; null when no device of the station has that token by now, or none that lives. One at most
+  // has it.
   `
   CREATE OR REPLACE FUNCTION mark_token_dead(its_key text, its_token text) RETURNS bigint LANGUAGE plpgsql AS $$
   DECLARE stamp bigint;

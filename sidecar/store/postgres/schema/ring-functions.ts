@@ -1,12 +1,13 @@
 /**
- * What stands as the text of a place that is free: as much as a message takes. So the first message in a place finds room for itself on
- * the page: all updates stay on their pages, where 37 of 100 did not, and a look through a full ring costs 25 µs, not 42.
+ * What stands as the text of a place that is free: as much as a message takes. So the first message in a place finds
+ * room for itself on the page: all updates stay on their pages, where 37 of 100 did not, and a look through a full ring
+ * costs 25 µs, not 42.
  */
 const FREE_TEXT = "repeat(' ', 92)::bytea"
 
 /**
- * Makes all places of the rings of these stations, with the first message of each, so that a ring lies on one or two pages. They cost
- * 0.5 ms a station, which registrations do not have to wait for. Under the clock.
+ * Makes all places of the rings of these stations, with the first message of each, so that a ring lies on one or two
+ * pages. They cost 0.5 ms a station, which registrations do not have to wait for. Under the clock.
  */
 export const MAKE_RINGS = `
 CREATE OR REPLACE FUNCTION make_rings(stations text[], places int) RETURNS void LANGUAGE sql VOLATILE AS $$
@@ -17,8 +18,8 @@ CREATE OR REPLACE FUNCTION make_rings(stations text[], places int) RETURNS void 
 $$`
 
 /**
- * Gives all rings with messages `places` places; of those that have more messages, the newest ones stay. All instances go by the size that the one that
- * started last has set. Under the clock, as whatever else writes into rings.
+ * Gives all rings with messages `places` places; of those that have more messages, the newest ones stay. All instances
+ * go by the size that the one that started last has set. Under the clock, as whatever else writes into rings.
  */
 export const FIT_RINGS = `
 CREATE OR REPLACE FUNCTION fit_rings(places int) RETURNS void LANGUAGE plpgsql AS $$

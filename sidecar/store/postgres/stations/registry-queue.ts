@@ -5,8 +5,8 @@ import { openBatches } from '../database/batches.ts'
 import { toStoreError } from '../database/postgres-error.ts'
 
 /**
- * What one statement may carry, in {@link weightOf}. It holds the clock, for which stored messages wait: 15 ms for 100 new tokens, 65 ms for
- * 100 new stations.
+ * What one statement may carry, in {@link weightOf}. It holds the clock, for which stored messages wait: 15 ms for 100
+ * new tokens, 65 ms for 100 new stations.
  */
 const STATEMENT_WEIGHT = 100
 /** What may wait: five seconds of new tokens, or 80 MB of avatars. */
@@ -22,7 +22,10 @@ interface RegistryQueueParts {
   readonly clock: Pick<Clock, 'elapsed'>
 }
 
-/** Writes of the registry, in the order of the calls. Rejects with `store_overloaded` if too much waits, or for too long. */
+/**
+ * Writes of the registry, in the order of the calls. Rejects with `store_overloaded` if too much waits, or for too
+ * long.
+ */
 export interface RegistryQueue {
   /** Registers a station, in one statement with the registrations that wait beside it. */
   register(registration: Registration): Promise<RegisterOutcome>

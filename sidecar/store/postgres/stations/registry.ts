@@ -32,8 +32,8 @@ const LOAD = `
   SELECT ${RECORD} FROM station LEFT JOIN avatar ON avatar.station = station.key
   WHERE station.key > $1 ORDER BY station.key LIMIT ${PAGE}`
 
-// One row without a change says that there is none. Each station is looked up by its key (LATERAL, LIMIT): a plan that is made for any
-// number of changes reads all stations, which took 30 ms for each notification.
+// One row without a change says that there is none. Each station is looked up by its key (LATERAL, LIMIT): a plan that
+// is made for any number of changes reads all stations, which took 30 ms for each notification.
 const CHANGES = `
   SELECT clock.last AS version, clock.changes_since AS "changesSince", changed.key AS changed, record.*
   FROM clock
@@ -96,8 +96,8 @@ export interface Registry extends Stations {
 }
 
 /**
- * The registry: a copy in memory, which follows what all instances change, by notification, and each second whether or not one came.
- * What this instance changes is in it when the call returns.
+ * The registry: a copy in memory, which follows what all instances change, by notification, and each second whether or
+ * not one came. What this instance changes is in it when the call returns.
  */
 export async function openRegistry({ postgres, settings, clock, log }: RegistryParts): Promise<Registry> {
   const { query, read, timeline } = postgres

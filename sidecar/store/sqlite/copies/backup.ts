@@ -6,8 +6,8 @@ import type { Database } from '../database/database.ts'
 import { freeBytes } from '../database/database-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 
-// What a request may have to wait for: one slice. 100 pages took 1 to 3 ms of a 20 MB file, where VACUUM INTO held everything up for
-// 90 ms, and for as long as a slow disk writes all of it.
+// What a request may have to wait for: one slice. 100 pages took 1 to 3 ms of a 20 MB file, where VACUUM INTO held
+// everything up for 90 ms, and for as long as a slow disk writes all of it.
 const SLICE_PAGES = 100
 // Handed to the disk outside the queue, so that the last slice, which waits for the disk, has little left to wait for.
 const SLICES_PER_SYNC = 20
@@ -20,8 +20,9 @@ const OWNER_ONLY = 0o600
 export const PARTIAL = '.part'
 
 /**
- * Copies the database into the new file `path` while it is in use, under another name until it is complete and on the disk; resolves
- * with its size in bytes. Rejects with a {@link StoreError}, and leaves nothing behind, when it fails or `signal` is aborted.
+ * Copies the database into the new file `path` while it is in use, under another name until it is complete and on the
+ * disk; resolves with its size in bytes. Rejects with a {@link StoreError}, and leaves nothing behind, when it fails or
+ * `signal` is aborted.
  */
 export async function backUp(
   database: Database,

@@ -76,9 +76,10 @@ export interface FileContents extends Contents {
 }
 
 /**
- * Reads the SQLite file `path`, which has to be there, and keeps every sidecar from opening it until it is closed. Nothing in it is changed, but that
- * what a crash left in the log beside it goes into it, as whenever it is opened. Rejects with an {@link OutdatedFileError}, or a {@link StoreError}:
- * `database_locked` while a sidecar has it open, `database_foreign`, `database_newer` or `database_corrupt`.
+ * Reads the SQLite file `path`, which has to be there, and keeps every sidecar from opening it until it is closed.
+ * Nothing in it is changed, but that what a crash left in the log beside it goes into it, as whenever it is opened.
+ * Rejects with an {@link OutdatedFileError}, or a {@link StoreError}: `database_locked` while a sidecar has it open,
+ * `database_foreign`, `database_newer` or `database_corrupt`.
  */
 export async function openFileContents(path: string): Promise<FileContents> {
   const connection = await connect(path, 0).catch((error: unknown) => {

@@ -45,17 +45,19 @@ const COMPANIONS = ['-wal', '-journal', '-shm'] as const
 const FOLDER_OWNER_ONLY = 0o700
 
 /**
- * Stamps may be ahead of the clock by half a minute, and a burst; what was issued after the backup was made, and after the former
- * database, if that cannot be read any more, is at most as far ahead of now. In milliseconds.
+ * Stamps may be ahead of the clock by half a minute, and a burst; what was issued after the backup was made, and after
+ * the former database, if that cannot be read any more, is at most as far ahead of now. In milliseconds.
  */
 const STAMPS_AHEAD_MS = 60_000
 
 /**
- * Puts the backup `source` in the place of the file `database`, which is kept beside it. The backup itself is only read. From then on
- * stamps are above every one that was issued before, so that no client's cursor is ahead of what comes.
+ * Puts the backup `source` in the place of the file `database`, which is kept beside it. The backup itself is only
+ * read. From then on stamps are above every one that was issued before, so that no client's cursor is ahead of what
+ * comes.
  *
- * Rejects with a {@link RestoreError} when the backup is none of ours that is whole; with a {@link StoreError} when the database
- * cannot be replaced: `database_locked` while a sidecar has it open, `database_foreign` when it belongs to something else.
+ * Rejects with a {@link RestoreError} when the backup is none of ours that is whole; with a {@link StoreError} when the
+ * database cannot be replaced: `database_locked` while a sidecar has it open, `database_foreign` when it belongs to
+ * something else.
  */
 export async function restoreDatabase(source: string, database: string, now: number): Promise<Restored> {
   if (database === IN_MEMORY) throw new RestoreError('"database" is in memory.', 'Name a file in "database".')
@@ -114,15 +116,15 @@ interface Former {
 }
 
 /**
- * Keeps every sidecar from opening the former database until it is replaced, and takes its log into it. Where it cannot be read, or is
- * gone, its log is kept beside `kept` instead.
+ * Keeps every sidecar from opening the former database until it is replaced, and takes its log into it. Where it cannot
+ * be read, or is gone, its log is kept beside `kept` instead.
  */
 async function claimFormer(path: string, kept: string): Promise<Former> {
   const found = await stat(path).catch(() => undefined)
   if (found && !found.isFile())
     throw new RestoreError(`"database" names ${path}, which is no file.`, 'Correct "database".')
-  // SQLite throws a log away that does not fit a damaged file, and there may be something in it. So there may be in one whose file is
-  // gone: it may come back.
+  // SQLite throws a log away that does not fit a damaged file, and there may be something in it. So there may be in one
+  // whose file is gone: it may come back.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, kept + suffix).catch(() => undefined)
   if (!found) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
@@ -143,13 +145,16 @@ async function claimFormer(path: string, kept: string): Promise<Former> {
       await discard(kept)
       throw fault
     }
-    // Damaged: that may be why a backup is wanted. Nobody has it open, or it would be locked. Whoever wrote last did so by the clock
-    // of then.
+    // Damaged: that may be why a backup is wanted. Nobody has it open, or it would be locked. Whoever wrote last did so
+    // by the clock of then.
     return { exists: true, reserved: Math.floor(found.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
 }
 
-/** As a start does where it is missing, as on a new machine; for whoever has the folder above it. Those that it makes are added to `made`. */
+/**
+ * As a start does where it is missing, as on a new machine; for whoever has the folder above it. Those that it makes
+ * are added to `made`.
+ */
 async function makeFolder(folder: string, made: string[]): Promise<void> {
   const found = await stat(folder).catch(() => undefined)
   if (found || dirname(folder) === folder) return

@@ -20,11 +20,15 @@ export interface Queries {
   all<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
-/** One SQLite connection behind promises; SQLite's own threads are those of libuv's pool. Rejects with SQLite's errors. */
+/**
+ * One SQLite connection behind promises; SQLite's own threads are those of libuv's pool. Rejects with SQLite's errors.
+ */
 export interface Connection extends Queries {
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>
-  /** Begins a copy of the whole database in the file `path`, which has to be empty. To be finished before {@link close}. */
+  /**
+   * Begins a copy of the whole database in the file `path`, which has to be empty. To be finished before {@link close}.
+   */
   copyTo(path: string): Promise<DatabaseCopy>
   close(): Promise<void>
 }
@@ -38,8 +42,8 @@ export interface DatabaseCopy {
 }
 
 /**
- * Opens `path` for reading and writing, creating it where it is missing; a lock of somebody else is waited for at most `busyMs`.
- * Rejects with `sqlite_missing` where SQLite's library is not there.
+ * Opens `path` for reading and writing, creating it where it is missing; a lock of somebody else is waited for at most
+ * `busyMs`. Rejects with `sqlite_missing` where SQLite's library is not there.
  */
 export async function connect(path: string, busyMs: number): Promise<Connection> {
   const sqlite3 = await loadSqlite()
@@ -98,7 +102,10 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
   }
 }
 
-/** Here and not above, so that whoever starts without it is told what to do, instead of a list of places where it is not. */
+/**
+ * Here and not above, so that whoever starts without it is told what to do, instead of a list of places where it is
+ * not.
+ */
 async function loadSqlite(): Promise<typeof sqlite3> {
   try {
     return (await import('sqlite3')).default

@@ -5,13 +5,16 @@ import type { Connection, Queries, SqlValue } from './connection.ts'
 import { toStoreError } from './sqlite-error.ts'
 
 /**
- * A transaction in progress, begun when it first writes. Effects on memory wait for its end, or are taken back when it fails, so that
- * memory never knows more than the disk.
+ * A transaction in progress, begun when it first writes. Effects on memory wait for its end, or are taken back when it
+ * fails, so that memory never knows more than the disk.
  */
 export interface Transaction extends Queries {
   /** A query that changes nothing. */
   look<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
-  /** The last statement of a {@link Write.run}. Where it is the only one, it is a transaction by itself, which saves two trips to a thread. */
+  /**
+   * The last statement of a {@link Write.run}. Where it is the only one, it is a transaction by itself, which saves two
+   * trips to a thread.
+   */
   last<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
   onCommit(effect: () => void): void
   /** The last one first, so that each meets what it left. */
@@ -39,17 +42,22 @@ export interface Database {
   write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out>
   read<T>(query: (queries: Queries) => Promise<T>): Promise<T>
   /**
-   * As {@link read}, for bulky reads that may wait: one runs between two rounds of the queue, so that writes and other reads wait for one at
-   * most. To be split into queries of about a millisecond.
+   * As {@link read}, for bulky reads that may wait: one runs between two rounds of the queue, so that writes and other
+   * reads wait for one at most. To be split into queries of about a millisecond.
    */
   readBehind<T>(query: (queries: Queries) => Promise<T>): Promise<T>
-  /** Why the last transaction failed; undefined when it did not. While it did, one that changes next to nothing is tried by and by. */
+  /**
+   * Why the last transaction failed; undefined when it did not. While it did, one that changes next to nothing is tried
+   * by and by.
+   */
   fault(): StoreErrorCode | undefined
   /** Finds out whether a write works now, which {@link fault} then says. Never rejects. */
   probe(): Promise<void>
   /** Throws `store_closed` after {@link close} was called. */
   assertOpen(): void
-  /** Takes nothing more, finishes what waits (in 3 s at most, the rest is rejected), runs `last`, and closes the file. */
+  /**
+   * Takes nothing more, finishes what waits (in 3 s at most, the rest is rejected), runs `last`, and closes the file.
+   */
   close(last: (tx: Transaction) => Promise<void>): Promise<void>
 }
 
@@ -63,7 +71,8 @@ const CLOSE_LIMIT_MS = 3000
 // With senders gone quiet nobody else would find out that the disk has room again.
 const PROBE_EVERY_MS = 5000
 
-// What a message writes: a stamp, here one that nobody has, and a row where the next one comes, which is taken away again.
+// What a message writes: a stamp, here one that nobody has, and a row where the next one comes, which is taken away
+// again.
 const PROBE = [
   'UPDATE state SET reserved_time = reserved_time + 1',
   "INSERT INTO message (time, station, source, seq_id, text, received_at) SELECT reserved_time, '', '', '', x'', 0 FROM state",
@@ -93,7 +102,10 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
   let closing: Promise<void> | undefined
   let failing: StoreErrorCode | undefined
   let probing: Timer | undefined
-  /** A rollback that failed with the disk has left its transaction open, maybe: what is written now would be part of that one. */
+  /**
+   * A rollback that failed with the disk has left its transaction open, maybe: what is written now would be part of
+   * that one.
+   */
   let leftOpen = false
 
   function assertOpen(): void {

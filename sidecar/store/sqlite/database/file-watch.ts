@@ -19,9 +19,10 @@ const REMEDY =
   'Save what the process still holds by POST /backup on the operator port, stop it, restore that, and start it again; or move the very same file back.'
 
 /**
- * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for whoever has it
- * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost. Of a database that is no file
- * there is nothing to be watched; and what is written into the file by others, past SQLite's lock, nobody notices.
+ * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for
+ * whoever has it open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost.
+ * Of a database that is no file there is nothing to be watched; and what is written into the file by others, past
+ * SQLite's lock, nobody notices.
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)

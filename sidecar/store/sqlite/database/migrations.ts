@@ -9,16 +9,17 @@ const APPLICATION_ID = 0x6d637363
  *
  * - `state`: one row. `reserved_time`: no stamp above it was ever issued, none at or below it ever will be again.
  *   `per_station`: the ring size that the file was last used with.
- * - `station`: has at least one `device`. `proven`: it registered again, synced, or a gateway accepted its token; others make room in a full
- *   registry.
- * - `device`: `pushed_through` is the stamp up to which that was told, or given up on; `asked` the newest cursor that it brought, or an older
- *   one. `first_token`: its first push token, once another one has replaced that.
- * - `avatar`: apart from the station, since its image is large and the station's row is written at each push.
- *   A row with an empty hash is a cleared avatar, no row one that was never set.
- * - `message`: in the order of coming, so that what comes together goes to one place of the file, whoever it is for; whose ring is
- *   where is in memory. Of each station the newest `per_station` are its ring; those before them were dropped from it and stay while a
- *   duplicate of them may come. `time` is a stamp, `received_at` what the wall clock said, right or wrong: duplicates are judged by
- *   that. A row whose `time` is below 0 is in no ring, however much room there is.
+ * - `station`: has at least one `device`. `proven`: it registered again, synced, or a gateway accepted its token;
+ *   others make room in a full registry.
+ * - `device`: `pushed_through` is the stamp up to which that was told, or given up on; `asked` the newest cursor that
+ *   it brought, or an older one. `first_token`: its first push token, once another one has replaced that.
+ * - `avatar`: apart from the station, since its image is large and the station's row is written at each push. A row
+ *   with an empty hash is a cleared avatar, no row one that was never set.
+ * - `message`: in the order of coming, so that what comes together goes to one place of the file, whoever it is for;
+ *   whose ring is where is in memory. Of each station the newest `per_station` are its ring; those before them were
+ *   dropped from it and stay while a duplicate of them may come. `time` is a stamp, `received_at` what the wall clock
+ *   said, right or wrong: duplicates are judged by that. A row whose `time` is below 0 is in no ring, however much room
+ *   there is.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -94,8 +95,8 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE station;
   ALTER TABLE station_anew RENAME TO station;
   `,
-  // Messages in the order of coming. What was dropped has no stamp any more: it gets one far below 0, in the order of dropping, from
-  // which no stamp that is moved below 0 later can be taken for one of these.
+  // Messages in the order of coming. What was dropped has no stamp any more: it gets one far below 0, in the order of
+  // dropping, from which no stamp that is moved below 0 later can be taken for one of these.
   `
   CREATE TABLE message_anew (
     time INTEGER PRIMARY KEY,
@@ -138,7 +139,8 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE station;
   ALTER TABLE station_anew RENAME TO station;
   `,
-  // Stations that a stranger may have made up. A station is proven if its file shows a cursor, a notification, another device or a later call.
+  // Stations that a stranger may have made up. A station is proven if its file shows a cursor, a notification, another
+  // device or a later call.
   `
   ALTER TABLE device ADD COLUMN first_token TEXT;
   ALTER TABLE station ADD COLUMN proven INTEGER NOT NULL DEFAULT 0 CHECK (proven IN (0, 1));
@@ -163,8 +165,9 @@ export async function schemaVersion(connection: Connection, newest = MIGRATIONS.
 }
 
 /**
- * Takes the file from `version` to the newest, a transaction a step: one that is interrupted starts over at the next open. Foreign keys
- * have to be off: a table that is made anew is dropped first, and with them everything that refers to its rows would go too.
+ * Takes the file from `version` to the newest, a transaction a step: one that is interrupted starts over at the next
+ * open. Foreign keys have to be off: a table that is made anew is dropped first, and with them everything that refers
+ * to its rows would go too.
  */
 export async function migrate(connection: Connection, version: number, steps = MIGRATIONS): Promise<void> {
   for (const [index, step] of steps.entries()) {

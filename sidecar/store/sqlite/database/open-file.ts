@@ -34,7 +34,10 @@ export async function openFile(path: string): Promise<Connection> {
   }
 }
 
-/** Rejects with `database_corrupt` where a page is damaged. At the start rather than at the first message for an unlucky station. */
+/**
+ * Rejects with `database_corrupt` where a page is damaged. At the start rather than at the first message for an unlucky
+ * station.
+ */
 // 60 ms for 250,000 messages.
 export async function checkPages(connection: Connection): Promise<void> {
   const [found] = await connection.all<{ quick_check: string }>('PRAGMA quick_check(1)')

@@ -6,14 +6,17 @@ import { identityOf } from './file-watch.ts'
 
 /** The log beside a database that is open. */
 export interface OwnLog {
-  /** Puts it aside where its database is not in its place any more. To be called once that is closed. Never rejects; twice is fine. */
+  /**
+   * Puts it aside where its database is not in its place any more. To be called once that is closed. Never rejects;
+   * twice is fine.
+   */
   leave(): Promise<void>
 }
 
 /**
- * Knows the log of the database that is open at `path`. SQLite leaves it as it is when the file was deleted or replaced under it, and
- * would take it for that of whatever file has the name at the next start, such as a backup that somebody put there: pages of one
- * database in the middle of another.
+ * Knows the log of the database that is open at `path`. SQLite leaves it as it is when the file was deleted or replaced
+ * under it, and would take it for that of whatever file has the name at the next start, such as a backup that somebody
+ * put there: pages of one database in the middle of another.
  */
 export async function knowLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<OwnLog> {
   if (path === IN_MEMORY) return { leave: async () => {} }

@@ -13,7 +13,10 @@ interface AckClaimsParts {
   readonly clock: Pick<Clock, 'elapsed'>
 }
 
-/** Counts acks in memory, where one process does all the acknowledging: a restart costs needless ones, which the network drops. */
+/**
+ * Counts acks in memory, where one process does all the acknowledging: a restart costs needless ones, which the network
+ * drops.
+ */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)
   return ({ sourceAsReceived: from, to, seqId }) => {

@@ -90,7 +90,8 @@ export async function openCursors(
       if (brought !== undefined) for (const device of callers) bring(station, device, brought)
       if (lastMessage !== undefined) return lastMessage
       const cursor = callers.length > 0 ? Math.min(...callers.map((device) => cursorOf(station, device, brought))) : 0
-      // The index has the messages of the transaction in progress since their stamps were taken: what is not in it gets newer ones.
+      // The index has the messages of the transaction in progress since their stamps were taken: what is not in it gets
+      // newer ones.
       const isBehind = () => rings.newest(station) > cursor
       if (isBehind()) return cursor
       // Without a new stamp, as while the disk refuses writes, the phone's own cursor is as safe.

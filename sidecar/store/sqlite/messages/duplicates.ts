@@ -9,8 +9,8 @@ import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
- * More than the messages that the whole network carries in two hours. At least the newest so many are remembered, and at most twice as
- * many, in 15 MB.
+ * More than the messages that the whole network carries in two hours. At least the newest so many are remembered, and
+ * at most twice as many, in 15 MB.
  */
 const MOST_MARKS = 98_304
 
@@ -41,15 +41,17 @@ interface MarksRow {
 /** Tells copies of messages from news. Two messages are equal when sender, addressee, number and text are. */
 export interface Duplicates {
   /**
-   * Whether each of `messages`, which `tx` stores at `now` by the wall clock, is a copy of one that was stored lately or that stands
-   * before it here. Takes those that are none for stored, unless `tx` is rolled back. Of a station that is not registered nothing is.
+   * Whether each of `messages`, which `tx` stores at `now` by the wall clock, is a copy of one that was stored lately
+   * or that stands before it here. Takes those that are none for stored, unless `tx` is rolled back. Of a station that
+   * is not registered nothing is.
    */
   among(tx: Transaction, messages: readonly IncomingMessage[], now: number): Promise<readonly boolean[]>
 }
 
 /**
- * The marks are in memory; what they are made of is in the file. What rings have dropped is read now, and what rings hold when its
- * sender first writes again, both whatever their age: a machine without a battery for its clock learns the time only after the start.
+ * The marks are in memory; what they are made of is in the file. What rings have dropped is read now, and what rings
+ * hold when its sender first writes again, both whatever their age: a machine without a battery for its clock learns
+ * the time only after the start.
  */
 export async function openDuplicates(
   connection: Connection,
@@ -57,8 +59,8 @@ export async function openDuplicates(
   stations: Pick<StationTable, 'registeredAt'>,
   settings: HistorySettings,
 ): Promise<Duplicates> {
-  // When each was stored last, by its digest. When the young ones are as many as may be, the old ones are forgotten all at once: nothing
-  // in here depends on what a clock says.
+  // When each was stored last, by its digest. When the young ones are as many as may be, the old ones are forgotten all
+  // at once: nothing in here depends on what a clock says.
   let young = new Map<string, number>()
   let old = young
   // So that nobody can look for two messages of one digest beforehand.
@@ -89,7 +91,9 @@ export async function openDuplicates(
     }
   }
 
-  /** Of a whole ring, 50 rows or more, a few at most are from one sender: the others may wait until theirs writes again. */
+  /**
+   * Of a whole ring, 50 rows or more, a few at most are from one sender: the others may wait until theirs writes again.
+   */
   async function readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
     const wanted = messages.filter(({ to, from }) => senders.get(to)?.has(from))
     if (wanted.length === 0) return

@@ -26,7 +26,8 @@ const INSERT = `
   FROM json_each(?1) AS row
   ORDER BY row.key`
 
-// One string instead of a row object for each message, and sorted here, where it nearly always is already: twice as fast.
+// One string instead of a row object for each message, and sorted here, where it nearly always is already: twice as
+// fast.
 const MESSAGES = `
   SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
   FROM message WHERE time IN (SELECT value FROM json_each(?))`
@@ -67,7 +68,8 @@ export function openHistory(
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
     await rings.sweepFor(tx, receivedAt, messages.length)
-    // From the stamps to the index in one go: who finds nothing of a station there is given a stamp that is older than what comes.
+    // From the stamps to the index in one go: who finds nothing of a station there is given a stamp that is older than
+    // what comes.
     const first = stamps.take(tx, messages.length)
     const fates = messages.map(({ from, to, seqId, text }, index): Fate => {
       if (copies[index]) return 'duplicate'

@@ -70,8 +70,8 @@ interface LoadedPage {
 }
 
 /**
- * Finds how many each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps else. Interrupted
- * anywhere, it is done again at the next start.
+ * Finds how many each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps
+ * else. Interrupted anywhere, it is done again at the next start.
  */
 async function fitRings(
   connection: Connection,

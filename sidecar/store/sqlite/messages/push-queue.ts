@@ -8,8 +8,8 @@ import type { RingIndex } from './ring-index.ts'
 
 // A read that failed is made again by and by, not as fast as it fails.
 const CLAIM_AGAIN_MS = 1_000
-// Answers of gateways come one by one. While others are to come, they wait for each other so long: 2,000 of them took 159 flushes of the
-// disk where each was written as it came, and take 22.
+// Answers of gateways come one by one. While others are to come, they wait for each other so long: 2,000 of them took
+// 159 flushes of the disk where each was written as it came, and take 22.
 const GATHER_MS = 100
 
 const TOLD = 'SELECT station, id, pushed_through AS through FROM device'
@@ -59,8 +59,8 @@ export interface MemoryPushQueue extends PushQueue {
 }
 
 /**
- * Keeps the entries in memory, one per device at most: one process has the file for itself, and what it says of each device, how far
- * it was told, makes them anew at the next start.
+ * Keeps the entries in memory, one per device at most: one process has the file for itself, and what it says of each
+ * device, how far it was told, makes them anew at the next start.
  */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
   const { database, stations, rings, feed, coalesceMs, clock } = parts
@@ -68,7 +68,10 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   const entries = new Map<string, Entry>()
   /** In the order in which they fell due, each under the platform that its device had then. */
   const due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
-  /** Settled, and not in the file yet, or not taken by it. Not told again while this process lives, nor after it was closed. */
+  /**
+   * Settled, and not in the file yet, or not taken by it. Not told again while this process lives, nor after it was
+   * closed.
+   */
   const unwritten = new Map<string, number>()
   /** Since when some of them wait to be written; in elapsed time. */
   let gatheringSince: number | undefined
@@ -229,7 +232,9 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     },
   }
 
-  /** Of one claim it is known what became of it. The last one, or one that is late enough, has what is settled written. */
+  /**
+   * Of one claim it is known what became of it. The last one, or one that is late enough, has what is settled written.
+   */
   async function oneLess(entry: Entry | undefined): Promise<void> {
     if (entry?.isTaken) taken -= 1
     const since = gatheringSince
@@ -306,8 +311,8 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
 }
 
 /**
- * Devices that were not told of everything, and up to where they were; those first whose oldest message of the rest came
- * first.
+ * Devices that were not told of everything, and up to where they were; those first whose oldest message of the rest
+ * came first.
  */
 async function withUnpushed(
   queries: Queries,

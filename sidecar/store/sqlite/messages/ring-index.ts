@@ -10,8 +10,9 @@ import { loadRows, type Rows } from './load-rows.ts'
 /** Rows that rings have dropped: 11 MB, as many as there are marks for. Beyond it the oldest go. */
 const MOST_DROPPED = 100_000
 /**
- * What goes, goes many at a time, and the oldest first, whenever it was dropped: those are neighbours in the file, of which whole pages
- * fall free. In the order of dropping it was seven times as much to write where stations get as it comes.
+ * What goes, goes many at a time, and the oldest first, whenever it was dropped: those are neighbours in the file, of
+ * which whole pages fall free. In the order of dropping it was seven times as much to write where stations get as it
+ * comes.
  */
 const SWEPT_AT_ONCE = 1000
 /** Where so many come together, as many go with them: the pages that fall free are taken at once, and written once. */
@@ -19,8 +20,8 @@ const MANY = 250
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
- * Where in the file each station's messages are: their stamps, which are their keys. Changed with the transaction in progress, and
- * changed back when that fails; who looks between transactions sees what is in the file.
+ * Where in the file each station's messages are: their stamps, which are their keys. Changed with the transaction in
+ * progress, and changed back when that fails; who looks between transactions sees what is in the file.
  */
 export interface RingIndex {
   /** Stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
@@ -95,7 +96,10 @@ export async function openRingIndex(connection: Connection, settings: HistorySet
     return rows
   }
 
-  /** Of what was dropped and is too much, or has expired at `now`, or is in the file no more, the oldest; undefined when there is none. */
+  /**
+   * Of what was dropped and is too much, or has expired at `now`, or is in the file no more, the oldest; undefined when
+   * there is none.
+   */
   function nextOver(now: number, taken?: ReadonlyMap<Rows, number>): Dropped | undefined {
     const rows = dropped.peek()
     const time = dropped.peekValue()

@@ -8,7 +8,10 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 export interface Stamps extends ServerTime {
   /** No stamp above it was issued. */
   readonly newest: number
-  /** The first of `count` consecutive stamps for rows of `tx`, which has to {@link cover} them. Given back when that is rolled back. */
+  /**
+   * The first of `count` consecutive stamps for rows of `tx`, which has to {@link cover} them. Given back when that is
+   * rolled back.
+   */
   take(tx: Transaction, count: number): number
   /** Has the file say, with `tx`, that what was taken was issued. */
   cover(tx: Transaction): Promise<void>

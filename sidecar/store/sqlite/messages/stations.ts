@@ -92,7 +92,10 @@ interface StationsOptions {
 
 /** The registry as the rest of the store sees it. */
 export interface StationTable extends Stations {
-  /** Server time of the station's registration as the transaction in progress has it; undefined when it is not registered. */
+  /**
+   * Server time of the station's registration as the transaction in progress has it; undefined when it is not
+   * registered.
+   */
   registeredAt(key: StationKey): number | undefined
 }
 

@@ -96,7 +96,10 @@ export function groupMapper(place?: 'id_token' | 'userinfo'): Json {
   }
 }
 
-/** "Audience" of its console: since 26.6.2 introspection calls tokens inactive that are for another audience than who asks. */
+/**
+ * "Audience" of its console: since 26.6.2 introspection calls tokens inactive that are for another audience than who
+ * asks.
+ */
 function audienceMapper(clientId: string): Json {
   return {
     name: 'audience',

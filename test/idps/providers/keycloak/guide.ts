@@ -19,7 +19,10 @@ interface Mapper {
   readonly config: Readonly<Record<string, string>>
 }
 
-/** What the page on Keycloak says, each step made by the admin API as its screens make it, and with the page's own configuration. */
+/**
+ * What the page on Keycloak says, each step made by the admin API as its screens make it, and with the page's own
+ * configuration.
+ */
 export function describeGuide(bench: () => Bench<Keycloak>): void {
   /** What "Create client" sends if the administrator changes only what the page names. */
   const createClient = async (url: string, settings: object = {}): Promise<Registered> => {

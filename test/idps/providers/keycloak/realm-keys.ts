@@ -7,8 +7,8 @@ type Json = Readonly<Record<string, unknown>>
 const RSA_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256']
 
 /**
- * The keys of a realm, as an import takes them. Left to itself, Keycloak makes two RSA keys for each new realm and one more for each
- * further algorithm: up to five seconds a case on a busy machine. These are made once.
+ * The keys of a realm, as an import takes them. Left to itself, Keycloak makes two RSA keys for each new realm and one
+ * more for each further algorithm: up to five seconds a case on a busy machine. These are made once.
  */
 export async function makeRealmKeys(): Promise<Json> {
   const signing = await Promise.all(

@@ -73,7 +73,10 @@ export async function setGroups(admin: Admin, userId: string, names: readonly st
   for (const { id, name } of known) if (names.includes(name)) await admin.put(`${at}/${id}`)
 }
 
-/** "Client scopes → Create client scope": `groups`, with the mapper in it; then the client's own "Client scopes → Add client scope → Optional". */
+/**
+ * "Client scopes → Create client scope": `groups`, with the mapper in it; then the client's own "Client scopes → Add
+ * client scope → Optional".
+ */
 export async function addGroupScope(admin: Admin, clientId: string, place?: 'id_token' | 'userinfo'): Promise<void> {
   await admin.post(`/${REALM}/client-scopes`, {
     name: 'groups',

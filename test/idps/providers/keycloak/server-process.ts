@@ -21,7 +21,9 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-/** @param trusted file with the authority (PEM) of addresses that it sends logout tokens to, beside those of the system */
+/**
+ * @param trusted file with the authority (PEM) of addresses that it sends logout tokens to, beside those of the system
+ */
 export async function startServer(folder: string, trusted?: string): Promise<ServerProcess> {
   const [files, clientCertificate] = await Promise.all([makeServerFiles('keycloak'), makeClientCertificate()])
   const [port, securePort] = [await freePort(), await freePort()]

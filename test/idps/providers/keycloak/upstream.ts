@@ -10,7 +10,9 @@ const DAVE = somebody('Dave', 'Doe')
 const UPSTREAM = 'upstream'
 const BROKER_CLIENT = { clientId: 'the-realm-in-front', secret: 'secret-of-the-realm-in-front' }
 
-/** Keycloak as a broker: it sends people on to another provider, here another realm, and has to sign them out there too. */
+/**
+ * Keycloak as a broker: it sends people on to another provider, here another realm, and has to sign them out there too.
+ */
 export function describeUpstream(bench: () => Bench<Keycloak>): void {
   it('signs out at the provider behind Keycloak as well, so that the next login asks for a password', async () => {
     const { idp, keep } = bench()

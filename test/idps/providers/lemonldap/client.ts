@@ -22,7 +22,10 @@ const UNDERSTOOD = [
   ...(['backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
 ]
 
-/** @param consents whether people are asked before anything is told of them. Once they were, its logout does not lead back the next time. */
+/**
+ * @param consents whether people are asked before anything is told of them. Once they were, its logout does not lead
+ *   back the next time.
+ */
 export function toRelyingParty(client: ClientRegistration, consents: boolean): RelyingParty {
   refuseOthers(client, UNDERSTOOD)
   if (client.claimsIn === 'id_token') throw new Error('its UserInfo endpoint has all that the ID token has')

@@ -322,7 +322,10 @@ describe('Several instances at APRS-IS', () => {
     })
     afterEach(() => another.close())
 
-    /** One address for several servers, as rotate.aprs2.net is: each connection goes to the next of them, and then all to the last. */
+    /**
+     * One address for several servers, as rotate.aprs2.net is: each connection goes to the next of them, and then all
+     * to the last.
+     */
     function rotating(...servers: readonly AprsIsServer[]): Partial<LinkOptions> {
       const ports = servers.map(({ port }) => port)
       return { connect: (to) => network.connect({ ...to, port: (ports.length > 1 ? ports.shift() : ports[0]) ?? 0 }) }

@@ -12,7 +12,9 @@ interface Surroundings {
   readonly files?: Files
 }
 
-/** What is read of a configuration in `/etc/sidecar`: of its text, or of a value that `aprsis.callsign` stands beside. */
+/**
+ * What is read of a configuration in `/etc/sidecar`: of its text, or of a value that `aprsis.callsign` stands beside.
+ */
 export function read(config: string | object, { env = {}, files = {} }: Surroundings = {}): Reading {
   return readSettings({
     text: typeof config === 'string' ? config : JSON.stringify({ aprsis: { callsign: CALLSIGN }, ...config }),

@@ -58,7 +58,8 @@ describe('the backups', () => {
 
   it('come once a day by themselves, in the night by local time, until they are closed', async () => {
     await open()
-    // Real writing takes as many of these short days as it likes: one that comes meanwhile is passed over, and another may come at the end.
+    // Real writing takes as many of these short days as it likes: one that comes meanwhile is passed over, and another
+    // may come at the end.
     while (metrics.value('backups_made') < 2) await clock.advance(HOUR_MS)
     const digits = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.sqlite$/
     const times = (await files()).map((name) => new Date(name.replace(digits, '$1-$2-$3T$4:$5:$6.$7Z')))

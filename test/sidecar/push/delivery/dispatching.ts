@@ -49,7 +49,10 @@ export class ManualGateway implements PushGateway {
   }
 }
 
-/** A queue of which is known how many claims are still to come, and when what is put off is due, in elapsed milliseconds. */
+/**
+ * A queue of which is known how many claims are still to come, and when what is put off is due, in elapsed
+ * milliseconds.
+ */
 function watch(pushes: PushQueue, clock: Clock) {
   const watched = {
     ...pushes,
@@ -77,7 +80,10 @@ interface Parts {
   readonly stations?: (original: Stations) => Stations
 }
 
-/** A dispatcher before a store of its own, for each test: station `KEY` is registered, and `android` takes all. Make it inside a `describe`. */
+/**
+ * A dispatcher before a store of its own, for each test: station `KEY` is registered, and `android` takes all. Make it
+ * inside a `describe`.
+ */
 export class Dispatching {
   readonly stores = temporaryStores()
   readonly #logged = recordedLog()
@@ -131,7 +137,10 @@ export class Dispatching {
     return PLATFORMS.some((platform) => this.store.pushes.waiting(platform) > 0)
   }
 
-  /** Lets what is planned happen, and waits each time until all of it is settled or put off, as a clock that is not turned would. */
+  /**
+   * Lets what is planned happen, and waits each time until all of it is settled or put off, as a clock that is not
+   * turned would.
+   */
   async advance(ms: number) {
     const { clock } = this.stores
     const end = clock.elapsed() + ms

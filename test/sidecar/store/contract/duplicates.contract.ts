@@ -8,7 +8,10 @@ import type { ContractStores } from './stores.ts'
 const MINUTE = 60_000
 const DAY = 1440 * MINUTE
 
-/** What every history takes for a copy of something, whatever it is kept in. To be called inside a `describe`. `runs`: of the property. */
+/**
+ * What every history takes for a copy of something, whatever it is kept in. To be called inside a `describe`. `runs`:
+ * of the property.
+ */
 export function duplicatesContract(stores: ContractStores, runs = 50): void {
   let store: Store
   beforeEach(async () => {
@@ -138,8 +141,9 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
 }
 
 /**
- * Any sequence of batches, with steps of the clock between them. `restarts`: over starts too, and then with steps forwards only. For what
- * seemed too old to be written down when the ring dropped it cannot be known again after a start.
+ * Any sequence of batches, with steps of the clock between them. `restarts`: over starts too, and then with steps
+ * forwards only. For what seemed too old to be written down when the ring dropped it cannot be known again after a
+ * start.
  */
 export async function agreesWithModel(
   stores: ContractStores,

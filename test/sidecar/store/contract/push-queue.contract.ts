@@ -23,7 +23,10 @@ const WAIT_MS = 60_000
 const DELAY_MS = 90_000
 const PUT_OFF = { delayMs: DELAY_MS, tries: 1, refusals: 2 }
 
-/** What happens to two stations in turn; a claim is followed by those that it brings, each with the number of its messages. */
+/**
+ * What happens to two stations in turn; a claim is followed by those that it brings, each with the number of its
+ * messages.
+ */
 const TALES = [
   ['gives each station its own window', 'store A, wait, store B, wait, claim A1, settle A, wait, claim B1'],
   [
@@ -298,7 +301,10 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     )
   })
 
-  /** Plays such a tale, of devices that none before it had, beside what the queue is to know of each. Gives how many messages are left. */
+  /**
+   * Plays such a tale, of devices that none before it had, beside what the queue is to know of each. Gives how many
+   * messages are left.
+   */
   async function play(moves: readonly string[], names: readonly string[]): Promise<number> {
     const suffix = `-${++serial}`
     const of = (name: string) => ({ key: `${name[0]}${suffix}`, deviceId: name.slice(1) })

@@ -64,7 +64,8 @@ export function postgresStores(): PostgresStores {
     },
     wipe,
     async open(changes = {}) {
-      // A name for each life: what a life before had under way when the clock leapt may come after its good-bye, and hold its name.
+      // A name for each life: what a life before had under way when the clock leapt may come after its good-bye, and
+      // hold its name.
       lives += 1
       const settings = { ...SETTINGS, ...own.at(), instance: `life ${lives}`, ...changes }
       const store = await openPostgresStore(settings, clock, log)

@@ -14,10 +14,14 @@ import { startTcpRelay, type TcpRelay } from '../../../support/tcp-relay.ts'
 let server: Promise<Postgres & Pick<Certificates, 'ca'>> | undefined
 let databases = 0
 
-// A runner of test files side by side that is slow to end is told to, and then only what listens here lets it end the server.
+// A runner of test files side by side that is slow to end is told to, and then only what listens here lets it end the
+// server.
 process.once('SIGTERM', () => process.exit())
 
-/** The address of a new, empty database on a server that all tests of this process share. The first call starts it: give it a minute. */
+/**
+ * The address of a new, empty database on a server that all tests of this process share. The first call starts it: give
+ * it a minute.
+ */
 export async function freshDatabase(): Promise<string> {
   const { address } = await sharedServer()
   databases += 1
@@ -34,7 +38,8 @@ export async function authority(): Promise<string> {
 /** Starts it where nobody has yet. */
 function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   server ??= (async () => {
-    // Of a kind of its own: this server outlives the turn of six, and a test beside it needs certificates that are not these.
+    // Of a kind of its own: this server outlives the turn of six, and a test beside it needs certificates that are not
+    // these.
     const certificates = await makeCertificates({ names: ['database.test'] })
     return { ...(await startPostgres({ certificate: certificates.server, untilExit: true })), ca: certificates.ca }
   })()
@@ -131,7 +136,9 @@ export function ownDatabase(): OwnDatabase {
 /** What waits for others, in a query of the server's connections. */
 export const WAITING = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-/** The machine's clock, on which pauses are so many times shorter; an answer of the database has its time all the same. */
+/**
+ * The machine's clock, on which pauses are so many times shorter; an answer of the database has its time all the same.
+ */
 export function hastened(times: number): Clock {
   return {
     ...systemClock,

@@ -3,7 +3,10 @@ import type { StoreErrorCode } from '../../../../sidecar/errors.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { MIGRATIONS } from '../../../../sidecar/store/sqlite/database/migrations.ts'
 
-/** What a file is that is no database to go on with, how it is refused, and how to make it of a sound one that nobody has open. */
+/**
+ * What a file is that is no database to go on with, how it is refused, and how to make it of a sound one that nobody
+ * has open.
+ */
 export type BrokenFile = readonly [what: string, code: StoreErrorCode, make: (path: string) => Promise<void>]
 
 async function overwritten(path: string, change: (bytes: Buffer) => unknown): Promise<void> {

@@ -84,7 +84,9 @@ describe('The housekeeping of the store in SQLite', () => {
 
   describe('with 5,000 messages in the file', () => {
     const STATIONS = 100
-    /** What each statement removed, transaction by transaction; and how long the list was when a request was answered. */
+    /**
+     * What each statement removed, transaction by transaction; and how long the list was when a request was answered.
+     */
     let removed: number[]
 
     async function fill(): Promise<Store> {

@@ -36,8 +36,9 @@ interface CallerPlace {
 }
 
 /**
- * An app of a station. It calls any instance, each time another one, and syncs from the newest cursor of every answer: the cursor is its
- * own, since the client's is more careful, and leaves out those that follow on an answer that was lost.
+ * An app of a station. It calls any instance, each time another one, and syncs from the newest cursor of every answer:
+ * the cursor is its own, since the client's is more careful, and leaves out those that follow on an answer that was
+ * lost.
  */
 export class Caller {
   readonly key: string
@@ -128,7 +129,9 @@ export class Caller {
     return this.#ids.has(id)
   }
 
-  /** Where what it was shown bit by bit is not `history`, message for message and in that order; undefined where it is. */
+  /**
+   * Where what it was shown bit by bit is not `history`, message for message and in that order; undefined where it is.
+   */
   astray(history: readonly Shown[]): string | undefined {
     if (isDeepStrictEqual(this.shown, history)) return undefined
     const skipped = history.filter(({ id }) => !this.#ids.has(id))

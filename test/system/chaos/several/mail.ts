@@ -16,8 +16,8 @@ export interface Letter {
 }
 
 /**
- * Messages to the stations, so many a second and each by one line, which the servers of all sites pass on; none more once each station
- * has as many as it keeps.
+ * Messages to the stations, so many a second and each by one line, which the servers of all sites pass on; none more
+ * once each station has as many as it keeps.
  */
 export class Mail {
   readonly letters = new Map<string, Letter>()

@@ -19,7 +19,10 @@ const NAMES = ['one', 'two', 'three']
 const LISTENERS = 2
 const COALESCE_MS = 1000
 const FREEZE_MS = 8000
-/** What an instance that was frozen needs at most, on a machine that is held up, until it knows what became of its leases. */
+/**
+ * What an instance that was frozen needs at most, on a machine that is held up, until it knows what became of its
+ * leases.
+ */
 const FINDS_OUT_MS = 10_000
 const TICK_MS = 20
 const REGISTER_EVERY = 10
@@ -42,7 +45,10 @@ export interface Scale {
   readonly seconds: number
 }
 
-/** Three sidecars on one PostgreSQL, of which two listen, their surroundings and users, and everything that may befall them. */
+/**
+ * Three sidecars on one PostgreSQL, of which two listen, their surroundings and users, and everything that may befall
+ * them.
+ */
 export class SeveralChaos {
   /** Whatever goes wrong, it is carried through: the verdict is of the whole. */
   readonly happenings = new Happenings({ goesOn: true })
@@ -156,7 +162,9 @@ export class SeveralChaos {
     return Math.max(50, Math.ceil((messagesPerSecond * seconds) / stations))
   }
 
-  /** Servers drop the older of two logins with one call. Who was frozen has lost its leases, and is about to find out. */
+  /**
+   * Servers drop the older of two logins with one call. Who was frozen has lost its leases, and is about to find out.
+   */
   #checkCall(call: string, of: Site): void {
     const knows = performance.now() - FINDS_OUT_MS
     for (const { name, site, isAwake, thawedAt } of this.#instances)
@@ -201,8 +209,9 @@ export class SeveralChaos {
   }
 
   /**
-   * Lets some time go by in which nothing is done to anybody, and then waits until any one of them may be hit: two listen, the third one is
-   * there, and what one alone has heard is stored. Before that it lies with this one, unread where a machine is held up, and is gone with it.
+   * Lets some time go by in which nothing is done to anybody, and then waits until any one of them may be hit: two
+   * listen, the third one is there, and what one alone has heard is stored. Before that it lies with this one, unread
+   * where a machine is held up, and is gone with it.
    */
   async #rest(restMs = this.#scale.restMs): Promise<void> {
     // Whoever heard it beside another one may be the one that was hit.
@@ -313,7 +322,10 @@ export class SeveralChaos {
     }
   }
 
-  /** One after the other starts anew as a version whose schema has a step more, after a stop or a `kill -9`, spread over `seconds`. */
+  /**
+   * One after the other starts anew as a version whose schema has a step more, after a stop or a `kill -9`, spread over
+   * `seconds`.
+   */
   async upgradeAll(seconds: number): Promise<void> {
     const newer = await makeNewerVersion()
     this.#closers.unshift(() => newer.remove())

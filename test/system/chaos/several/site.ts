@@ -16,7 +16,10 @@ export interface SiteEvents {
   onLogin(call: string): void
 }
 
-/** An APRS-IS server and push gateways that one instance alone uses, so that whatever comes there is known to come from it. */
+/**
+ * An APRS-IS server and push gateways that one instance alone uses, so that whatever comes there is known to come from
+ * it.
+ */
 export interface Site {
   /** `aprsis` and `push` of its configuration, in part. */
   readonly aprsis: { readonly host: string; readonly port: number }

@@ -11,7 +11,10 @@ const STEPS_BEFORE = 3
 const NEVER = Number.MAX_SAFE_INTEGER
 const ROOM = { android: 10, ios: 10, webpush: 10 }
 
-/** What 0.2.0 has of a station that acknowledges, was told of one message and not of the other, and whose phone has brought a cursor. */
+/**
+ * What 0.2.0 has of a station that acknowledges, was told of one message and not of the other, and whose phone has
+ * brought a cursor.
+ */
 const WRITTEN = `
   UPDATE clock SET last = 40, per_station = 2, station_count = 2;
   INSERT INTO station VALUES ('N0CALL', 'ios', 'its token', false, true, 10, 5, 20, 20, 0), ('N1CALL', 'android', 'dead', true, true, 11, 6, 11, 0, 0);

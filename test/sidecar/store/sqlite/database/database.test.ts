@@ -102,7 +102,8 @@ describe('Group commit', () => {
     await watched.write(largest, 0)
     expect(statements).to.deep.equal(['SELECT', 'INSERT'])
     statements.length = 0
-    // With another kind beside it, both are one transaction: what fails takes nothing of the other along, nor leaves half of it.
+    // With another kind beside it, both are one transaction: what fails takes nothing of the other along, nor leaves
+    // half of it.
     const results = await Promise.allSettled([watched.write(largest, 0), watched.write(insert, 1)])
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
     expect(statements.slice(0, 5)).to.deep.equal(['SELECT', 'BEGIN', 'INSERT', 'INSERT', 'ROLLBACK'])

@@ -94,7 +94,8 @@ describe('What memory knows of the rings in the file', () => {
           for (const { steps, fails, pauseMs } of transactions) {
             if (fails) await rejection(run(steps, true))
             else await run(steps, false)
-            // What a failed write has the database try by itself is over then: the file is looked at between two transactions.
+            // What a failed write has the database try by itself is over then: the file is looked at between two
+            // transactions.
             await database.probe()
             expect(known(rings)).to.deep.equal(known((await openRingIndex(connection, SETTINGS)).rings))
             await stores.clock.advance(pauseMs)
