@@ -14,7 +14,8 @@ const WITHOUT_OPTIONS = ['build', 'lint', 'prepack', 'test']
 /** Programs of our own, by the name of the script that runs them. */
 const PROGRAMS = new Map(
   Object.entries(scripts).flatMap(([name, script]) => {
-    const [, file] = /^node --import tsx (?:--import \S+ )?(\S+\.ts)$/.exec(script) ?? []
+    // Options of Node come in pairs: `--require FILE`, `--import FILE`.
+    const [, file] = /^node (?:--(?:require|import) \S+ )+(\S+\.ts)$/.exec(script) ?? []
     return file === undefined || WITHOUT_OPTIONS.includes(name) ? [] : [[name, file]]
   }),
 )
