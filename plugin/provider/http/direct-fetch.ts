@@ -19,8 +19,6 @@ import { VERIFIED } from './verification.ts'
 
 /** A connection that has been idle for longer is not used again: the other side may be about to close it. */
 const IDLE_MS = 4_000
-/** The same for requests that are not repeated. Servers are known that close connections after 2 s. */
-const IDLE_ONCE_MS = 1_000
 
 /**
  * `fetch` to an identity provider by Node's own client, within the limits, and with the client certificate where there
@@ -34,9 +32,7 @@ export function directFetch(
   certificate?: Pick<ClientCertificate, 'cert' | 'key'>,
 ): Fetch {
   const tls = { ...VERIFIED, ...(certificate ? { cert: certificate.cert, key: certificate.key } : {}) }
-  const pooled = (timeout: number) => agents({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout }, tls)
-  const repeatable = pooled(IDLE_MS)
-  const once = pooled(IDLE_ONCE_MS)
+  const kept = agents({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }, tls)
   const fresh = agents({}, tls)
   return async (address, init) => {
     const url = new URL(address)
@@ -47,9 +43,10 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // A form may use up a code or a refresh token. Sent twice, it would have the IdP end the whole session.
-      if (init.method !== 'GET') return await send(exchange, { agent: once[kind] })
-      return await send(exchange, { agent: repeatable[kind] }).catch((error: unknown) => {
+      // A form may use up a code or a refresh token. Sent twice, it would have the IdP end the whole session. So it gets a
+      // connection of its own: a server may close a kept one just when it is used again. Starman does so after 1 s.
+      if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
+      return await send(exchange, { agent: kept[kind] }).catch((error: unknown) => {
         // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once
         // more.
         if (error instanceof StaleConnection) return send(exchange, { agent: fresh[kind] })

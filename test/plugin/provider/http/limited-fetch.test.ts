@@ -226,20 +226,22 @@ describe('a request of our own', () => {
     expect(requests).to.equal(3)
   })
 
-  it('with a form is sent once, even if a kept connection is reset under it', async () => {
+  it('with a form is sent once, over a connection of its own, even if that is reset', async () => {
     let requests = 0
+    const connections = new Set<unknown>()
     const { url, close } = await onLoopback(
       createServer((req, res) => {
         requests += 1
-        if (requests === 2) req.socket.resetAndDestroy()
+        connections.add(req.socket)
+        if (requests === 3) req.socket.resetAndDestroy()
         else res.end('fine')
       }),
     )
     open.push(close)
     const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
     const form = { ...init, method: 'POST', body: new URLSearchParams({ refresh_token: 'once' }) }
-    await (await ask(url, form)).text()
+    for (let sent = 0; sent < 2; sent += 1) await (await ask(url, form)).text()
     expect(causeCode(await errorOf(ask(url, form)))).to.equal('ECONNRESET')
-    expect(requests).to.equal(2)
+    expect([requests, connections.size]).to.deep.equal([3, 3])
   })
 })
