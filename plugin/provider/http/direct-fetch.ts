@@ -43,8 +43,9 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // A form may use up a code or a refresh token. Sent twice, it would have the IdP end the whole session. So it gets a
-      // connection of its own: a server may close a kept one just when it is used again. Starman does so after 1 s.
+      // A form may use up a code or a refresh token. Sent twice, it would have the IdP end the whole session. So it
+      // gets a connection of its own: a server may close a kept one just when it is used again. Starman does so after 1
+      // s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
       return await send(exchange, { agent: kept[kind] }).catch((error: unknown) => {
         // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once

@@ -135,7 +135,8 @@ describe('The registry of several instances', () => {
   it('gives registrations that come at once the outcomes of the same ones in turn', async () => {
     const settings: StoreSettings = {
       ...SETTINGS,
-      // Wide limits: a station's second call waits for the next batch, so other stations may take the last place before it.
+      // Wide limits: a station's second call waits for the next batch, so other stations may take the last place before
+      // it.
       stations: { ...SETTINGS.stations, max: 100 },
       rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 100 },
     }
