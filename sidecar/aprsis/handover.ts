@@ -8,6 +8,8 @@ export interface Handover {
   readonly full: boolean
   /** Never throws; what the pipeline rejects with is logged. */
   take(lines: readonly string[]): void
+  /** Resolves once the pipeline has settled all lines that it was given. */
+  allSettled(): Promise<void>
 }
 
 /** `onFull` is called with true when reading should stop, and with false when it may go on: below half. */
@@ -18,9 +20,15 @@ export function handover(
 ): Handover {
   let unsettled = 0
   let full = false
+  /** Resolves the promises of {@link Handover.allSettled}. */
+  let waiting: (() => void)[] = []
 
   function settle(count: number): void {
     unsettled -= count
+    if (unsettled === 0) {
+      for (const resolve of waiting) resolve()
+      waiting = []
+    }
     if (!full || unsettled >= MAX_UNSETTLED_LINES / 2) return
     full = false
     onFull(false)
@@ -46,5 +54,6 @@ export function handover(
       full = true
       onFull(true)
     },
+    allSettled: () => (unsettled === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   }
 }

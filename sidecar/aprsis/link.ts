@@ -72,8 +72,8 @@ export interface Link {
   /** Calls `listener` after changes of the status; returns what ends that. */
   onStatus(listener: () => void): () => void
   /**
-   * Ends all connections, then lets other instances have what this one held; twice is fine. No lines are handed over
-   * afterwards.
+   * Ends all connections, then releases what this instance held to the others. Hands over no further lines, and resolves
+   * when those handed over before are settled, so that the store stays open for them. Idempotent.
    */
   close(): Promise<void>
 }
@@ -207,7 +207,7 @@ export function connectAprsIs(options: LinkOptions): Link {
       debounce?.cancel()
       election?.stop()
       await Promise.all([fleet, ...ending].map((one) => one?.close()))
-      await election?.release()
+      await Promise.all([election?.release(), lines.allSettled()])
     },
   }
 }

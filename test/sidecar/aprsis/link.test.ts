@@ -388,6 +388,27 @@ describe('The link to APRS-IS', () => {
       expect(states()).to.deep.equal(states().map(() => 'closed'))
     })
 
+    it('closes only once the lines handed over before are settled', async () => {
+      let settle = () => {}
+      const onLines = (lines: readonly string[]) => {
+        its.take(lines)
+        return new Promise<void>((resolve) => {
+          settle = resolve
+        })
+      }
+      await its.start(['AA1AA'], {}, { onLines })
+      its.send(['AA1AA'])
+      await its.until(() => its.lines.length === 1)
+      const order: string[] = []
+      const closed = its.link.close().then(() => order.push('closed'))
+      await its.server.until(() => its.server.clients().length === 0)
+      await its.clock.advance(1000)
+      order.push('settled')
+      settle()
+      await closed
+      expect(order).to.deep.equal(['settled', 'closed'])
+    })
+
     it('hands over no line afterwards', async () => {
       await its.start(['AA1AA'])
       its.network.hold()
