@@ -182,6 +182,14 @@ describe('imports', () => {
     expect(circlesIn(folders)).to.deep.equal([])
   })
 
+  it('of authorization requests never lead to answers, which come later', () => {
+    const wrong = violations(
+      plugin,
+      ({ from, to }) => from.startsWith('plugin/provider/authorization/') && to.startsWith('plugin/provider/answers/'),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
   it('keep the gateways and the database behind one file or folder each', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm\//,
