@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
 import type { IssuerRule, Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
-import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
+import { keyOfHandle, keysOfFilter, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
 import { readRecord, type SignInRecord } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
 
@@ -111,7 +111,7 @@ export function cookieSessions(
 
     async endMatching(_req, ended) {
       const at = endOfNow(revocations, now())
-      await revocations.revoke(keysOfEnded(ended), at, at + maxAgeMs)
+      await revocations.revoke(keysOfFilter(ended), at, at + maxAgeMs)
       return null
     },
   }

@@ -2,11 +2,11 @@ import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
-import { type EndedSessions, type IssuerRule, LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
+import { type IssuerRule, LEASE_MS, type OpenSession, type SessionFilter, type Sessions, type SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
   keyOfHandle,
-  keysOfEnded,
+  keysOfFilter,
   keysOfSignIn,
   MAX_SESSION_MS,
   memoryRevocations,
@@ -15,9 +15,9 @@ import {
 import { type ExpressTokens, expressTokens, type StoreOperation } from './session-store/express-tokens.ts'
 import { sharedListing } from './session-store/session-listing.ts'
 import { keyOfSid, sidMarks } from './session-store/sid-marks.ts'
+import { dueSessions, firstUse, type Use } from './session-use.ts'
 import { NO_TOKENS, readRecord, readTokens, type SignInRecord } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
-import { dueAfter, firstUse, type Use } from './uses.ts'
 
 export interface ExpressSessionsOptions {
   /** The option `name` that express-session was set up with. Default: its own, `connect.sid`. */
@@ -161,12 +161,12 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
         return own ? tokens.read(storeOf(req), own.id) : NO_TOKENS
       },
       async matching(_req, those) {
-        const isOne = hasOneOf(keysOfEnded(those))
+        const isOne = hasOneOf(keysOfFilter(those))
         return living().flatMap((one) => (isOne(one.signIn) ? [openSession(one)] : []))
       },
       *inUse(domainKey, forMs) {
         const those = living().filter(({ signIn }) => signIn.domainKey === domainKey)
-        for (const one of dueAfter(forMs, those, clock)) yield openSession(one)
+        for (const one of dueSessions(forMs, those, clock)) yield openSession(one)
       },
     }
   }
@@ -188,8 +188,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     return [...used.values()].filter(({ signIn }) => isOne(signIn)).map(({ id }) => id)
   }
 
-  async function endIn(store: Store, ended: EndedSessions): Promise<number | null> {
-    const keys = keysOfEnded(ended)
+  async function endIn(store: Store, ended: SessionFilter): Promise<number | null> {
+    const keys = keysOfFilter(ended)
     const at = endOfNow(revocations, now())
     // First of all, so that a login under way that is saved after the list below was made does not count either.
     await revocations.revoke(keys, at, at + maxAgeMs)
@@ -274,7 +274,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
     async knows(req, those) {
       const key = those.subject === null ? keyOfSid(those) : null
-      if (key === null) return (await idsOf(storeOf(req), keysOfEnded(those))).length > 0
+      if (key === null) return (await idsOf(storeOf(req), keysOfFilter(those))).length > 0
       // A stranger may ask: the store is not listed for it.
       return usedSids.has(key) || marks.has(storeOf(req), those)
     },

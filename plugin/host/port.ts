@@ -160,7 +160,7 @@ export interface Tokens {
  * Sessions that an IdP has ended: those that agree in all that is not null, which is at least one of subject and sid. A
  * session that knows no sid may be any of its subject's, and agrees with each of them.
  */
-export interface EndedSessions {
+export interface SessionFilter {
   readonly domainKey: string
   readonly issuer: string
   readonly subject: string | null
@@ -176,7 +176,7 @@ export interface EndedSessions {
 export const LEASE_MS = 10_000
 
 /** What a session keeps on the server of its login. Secrets: never in a log. */
-export interface KeptTokens extends Pick<SignIn, 'idToken' | 'tokens'> {
+export interface SessionTokens extends Pick<SignIn, 'idToken' | 'tokens'> {
   /** When they were last renewed, by whichever process. Milliseconds since 1970; absent: not yet. */
   readonly renewedAt?: number
 }
@@ -187,12 +187,12 @@ export interface OpenSession {
   readonly id: string
   readonly signIn: Omit<SignIn, 'idToken' | 'tokens'>
   /** What is kept of it now; nothing once it has ended. A rejection means that nobody knows. */
-  read(): Promise<KeptTokens>
+  read(): Promise<SessionTokens>
   /**
    * Puts others in the place of what is kept; nothing where the session has ended. Absent: its tokens cannot be
    * renewed.
    */
-  write?(kept: KeptTokens): Promise<void>
+  write?(kept: SessionTokens): Promise<void>
   /** Ends this one and no other. Once it resolves, `current` does not know it any more. */
   end(): Promise<void>
   /**
@@ -243,17 +243,17 @@ export interface Sessions {
    * @param req the one that brought the news; it only leads to where the sessions are
    * @returns how many there were; null when that cannot be told, since they lie with the browsers
    */
-  endMatching(req: Request, ended: EndedSessions): Promise<number | null>
+  endMatching(req: Request, ended: SessionFilter): Promise<number | null>
   /**
    * Whether there is one of these sessions, as far as this process can tell without asking much: a stranger may say
    * that it has ended. Absent: they lie with the browsers, and nobody knows.
    */
-  knows?(req: Request, those: EndedSessions): Promise<boolean>
+  knows?(req: Request, those: SessionFilter): Promise<boolean>
   /**
    * The sessions that `endMatching` would end, with what was kept of their logins. They are what the IdP is asked about
    * when it has told of one of them. Absent: they lie with the browsers, or have no tokens to ask with.
    */
-  matching?(req: Request, those: EndedSessions): Promise<readonly OpenSession[]>
+  matching?(req: Request, those: SessionFilter): Promise<readonly OpenSession[]>
   /**
    * What is kept of the login of the browser's session where it takes time to read: `current` leaves it out there,
    * being asked at each request. Absent: `current` has all that there is.

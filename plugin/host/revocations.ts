@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { EndedSessions, UserId } from './port.ts'
+import type { SessionFilter, UserId } from './port.ts'
 import type { RevocationStore } from './revocation-store.ts'
 import type { SignInRecord } from './sign-in-record.ts'
 import type { TimeLimit } from './time-limit.ts'
@@ -77,7 +77,7 @@ export function keysOfSignIn({ domainKey, userId, issuer, subject, sid }: SignIn
 }
 
 /** What is revoked to end these sessions: each of them has one of the keys, and no other session has. */
-export function keysOfEnded({ domainKey, issuer, subject, sid, account }: EndedSessions): readonly string[] {
+export function keysOfFilter({ domainKey, issuer, subject, sid, account }: SessionFilter): readonly string[] {
   const key = keysOf(domainKey, issuer)
   const whole = account === undefined ? [] : [keyOfAccount(domainKey, account)]
   if (subject !== null && sid !== null) return [key('both', subject, sid), key('without sid', subject), ...whole]

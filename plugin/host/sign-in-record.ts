@@ -1,5 +1,5 @@
 import { isJsonObject, membersOf } from '../config/json/json-object.ts'
-import type { KeptTokens, SignIn, Tokens } from './port.ts'
+import type { SessionTokens, SignIn, Tokens } from './port.ts'
 
 /** What every session keeps of a sign-in, wherever it lies. */
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
@@ -27,9 +27,9 @@ export function readTokens(value: unknown): Tokens | undefined {
   return { access, accessExpiresAt, refresh, ...(typeof offline === 'boolean' ? { offline } : {}) }
 }
 
-export const NO_TOKENS: KeptTokens = { idToken: null, tokens: null }
+export const NO_TOKENS: SessionTokens = { idToken: null, tokens: null }
 
-export function readKeptTokens(value: unknown): KeptTokens {
+export function readSessionTokens(value: unknown): SessionTokens {
   if (!isJsonObject(value)) return NO_TOKENS
   const { idToken, tokens, renewedAt } = value
   return {

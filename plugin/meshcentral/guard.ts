@@ -8,7 +8,7 @@ import type { MeshRequest } from './server.ts'
 import type { CurrentWork, Work } from './sessions/current-work.ts'
 import { foreignSession, markForeign, type SessionOwner } from './sessions/foreign-sessions.ts'
 import type { OpenSessions, SeenSession } from './sessions/open-sessions.ts'
-import { isOurs } from './sessions/sealed.ts'
+import { isOurs } from './sessions/sealed-cookies.ts'
 import { type MeshSessions, ownSession } from './sessions/sessions.ts'
 
 export interface GuardedSessions extends Sessions, Pick<MeshSessions, 'counts' | 'acceptsIssuer'> {

@@ -16,9 +16,9 @@ import { meshAccounts } from './people/accounts.ts'
 import { type MeshLoginTokens, meshLoginTokens } from './people/login-tokens.ts'
 import { meshUserGroups } from './people/user-groups.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
-import type { Ended } from './sessions/ended.ts'
 import { leaseInDatabase } from './sessions/lease.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
+import type { RevokedSessions } from './sessions/revoked-sessions.ts'
 import { sessionSecrets } from './sessions/session-secrets.ts'
 import { maxAgeOf, meshSessions, ownSession } from './sessions/sessions.ts'
 import type { TakenDomain } from './take-over.ts'
@@ -27,7 +27,7 @@ export interface MeshHostOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
   readonly taken: ReadonlyMap<string, TakenDomain>
-  readonly ended: Ended
+  readonly ended: RevokedSessions
   readonly open: OpenSessions
   readonly secret: string
   /** Names of the presets. */

@@ -17,11 +17,11 @@ import { type CookieKey, earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
 import { orderWrites } from './ordered-writes.ts'
-import { readOwnSettings } from './own-settings.ts'
 import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
 import { keepSocketsOpen } from './pages/password-limit.ts'
 import { TokenCensus } from './people/unlimited-tokens.ts'
+import { readPluginSettings } from './plugin-settings.ts'
 import { answerPlainly, caught, createEndedVisits, loginVisits } from './routes.ts'
 import {
   askForOpening,
@@ -34,9 +34,9 @@ import {
 } from './self-test.ts'
 import { isLocked, type MeshServer, type MeshUser, type MeshWeb } from './server.ts'
 import { followWork } from './sessions/current-work.ts'
-import { endedInDatabase } from './sessions/ended.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
-import { sealedBySession } from './sessions/sealed.ts'
+import { revokedInDatabase } from './sessions/revoked-sessions.ts'
+import { sealedBySession } from './sessions/sealed-cookies.ts'
 import { finishBeforeStop } from './sessions/stop-signals.ts'
 import { tokenRefusals, watchTokenLogins } from './sessions/token-logins.ts'
 import { type ShutDoor, shutDoor } from './shut-door.ts'
@@ -214,9 +214,9 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')
-  const ended = endedInDatabase(server.db, clock, server.multiServer ? report : undefined)
+  const ended = revokedInDatabase(server.db, clock, server.multiServer ? report : undefined)
   const open = createOpenSessions(clock)
-  const { sessionCheckMs, loginTokenDays, presets, problem } = readOwnSettings(server)
+  const { sessionCheckMs, loginTokenDays, presets, problem } = readPluginSettings(server)
   const host = meshHost({
     server,
     web,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { RequestHandler } from 'express'
 import { firstRoute, layersOf, missingOf, type Sealing } from './self-test.ts'
 import type { MeshRequest, MeshWeb } from './server.ts'
-import { userOf } from './sessions/sealed.ts'
+import { userOf } from './sessions/sealed-cookies.ts'
 import { refuseTokenLogins } from './sessions/token-logins.ts'
 
 export interface ShutDoor {

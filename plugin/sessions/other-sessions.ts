@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import type { EndedSessions, OpenSession, Sessions } from '../host/port.ts'
+import type { OpenSession, SessionFilter, Sessions } from '../host/port.ts'
 
 /**
  * The sessions that the IdP is to be asked about once it has ended one: some send one token for one of several sessions
@@ -9,7 +9,7 @@ import type { EndedSessions, OpenSession, Sessions } from '../host/port.ts'
 export async function othersOf(
   sessions: Sessions,
   req: Request,
-  ended: EndedSessions,
+  ended: SessionFilter,
 ): Promise<readonly OpenSession[]> {
   if (!sessions.matching) return []
   const over = await sessions.matching(req, ended)

@@ -1,8 +1,8 @@
 import type { SessionData, Store } from 'express-session'
-import type { KeptTokens } from '../port.ts'
+import type { SessionTokens } from '../port.ts'
 import { keyOfHandle } from '../revocations.ts'
 import { createSeal, type Seal } from '../seal.ts'
-import { NO_TOKENS, readKeptTokens } from '../sign-in-record.ts'
+import { NO_TOKENS, readSessionTokens } from '../sign-in-record.ts'
 
 /** One operation of a session store, within its time. */
 export type StoreOperation = <Result = void>(
@@ -14,10 +14,10 @@ export type StoreOperation = <Result = void>(
 export interface ExpressTokens {
   /** From now on, with this secret; until then nothing can be kept. */
   sealBy(secret: string): void
-  keep(store: Store, id: string, kept: KeptTokens, until: number): Promise<void>
+  keep(store: Store, id: string, kept: SessionTokens, until: number): Promise<void>
   /** In the place of those that are kept; nothing where none are. */
-  replace(store: Store, id: string, kept: KeptTokens, until: number): Promise<void>
-  read(store: Store, id: string): Promise<KeptTokens>
+  replace(store: Store, id: string, kept: SessionTokens, until: number): Promise<void>
+  read(store: Store, id: string): Promise<SessionTokens>
   remove(store: Store, id: string): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export function expressTokens(operate: StoreOperation, now: () => number): Expre
     return entry ? Reflect.get(entry, KEY) : undefined
   }
 
-  async function keep(store: Store, id: string, kept: KeptTokens, until: number): Promise<void> {
+  async function keep(store: Store, id: string, kept: SessionTokens, until: number): Promise<void> {
     if (!seal) throw new Error('Tokens are kept once the sessions are registered with the plugin.')
     const leftMs = until - now()
     // Stores read from it how long to keep an entry.
@@ -59,7 +59,7 @@ export function expressTokens(operate: StoreOperation, now: () => number): Expre
     async read(store, id) {
       const sealed = await sealedOf(store, id)
       const text = typeof sealed === 'string' ? seal?.open(sealed, id) : undefined
-      return text ? readKeptTokens(JSON.parse(text)) : NO_TOKENS
+      return text ? readSessionTokens(JSON.parse(text)) : NO_TOKENS
     },
     async remove(store, id) {
       await operate('remove tokens', (done) => store.destroy(nameOf(id), done))

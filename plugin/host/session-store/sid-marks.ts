@@ -1,7 +1,7 @@
 import type { SessionData, Store } from 'express-session'
 import { membersOf } from '../../config/json/json-object.ts'
-import type { EndedSessions } from '../port.ts'
-import { keyOfHandle, keysOfEnded } from '../revocations.ts'
+import type { SessionFilter } from '../port.ts'
+import { keyOfHandle, keysOfFilter } from '../revocations.ts'
 import type { SignInRecord } from '../sign-in-record.ts'
 import type { StoreOperation } from './express-tokens.ts'
 
@@ -12,9 +12,9 @@ export interface SidMarks {
   /** Takes back one session's {@link add}. The sid stays noted while another session has it. */
   removeOne(store: Store, session: MarkedSession): Promise<void>
   /** Whether a session has the sid. Nothing else is looked at. */
-  has(store: Store, those: EndedSessions): Promise<boolean>
+  has(store: Store, those: SessionFilter): Promise<boolean>
   /** Forgets a sid whose sessions were ended. Nothing where the IdP named a subject alone. */
-  remove(store: Store, ended: EndedSessions): Promise<void>
+  remove(store: Store, ended: SessionFilter): Promise<void>
 }
 
 /** `id` is that of the session. */
@@ -101,7 +101,7 @@ export function keyOfSid({
   issuer,
   sid,
 }: Pick<SignInRecord, 'domainKey' | 'issuer' | 'sid'>): string | null {
-  const [key = null] = sid === null ? [] : keysOfEnded({ domainKey, issuer, subject: null, sid })
+  const [key = null] = sid === null ? [] : keysOfFilter({ domainKey, issuer, subject: null, sid })
   return key
 }
 

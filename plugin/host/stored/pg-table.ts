@@ -1,4 +1,4 @@
-import { madeOnce } from './made-once.ts'
+import { onceResolved } from './once-resolved.ts'
 import { type AddedColumns, missingColumn } from './sql-table.ts'
 
 /** What is used of a pool of `pg`, version 8. */
@@ -18,7 +18,7 @@ const LOCK = 0x6d636f69
  * @param name as {@link quotedName} gives it
  */
 export function pgTable(pool: PgPool, name: string, columns: string, added: AddedColumns = {}): () => Promise<void> {
-  return madeOnce(async () => {
+  return onceResolved(async () => {
     // Asked first: whoever has made the table may have given this user no right to make one.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
     if (valueIn(rows, 'found') !== null) {

@@ -1,5 +1,5 @@
 import type { TimeLimit } from '../time-limit.ts'
-import { madeOnce } from './made-once.ts'
+import { onceResolved } from './once-resolved.ts'
 import { quotedName } from './pg-table.ts'
 import { type AddedColumns, LATE, missingColumn, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
@@ -43,7 +43,7 @@ export function sqliteTable(
       () => true,
       () => false,
     )
-  const prepared = madeOnce(async () => {
+  const prepared = onceResolved(async () => {
     await run(`CREATE TABLE IF NOT EXISTS ${name} (${columns}) STRICT, WITHOUT ROWID`, [])
     for (const [column, type] of Object.entries(added)) {
       if (await has(column)) continue

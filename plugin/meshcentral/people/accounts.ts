@@ -17,7 +17,7 @@ import {
   userKey,
 } from '../server.ts'
 import type { TakenDomain } from '../take-over.ts'
-import { harmlessName, requireHarmlessId, withoutAngleBrackets } from './harmless-name.ts'
+import { requireSafeId, sanitizeName, withoutAngleBrackets } from './sanitize-name.ts'
 import { addToGroup } from './user-groups.ts'
 
 /** MeshCentral's own users: the live records, the database, and the events that open pages follow. */
@@ -60,7 +60,7 @@ export function meshAccounts(
     },
 
     create: async (domainId, profile) => {
-      requireHarmlessId(domainId, profile.id)
+      requireSafeId(domainId, profile.id)
       const { domain, own } = takenDomain(taken, domainId)
       // In one go, so that of two first logins at once the second one finds the account.
       if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
@@ -86,7 +86,7 @@ export function meshAccounts(
     },
 
     update: async (domainId, profile) => {
-      requireHarmlessId(domainId, profile.id)
+      requireSafeId(domainId, profile.id)
       const user = knownRecord(domainId, profile.id)
       const changed = takeOnProfile(user, withoutMarkup(profile))
       const isNewIssuer = profile.issuer !== undefined && user.oidcissuer !== profile.issuer
@@ -163,7 +163,7 @@ function newUser(domain: string, { id, name, email, emailVerified, issuer }: Pro
 
 function withoutMarkup(profile: Profile): Profile {
   const { name, email } = profile
-  return { ...profile, name: harmlessName(name), email: email === null ? null : withoutAngleBrackets(email) }
+  return { ...profile, name: sanitizeName(name), email: email === null ? null : withoutAngleBrackets(email) }
 }
 
 /** Whether anything changed. An address that MeshCentral has verified by itself stays so. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
-import { isOurs } from '../sessions/sealed.ts'
+import { isOurs } from '../sessions/sealed-cookies.ts'
 
 /**
  * The domains whose single sign-on accounts have login tokens, for the status page. The first answer is that of the

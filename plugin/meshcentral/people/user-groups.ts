@@ -5,7 +5,7 @@ import { printableFields, printableText } from '../../log.ts'
 import { saveRecord } from '../database.ts'
 import { announceAccount, announceGroup, tell } from '../events.ts'
 import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from '../server.ts'
-import { harmlessName } from './harmless-name.ts'
+import { sanitizeName } from './sanitize-name.ts'
 
 /** What new groups are marked with. The built-in strategy marks those of a preset with the preset's name. */
 const OURS = 'oidc'
@@ -108,7 +108,7 @@ function nameAtIdp({ name, idpName }: MeshUserGroup): string {
 }
 
 function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: string, idpName: string): MeshUserGroup {
-  const name = harmlessName(idpName)
+  const name = sanitizeName(idpName)
   const group: MeshUserGroup = {
     type: 'ugrp',
     _id,

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MeshDatabase, MeshSocket } from '../server.ts'
+import type { Owner } from './cookie-owner.ts'
 import type { SeenSession } from './open-sessions.ts'
-import type { Owner } from './owner.ts'
 
 /** What brings more later: a web socket its messages, a request its body. */
 interface Emitter {

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Response } from 'express'
 import { isJsonObject } from '../../config/json/json-object.ts'
 import type { MeshRequest } from '../server.ts'
+import { keyOfDirectLogins, type Owner, readOwner, writeOwner } from './cookie-owner.ts'
 import type { Work } from './current-work.ts'
-import { keyOfDirectLogins, type Owner, readOwner, writeOwner } from './owner.ts'
-import { isOurs } from './sealed.ts'
+import { isOurs } from './sealed-cookies.ts'
 import { ownSession } from './sessions.ts'
 
 /**

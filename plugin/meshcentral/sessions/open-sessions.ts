@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts'
 import type { CookieSignIn } from '../../host/cookie-session.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
-import { dueAfter, firstUse, type Use } from '../../host/uses.ts'
+import { dueSessions, firstUse, type Use } from '../../host/session-use.ts'
 import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshSocket } from '../server.ts'
+import { keyOfSealed, type Owner } from './cookie-owner.ts'
 import { KeyIndex } from './key-index.ts'
-import { keyOfSealed, type Owner } from './owner.ts'
 import { createWebRelays, type RelayedSession, type WebRelays } from './web-relays.ts'
 
 /** A session as this process has seen it in requests. */
@@ -32,9 +32,9 @@ export interface OpenSessions {
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   readonly relays: WebRelays
   /** Sessions that have one of the keys, or end by these endings. */
-  find(what: readonly string[] | Endings): readonly SeenSession[]
+  find(what: readonly string[] | RevocationTimes): readonly SeenSession[]
   /** The same of sessions by whose cookies web relays were opened, whether they were seen here or not. */
-  findRelayed(what: readonly string[] | Endings): readonly RelayedSession[]
+  findRelayed(what: readonly string[] | RevocationTimes): readonly RelayedSession[]
   /**
    * Those of a domain that have a socket, or were seen since they were last handed out, if that was so long ago: as
    * `inUse` of the port.
@@ -50,11 +50,11 @@ export interface OpenSessions {
    * Forgets the sessions that {@link find} finds, and closes their sockets. By `keyOfSealed` these are the sockets of a
    * user that belong to nobody knows which session.
    */
-  end(what: readonly string[] | Endings): void
+  end(what: readonly string[] | RevocationTimes): void
 }
 
 /** Key → when what bears it has ended: what began later goes on. Milliseconds since 1970. */
-export type Endings = ReadonlyMap<string, number>
+export type RevocationTimes = ReadonlyMap<string, number>
 
 interface Endable {
   /** Of all sessions at the IdP that it belonged to. */
@@ -177,7 +177,7 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
       const brought = new Set([...sealed.values()].flatMap(({ keys }) => keys))
       // The first is of the session itself; a tunnel may be that of several.
       const isUsed = ({ sockets, keys }: Tracked) => sockets.size > 0 || brought.has(keys[0] ?? '')
-      for (const { session } of dueAfter(forMs, those, clock, isUsed)) yield session
+      for (const { session } of dueSessions(forMs, those, clock, isUsed)) yield session
     },
     keysOf: ({ signIn }) => sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn),
     named: (user, x) => byName.get(`${user}/${x}`)?.session,
@@ -197,7 +197,10 @@ export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn(signIn)]
 }
 
-function endedIn<One extends Endable>(index: KeyIndex<One>, what: readonly string[] | Endings): ReadonlySet<One> {
+function endedIn<One extends Endable>(
+  index: KeyIndex<One>,
+  what: readonly string[] | RevocationTimes,
+): ReadonlySet<One> {
   const found = new Set<One>()
   for (const [key, endedAt] of endingsOf(what)) {
     for (const one of index.withKey(key)) if (one.startedAt <= endedAt) found.add(one)
@@ -206,11 +209,11 @@ function endedIn<One extends Endable>(index: KeyIndex<One>, what: readonly strin
 }
 
 /** A key alone ends all that bears it, whenever that began. */
-function endingsOf(what: readonly string[] | Endings): Endings {
+function endingsOf(what: readonly string[] | RevocationTimes): RevocationTimes {
   return 'get' in what ? what : new Map(what.map((key) => [key, Number.POSITIVE_INFINITY]))
 }
 
-function endsBy(what: readonly string[] | Endings): (one: Endable) => boolean {
+function endsBy(what: readonly string[] | RevocationTimes): (one: Endable) => boolean {
   const endings = endingsOf(what)
   return ({ keys, startedAt }) => keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
 }

@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock.ts'
 import { isJsonObject } from '../../config/json/json-object.ts'
-import type { KeptTokens, SignIn } from '../../host/port.ts'
+import type { SessionTokens, SignIn } from '../../host/port.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
 import { createSeal } from '../../host/seal.ts'
-import { NO_TOKENS, readKeptTokens } from '../../host/sign-in-record.ts'
+import { NO_TOKENS, readSessionTokens } from '../../host/sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
-import { cleanWhileSteady } from './cleaning.ts'
 import { KeyIndex } from './key-index.ts'
+import { cleanUpWhileSteady } from './steady-cleanup.ts'
 
 /**
  * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle. The key is
@@ -23,9 +23,9 @@ export interface SessionSecrets {
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined
   /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
-  replace(handle: string, kept: KeptTokens): Promise<void>
+  replace(handle: string, kept: SessionTokens): Promise<void>
   /** Nothing where nothing is kept. @throws Error when the database does not answer */
-  read(handle: string): Promise<KeptTokens>
+  read(handle: string): Promise<SessionTokens>
   remove(handle: string): void
   /** Whether there are any of sessions that have one of the keys, by `keysOfSignIn`. */
   hasMatching(keys: readonly string[]): boolean
@@ -63,7 +63,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   /** By digest of the handle, oldest first. What it is for is only to remove: reading asks the database. */
   const entries = new Map<string, Entry>()
   const matching = new KeyIndex<Entry>()
-  const stopCleaning = cleanWhileSteady(clock, cleanUp)
+  const stopCleaning = cleanUpWhileSteady(clock, cleanUp)
   load().catch(onFailure)
 
   const sealOf = (handle: string) => createSeal(`${secret} ${handle}`, 'session tokens', true)
@@ -112,7 +112,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   }
 
   /** @throws Error when the database does not answer */
-  async function write(handle: string, kept: KeptTokens, { until, keys }: Omit<Entry, 'key'>): Promise<void> {
+  async function write(handle: string, kept: SessionTokens, { until, keys }: Omit<Entry, 'key'>): Promise<void> {
     const key = keyOfHandle(handle)
     const sealed = sealOf(handle).seal(JSON.stringify(kept), key)
     put({ key, until, keys })
@@ -143,7 +143,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       const key = keyOfHandle(handle)
       const sealed = (await recordOf(key))?.sealed
       const text = typeof sealed === 'string' ? sealOf(handle).open(sealed, key) : null
-      return text === null ? NO_TOKENS : readKeptTokens(JSON.parse(text))
+      return text === null ? NO_TOKENS : readSessionTokens(JSON.parse(text))
     },
     remove: (handle) => drop(keyOfHandle(handle)),
     hasMatching: (keys) => keys.some((key) => matching.has(key)),

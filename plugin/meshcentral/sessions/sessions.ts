@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { isJsonObject } from '../../config/json/json-object.ts'
 import { type CookieSignIn, cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
-import type { EndedSessions, IssuerRule, OpenSession, Sessions, SignIn } from '../../host/port.ts'
+import type { IssuerRule, OpenSession, SessionFilter, Sessions, SignIn } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
-import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
+import { keyOfHandle, keysOfFilter } from '../../host/revocations.ts'
 import { NO_TOKENS } from '../../host/sign-in-record.ts'
 import { printableText } from '../../log.ts'
 import { saveRecord } from '../database.ts'
 import { tell } from '../events.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from '../server.ts'
-import type { Ended } from './ended.ts'
-import { type Endings, keysOfOpen, type OpenSessions, type SeenSession } from './open-sessions.ts'
-import { keyOfDirectLogins, keyOfSealed } from './owner.ts'
+import { keyOfDirectLogins, keyOfSealed } from './cookie-owner.ts'
+import { keysOfOpen, type OpenSessions, type RevocationTimes, type SeenSession } from './open-sessions.ts'
+import type { RevokedSessions } from './revoked-sessions.ts'
 import type { SessionSecrets } from './session-secrets.ts'
 
 export interface MeshSessionsOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
-  readonly ended: Ended
+  readonly ended: RevokedSessions
   readonly open: OpenSessions
   readonly secrets: SessionSecrets
   /** Undefined: there is one server. */
@@ -56,7 +56,7 @@ export interface MeshSessions extends Sessions {
   /** Ends what MeshCentral itself began for a user, here and on other servers of the same database. */
   endDirect(user: string): Promise<void>
   /** Closes what another server of the same database has ended, and lets its tokens go. */
-  endedElsewhere(endings: Endings): Promise<void>
+  endedElsewhere(endings: RevocationTimes): Promise<void>
 }
 
 /**
@@ -126,8 +126,8 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
     return endNow([keyOfHandle(handle)], startedAt + maxAgeMs, [session])
   }
 
-  async function endAll(those: EndedSessions): Promise<null> {
-    const keys = keysOfEnded(those)
+  async function endAll(those: SessionFilter): Promise<null> {
+    const keys = keysOfFilter(those)
     const found = open.find(keys)
     const moved = found.filter((session) => open.keysOf(session).length > keysOfOpen(session.signIn).length)
     const at = endOfNow(ended, now())
@@ -232,11 +232,11 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
     },
 
     async knows(_req, those) {
-      const keys = keysOfEnded(those)
+      const keys = keysOfFilter(those)
       return open.find(keys).length > 0 || secrets.hasMatching(keys)
     },
 
-    matching: async (_req, those) => open.find(keysOfEnded(those)).map(told),
+    matching: async (_req, those) => open.find(keysOfFilter(those)).map(told),
 
     *inUse(domainKey, forMs) {
       for (const session of open.inUse(domainKey, forMs)) yield told(session)

@@ -2,10 +2,10 @@ import type { Clock } from '../../clock.ts'
 import { printableText } from '../../log.ts'
 import type { MeshLoginTokens, TokenVerdict } from '../people/login-tokens.ts'
 import type { Authenticate, MeshServer, MeshWeb } from '../server.ts'
+import { keyOfDirectLogins, type Owner } from './cookie-owner.ts'
 import type { CurrentWork, Work } from './current-work.ts'
 import type { OpenSessions } from './open-sessions.ts'
-import { keyOfDirectLogins, type Owner } from './owner.ts'
-import { isOurs } from './sealed.ts'
+import { isOurs } from './sealed-cookies.ts'
 
 export interface TokenLoginsOptions {
   readonly web: Pick<MeshWeb, 'authenticate'>

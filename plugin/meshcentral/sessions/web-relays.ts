@@ -1,4 +1,4 @@
-import type { Owner } from './owner.ts'
+import type { Owner } from './cookie-owner.ts'
 
 type SessionOwner = Extract<Owner, { readonly kind: 'session' }>
 

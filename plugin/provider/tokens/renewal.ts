@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import { type Clock, deadlineSignal } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
-import type { KeptTokens, SignIn, Tokens } from '../../host/port.ts'
+import type { SessionTokens, SignIn, Tokens } from '../../host/port.ts'
 import type { Claims } from '../../login/profile.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
@@ -24,7 +24,7 @@ export interface RenewalDeps {
 
 export type Renewable = Pick<SignIn, 'subject' | 'idToken'>
 
-export interface Renewed extends KeptTokens {
+export interface Renewed extends SessionTokens {
   readonly tokens: Tokens
   /** Those of the new ID token, verified. Null: there was none, or its keys could not be had. */
   readonly claims: Claims | null

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { EndedSessions, SignIn } from '../../../plugin/host/port.ts'
-import { keysOfEnded, keysOfSignIn, memoryRevocations } from '../../../plugin/host/revocations.ts'
+import type { SessionFilter, SignIn } from '../../../plugin/host/port.ts'
+import { keysOfFilter, keysOfSignIn, memoryRevocations } from '../../../plugin/host/revocations.ts'
 import { revocationStoreContract } from './revocation-store.contract.ts'
 
 describe('revocations in memory', () => {
@@ -53,9 +53,9 @@ describe('the keys of ended sessions', () => {
 
   it('are those of exactly the sessions that agree in all that is told', () => {
     fc.assert(
-      fc.property(fc.array(signIns), endings, (sessions, ended: EndedSessions) => {
+      fc.property(fc.array(signIns), endings, (sessions, ended: SessionFilter) => {
         if (ended.subject === null && ended.sid === null) return
-        const keys = keysOfEnded(ended)
+        const keys = keysOfFilter(ended)
         for (const session of sessions) {
           const agrees =
             session.domainKey === ended.domainKey &&

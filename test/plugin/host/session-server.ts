@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import express, { type RequestHandler } from 'express'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import type { EndedSessions, Sessions, SignIn } from '../../../plugin/host/port.ts'
+import type { SessionFilter, Sessions, SignIn } from '../../../plugin/host/port.ts'
 import { type OnLoopback, onLoopback } from '../../support/on-loopback.ts'
 
 /** Sessions to be tested, and the library that they lie upon. */
@@ -55,13 +55,13 @@ export function sessionServers() {
       },
       basket: async (req) => Reflect.get(req.session as object, 'basket'),
       end: (req, res) => sessions.end(req, res),
-      ended: (req) => sessions.endMatching(req, req.body as EndedSessions),
+      ended: (req) => sessions.endMatching(req, req.body as SessionFilter),
       matching: async (req) => {
-        const found = await sessions.matching?.(req, req.body as EndedSessions)
+        const found = await sessions.matching?.(req, req.body as SessionFilter)
         return found && Promise.all(found.map(async ({ signIn, read }) => ({ ...signIn, ...(await read()) })))
       },
       'end-one': async (req) => {
-        const { sid, ...those } = req.body as EndedSessions
+        const { sid, ...those } = req.body as SessionFilter
         const found = await sessions.matching?.(req, { ...those, sid: null })
         await found?.find(({ signIn }) => signIn.sid === sid)?.end()
       },

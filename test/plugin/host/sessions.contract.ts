@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import type { Clock } from '../../../plugin/clock.ts'
-import type { EndedSessions, SignIn } from '../../../plugin/host/port.ts'
+import type { SessionFilter, SignIn } from '../../../plugin/host/port.ts'
 import type { RevocationStore } from '../../../plugin/host/revocation-store.ts'
 import { memoryRevocations } from '../../../plugin/host/revocations.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -62,14 +62,14 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   }
   const isSignedIn = async (browser: ScriptedBrowser) => (await current(browser)) !== null
   const areSignedIn = (...all: readonly ScriptedBrowser[]) => Promise.all(all.map(isSignedIn))
-  const ended = (changes: Partial<EndedSessions>): EndedSessions => ({
+  const ended = (changes: Partial<SessionFilter>): SessionFilter => ({
     domainKey: '',
     issuer: 'https://idp.example',
     subject: null,
     sid: null,
     ...changes,
   })
-  const end = async (changes: Partial<EndedSessions>) => call(newBrowser(), 'ended', ended(changes))
+  const end = async (changes: Partial<SessionFilter>) => call(newBrowser(), 'ended', ended(changes))
 
   it('a session is invalid while its issuer is not accepted, and valid again after', async () => {
     const one = opened()
@@ -219,7 +219,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     await started()
     await started({ sid: 's-2' })
     await started({ userId: '~oidc:u-2', subject: 'u-2' })
-    const matching = async (changes: Partial<EndedSessions>) => {
+    const matching = async (changes: Partial<SessionFilter>) => {
       const { result } = (await call(newBrowser(), 'matching', ended(changes))) as { result: SignIn[] | null }
       return result?.toSorted((a, b) => String(a.sid).localeCompare(String(b.sid))) ?? null
     }

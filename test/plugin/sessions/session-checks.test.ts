@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
-import type { AuthLogEntry, Host, KeptTokens, OpenSession, Tokens } from '../../../plugin/host/port.ts'
+import type { AuthLogEntry, Host, OpenSession, SessionTokens, Tokens } from '../../../plugin/host/port.ts'
 import type { ProviderClient } from '../../../plugin/provider/client.ts'
 import { createSessionChecks } from '../../../plugin/sessions/session-checks.ts'
 import { deferred } from '../../support/deferred.ts'
@@ -37,7 +37,7 @@ describe('checks whether sessions still live', () => {
     introspect = (async () => null) as (token: string) => Promise<boolean | null>,
   } = {}) {
     const clock = new FakeClock(1_000_000)
-    const kept = new Map<string, KeptTokens>()
+    const kept = new Map<string, SessionTokens>()
     const asked: string[] = []
     const written: string[] = []
     const lines: AuthLogEntry[] = []

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { MeshDatabase, MeshSocket } from '../../../../plugin/meshcentral/server.ts'
-import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
 import { createOpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { revokedInDatabase } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
 import { sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
 import { meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -45,7 +45,7 @@ export function sessionsOfServers() {
     const failures: unknown[] = []
     const onFailure = (error: unknown) => void failures.push(error)
     const clock = new FakeClock(now)
-    const ended = endedInDatabase(server.db, clock, isShared ? onFailure : undefined)
+    const ended = revokedInDatabase(server.db, clock, isShared ? onFailure : undefined)
     const secrets = sessionSecrets({
       db: server.db,
       secret: 'of 32 characters at the very least',

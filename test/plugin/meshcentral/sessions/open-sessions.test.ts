@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
+import { keyOfHandle, keysOfFilter } from '../../../../plugin/host/revocations.ts'
+import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owner.ts'
 import {
   createOpenSessions,
   keysOfOpen,
   type OpenSessions,
 } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
-import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { Socket, session, USER } from './one-server.ts'
 
@@ -29,7 +29,7 @@ describe('open sessions', () => {
     open.end([keyOfHandle('a')])
     expect(all.map(isClosed)).to.deep.equal([true, true, false, false, false, false])
     expect(open.isIn(USER)).to.equal(true)
-    open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    open.end(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
     expect(open.isIn(USER)).to.equal(false)
     open.end([keyOfSealed('user//~oidc:2')])
@@ -46,10 +46,10 @@ describe('open sessions', () => {
     open.seen(first, socket)
     open.seen(second)
     for (const sid of ['sid of a', 'second']) {
-      const keys = keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid })
+      const keys = keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid })
       expect(open.find(keys)).to.have.length(1)
     }
-    open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'second' }))
+    open.end(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'second' }))
     expect([isClosed(socket), open.isIn(USER)]).to.deep.equal([true, false])
   })
 
@@ -72,7 +72,7 @@ describe('open sessions', () => {
   describe('in use', () => {
     let clock: FakeClock
     let open: OpenSessions
-    const dueAfter = (forMs: number) => [...open.inUse('', forMs)].map(({ signIn }) => signIn.handle)
+    const dueSessions = (forMs: number) => [...open.inUse('', forMs)].map(({ signIn }) => signIn.handle)
     beforeEach(() => {
       clock = new FakeClock(10)
       open = createOpenSessions(clock)
@@ -85,17 +85,17 @@ describe('open sessions', () => {
       open.seenSealed(owner('b'), USER, sealed)
       open.seen(session('c'))
       await clock.advance(1)
-      expect(dueAfter(11)).to.deep.equal([])
+      expect(dueSessions(11)).to.deep.equal([])
       // Since their login.
-      expect(dueAfter(10)).to.deep.equal(['a', 'b', 'c'])
-      expect(dueAfter(1)).to.deep.equal([])
+      expect(dueSessions(10)).to.deep.equal(['a', 'b', 'c'])
+      expect(dueSessions(1)).to.deep.equal([])
       await clock.advance(1)
-      expect(dueAfter(1)).to.deep.equal(['a', 'b'])
+      expect(dueSessions(1)).to.deep.equal(['a', 'b'])
       own.close()
       sealed.close()
       await clock.advance(1)
       open.seen(session('c'))
-      expect(dueAfter(1)).to.deep.equal(['c'])
+      expect(dueSessions(1)).to.deep.equal(['c'])
     })
 
     it('are each of them while there is a tunnel that may be that of any', async () => {
@@ -103,16 +103,16 @@ describe('open sessions', () => {
       const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
       open.seenSealed({ ...owner('a'), keys }, USER, new Socket())
       await clock.advance(1)
-      expect(dueAfter(0)).to.deep.equal(['a', 'b', 'c'])
+      expect(dueSessions(0)).to.deep.equal(['a', 'b', 'c'])
       await clock.advance(1)
-      expect(dueAfter(0)).to.deep.equal(['a', 'b'])
+      expect(dueSessions(0)).to.deep.equal(['a', 'b'])
     })
 
     it('come in the order in which they were handed out, which is not the one at which whoever asked has stopped', async () => {
       for (const handle of ['a', 'b', 'c']) open.seen(session(handle), new Socket())
       for (const { signIn } of open.inUse('', 0)) if (signIn.handle === 'b') break
       await clock.advance(1)
-      expect(dueAfter(0)).to.deep.equal(['b', 'c', 'a'])
+      expect(dueSessions(0)).to.deep.equal(['b', 'c', 'a'])
     })
 
     it('are so however the clock is set', async () => {
@@ -120,8 +120,8 @@ describe('open sessions', () => {
         open.seen(session('a'))
         await clock.advance(5)
         clock.set(to)
-        expect(dueAfter(5)).to.deep.equal(['a'])
-        expect(dueAfter(0)).to.deep.equal([])
+        expect(dueSessions(5)).to.deep.equal(['a'])
+        expect(dueSessions(0)).to.deep.equal([])
         await clock.advance(1)
       }
     })
@@ -140,9 +140,9 @@ describe('open sessions', () => {
     open.seen(session('a'))
     open.seen(session('b'))
     const ended = { domainKey: '', issuer: 'https://idp', subject: null }
-    expect(open.find(keysOfEnded({ ...ended, sid: 'sid of b' }))).to.deep.equal([session('b')])
-    expect(open.find(keysOfEnded({ ...ended, sid: null, subject: '1' }))).to.deep.equal([session('a'), session('b')])
-    expect(open.find(keysOfEnded({ ...ended, issuer: 'https://other', sid: 'sid of b' }))).to.deep.equal([])
+    expect(open.find(keysOfFilter({ ...ended, sid: 'sid of b' }))).to.deep.equal([session('b')])
+    expect(open.find(keysOfFilter({ ...ended, sid: null, subject: '1' }))).to.deep.equal([session('a'), session('b')])
+    expect(open.find(keysOfFilter({ ...ended, issuer: 'https://other', sid: 'sid of b' }))).to.deep.equal([])
   })
 
   it('are looked through neither for what is not there nor for one that ends', () => {
@@ -158,20 +158,20 @@ describe('open sessions', () => {
     for (let count = 0; count < 100; count += 1) open.seen(session(`${count}`), undefined, watched(`${count}`))
     looks = 0
     const ended = { domainKey: '', issuer: 'https://idp', subject: null, sid: 'made up' }
-    expect(open.find(keysOfEnded(ended))).to.deep.equal([])
-    open.end(keysOfEnded(ended))
+    expect(open.find(keysOfFilter(ended))).to.deep.equal([])
+    open.end(keysOfFilter(ended))
     expect([open.named(USER, 'made up'), open.isIn('user//~oidc:2')]).to.deep.equal([undefined, false])
     expect(looks).to.equal(0)
-    open.end(keysOfEnded({ ...ended, sid: 'sid of 7' }))
+    open.end(keysOfFilter({ ...ended, sid: 'sid of 7' }))
     expect(looks).to.be.below(20)
-    expect(open.find(keysOfEnded({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
+    expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
   it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {
     const open = createOpenSessions(new FakeClock(10), 2)
     open.seen(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.seen(session(handle))
-    const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    const known = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
@@ -181,7 +181,7 @@ describe('open sessions', () => {
     for (const [at, socket] of sockets.entries()) open.seen(session(`${at}`), socket)
     for (const socket of sockets) socket.close()
     open.seen(session('new'))
-    const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    const known = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['3', 'new'])
   })
 })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { SignIn } from '../../../../plugin/host/port.ts'
-import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
+import { keyOfHandle, keysOfFilter } from '../../../../plugin/host/revocations.ts'
 import { createSeal } from '../../../../plugin/host/seal.ts'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { type SessionSecretsOptions, sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
@@ -87,7 +87,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     secrets.keep(signIn({ subject: 'u-2' }), 'handle-3', LATER + 1)
     secrets.remove('handle-2')
     expect(await secrets.read('handle-2')).to.deep.equal(NOTHING)
-    secrets.removeMatching(keysOfEnded({ domainKey: '', issuer: 'https://idp.example', subject: 'u-1', sid: null }))
+    secrets.removeMatching(keysOfFilter({ domainKey: '', issuer: 'https://idp.example', subject: 'u-1', sid: null }))
     expect(await secrets.read('handle-1')).to.deep.equal(NOTHING)
     expect(rows.size).to.equal(1)
   })

@@ -23,7 +23,7 @@ export function firstUse(clock: Clock, startedAt: number): Use {
  *
  * @param isUsed of one that may be in use without being seen
  */
-export function* dueAfter<One extends Use>(
+export function* dueSessions<One extends Use>(
   forMs: number,
   those: Iterable<One>,
   clock: Clock,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
-import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
+import { revokedInDatabase } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { messageOf } from '../../../support/message-of.ts'
 import { databaseOf } from '../stand-in.ts'
@@ -10,7 +10,7 @@ const HALF_A_DAY_MS = 12 * 60 * 60_000
 describe('what has ended, in the database of MeshCentral', () => {
   const opened: { close(): void }[] = []
   const open = (db: MeshDatabase, clock = new FakeClock(1_000)) => {
-    const ended = endedInDatabase(db, clock)
+    const ended = revokedInDatabase(db, clock)
     opened.push(ended)
     return ended
   }

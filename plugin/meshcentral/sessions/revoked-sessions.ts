@@ -2,22 +2,22 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { RevocationStore } from '../../host/revocation-store.ts'
 import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
-import { cleanWhileSteady } from './cleaning.ts'
-import type { Endings } from './open-sessions.ts'
+import type { RevocationTimes } from './open-sessions.ts'
+import { cleanUpWhileSteady } from './steady-cleanup.ts'
 
 /**
  * What has ended, in the memory of this process and in MeshCentral's database: it has sessions in cookies, which are
  * good until somebody says otherwise, and its own list of ended ones is lost with a restart and after two hours.
  */
-export interface Ended extends RevocationStore {
+export interface RevokedSessions extends RevocationStore {
   /** The same as `endedAt`, at once. Everything has ended as long as the database has not answered yet. */
   latest(keys: readonly string[]): number | undefined
   /** Has the listener told, in place of the one before, of what another server of the same database has ended. */
-  onElsewhere(listener: (endings: Endings) => void): void
+  onElsewhere(listener: (endings: RevocationTimes) => void): void
   close(): void
 }
 
-interface EndedRecord {
+interface RevocationRow {
   readonly endedAt: number
   readonly until: number
 }
@@ -35,11 +35,15 @@ const READ_AGAIN_MS = 30_000
  * @param onUnread where other servers work with the same database: called once an outage in which what they have ended
  *   cannot be read
  */
-export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (error: unknown) => void): Ended {
-  const records = new Map<string, EndedRecord>()
+export function revokedInDatabase(
+  db: MeshDatabase,
+  clock: Clock,
+  onUnread?: (error: unknown) => void,
+): RevokedSessions {
+  const records = new Map<string, RevocationRow>()
   let loaded = false
   let loading = load()
-  const stopCleaning = cleanWhileSteady(clock, cleanUp)
+  const stopCleaning = cleanUpWhileSteady(clock, cleanUp)
   let retry: Timer | undefined
   let again: Timer | undefined
   /** Whoever ended it was told; nobody may come to end it again. */
@@ -47,7 +51,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
   let writing: Timer | undefined
   let isClosed = false
   let isReadable = true
-  let onElsewhere: (endings: Endings) => void = () => undefined
+  let onElsewhere: (endings: RevocationTimes) => void = () => undefined
 
   function load(): Promise<void> {
     const attempt = read().then(() => {
@@ -90,7 +94,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
   }
 
   /** What is news ended elsewhere, or before the start. */
-  function learn(found: readonly (readonly [key: string, record: EndedRecord])[]): void {
+  function learn(found: readonly (readonly [key: string, record: RevocationRow])[]): void {
     const endings = new Map<string, number>()
     for (const [key, record] of found) {
       const known = records.get(key)
@@ -101,7 +105,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
   }
 
   /** In the order of age. */
-  function keep(key: string, { endedAt, until }: EndedRecord): EndedRecord {
+  function keep(key: string, { endedAt, until }: RevocationRow): RevocationRow {
     const known = records.get(key)
     records.delete(key)
     const record = { endedAt: Math.max(endedAt, known?.endedAt ?? 0), until: Math.max(until, known?.until ?? 0) }
@@ -126,7 +130,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
     // No more of it than has to go: the clock may be wrong.
     cleanUp(MOST)
     if (records.size <= MOST) return
-    let all: EndedRecord | undefined
+    let all: RevocationRow | undefined
     for (const [key, { endedAt, until }] of records) {
       if (records.size < MOST) break
       remove(key)
@@ -135,7 +139,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
     if (all) await write(EVERYTHING, keep(EVERYTHING, all))
   }
 
-  async function write(key: string, record: EndedRecord): Promise<void> {
+  async function write(key: string, record: RevocationRow): Promise<void> {
     try {
       await askDatabase(
         clock,
@@ -208,7 +212,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
 const EVERYTHING = 'everything'
 
 /** One, or none: a record that is not as this plugin writes it. */
-function recordIn({ _id, endedAt, until }: Members): readonly (readonly [key: string, record: EndedRecord])[] {
+function recordIn({ _id, endedAt, until }: Members): readonly (readonly [key: string, record: RevocationRow])[] {
   if (typeof _id !== 'string' || !_id.startsWith(PREFIX)) return []
   return typeof endedAt === 'number' && typeof until === 'number'
     ? [[_id.slice(PREFIX.length), { endedAt, until }]]

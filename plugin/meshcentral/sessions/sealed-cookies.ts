@@ -1,14 +1,14 @@
 import type { IssuerRule } from '../../host/port.ts'
 import type { MeshCookie, MeshServer } from '../server.ts'
+import { keyOfSealed, type Owner, readOwner, writeOwner } from './cookie-owner.ts'
 import type { CurrentWork } from './current-work.ts'
-import type { Ended } from './ended.ts'
 import { admitsGuest, isGuestCookie } from './guest-cookies.ts'
 import { keysOfOpen, type OpenSessions, type SeenSession } from './open-sessions.ts'
-import { keyOfSealed, type Owner, readOwner, writeOwner } from './owner.ts'
+import type { RevokedSessions } from './revoked-sessions.ts'
 
 export interface SealedOptions {
   readonly server: Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
-  readonly ended: Pick<Ended, 'latest'>
+  readonly ended: Pick<RevokedSessions, 'latest'>
   readonly open: OpenSessions
   readonly work: CurrentWork
   /** Ids of the domains whose logins are ours. */

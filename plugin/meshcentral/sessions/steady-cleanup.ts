@@ -16,7 +16,7 @@ const STEP_MS = 60_000
  *
  * @returns ends it
  */
-export function cleanWhileSteady(clock: Clock, cleanUp: () => void): () => void {
+export function cleanUpWhileSteady(clock: Clock, cleanUp: () => void): () => void {
   let steadySince = clock.elapsed()
   let ahead = clock.now() - clock.elapsed()
   let timer = lookLater()

@@ -13,7 +13,7 @@ export function withoutAngleBrackets(text: string): string {
  * percent signs, where one that begins no escape breaks the page, such as that of a device group for those who manage
  * it. Whoever may choose names at the IdP would run scripts in a site admin's page otherwise.
  */
-export function harmlessName(name: string): string {
+export function sanitizeName(name: string): string {
   return withoutAngleBrackets(printableText(name)).replaceAll('%', '％')
 }
 
@@ -23,7 +23,7 @@ export function harmlessName(name: string): string {
  *
  * @throws LoginError `subject_unusable`, for a new account and for one that is there already
  */
-export function requireHarmlessId(domainId: string, id: UserId): void {
+export function requireSafeId(domainId: string, id: UserId): void {
   if (!/['"<>&\\`]/.test(id)) return
   const remedy =
     "Let `custom.claims.uuid` name a claim without ' \" < > & \\ and backticks, such as `sub`: MeshCentral writes ids into its pages, where this one could run as script. If an account has this id, it cannot sign in: give its rights to the user's new account, then delete it."

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { cleanWhileSteady } from '../../../../plugin/meshcentral/sessions/cleaning.ts'
+import { cleanUpWhileSteady } from '../../../../plugin/meshcentral/sessions/steady-cleanup.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -12,7 +12,7 @@ describe('cleaning up after sessions', () => {
   beforeEach(() => {
     clock = new FakeClock()
     cleaned = 0
-    stop = cleanWhileSteady(clock, () => {
+    stop = cleanUpWhileSteady(clock, () => {
       cleaned += 1
     })
   })

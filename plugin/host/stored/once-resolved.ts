@@ -1,5 +1,5 @@
 /** What `make` gives, which is called once. A failure is forgotten: the next call tries again. */
-export function madeOnce<Made>(make: () => Promise<Made>): () => Promise<Made> {
+export function onceResolved<Made>(make: () => Promise<Made>): () => Promise<Made> {
   let made: Promise<Made> | undefined
   return () => {
     made ??= make().catch((error: unknown) => {

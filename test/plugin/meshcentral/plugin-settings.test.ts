@@ -1,5 +1,9 @@
 import { expect } from 'chai'
-import { readCheckMinutes, readLoginTokenDays, readOwnSettings } from '../../../plugin/meshcentral/own-settings.ts'
+import {
+  readCheckMinutes,
+  readLoginTokenDays,
+  readPluginSettings,
+} from '../../../plugin/meshcentral/plugin-settings.ts'
 
 describe('sessionCheckMinutes', () => {
   it('is five minutes where nothing is given', () => {
@@ -25,7 +29,7 @@ describe('sessionCheckMinutes', () => {
   ] as const) {
     it(what, () => {
       const config = { settings: { plugins: { meshcompanion: given } }, domains: {} }
-      expect(readOwnSettings({ config })).to.deep.include({ sessionCheckMs: minutes * 60_000, problem: undefined })
+      expect(readPluginSettings({ config })).to.deep.include({ sessionCheckMs: minutes * 60_000, problem: undefined })
     })
   }
 })
@@ -49,6 +53,6 @@ describe('loginTokenDays', () => {
       settings: { plugins: { meshcompanion: { sessioncheckminutes: '5', logintokendays: '3' } } },
       domains: {},
     }
-    expect(readOwnSettings({ config }).problem).to.match(/sessionCheckMinutes.*loginTokenDays/)
+    expect(readPluginSettings({ config }).problem).to.match(/sessionCheckMinutes.*loginTokenDays/)
   })
 })

@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events'
 import { expect } from 'chai'
-import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
+import { keyOfHandle, keysOfFilter } from '../../../../plugin/host/revocations.ts'
 import type { MeshCookie, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
+import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owner.ts'
 import { followWork, type Work } from '../../../../plugin/meshcentral/sessions/current-work.ts'
-import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
 import { createOpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
-import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
-import { sealedBySession } from '../../../../plugin/meshcentral/sessions/sealed.ts'
+import { revokedInDatabase } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
+import { sealedBySession } from '../../../../plugin/meshcentral/sessions/sealed-cookies.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
 import { Socket, session, USER } from './one-server.ts'
@@ -28,7 +28,7 @@ describe('what MeshCentral seals', () => {
   async function setUp(db: MeshDatabase = databaseOf()) {
     const clock = new FakeClock(10_300)
     const now = () => clock.now()
-    const ended = endedInDatabase(db, clock)
+    const ended = revokedInDatabase(db, clock)
     opened.push(ended)
     await ended.endedAt([])
     const open = createOpenSessions(clock)
@@ -92,7 +92,7 @@ describe('what MeshCentral seals', () => {
       const cookies = ['a', 'b'].map((handle) =>
         sealedFor(all, work({ session: session(handle) }), { userid: USER, domainid: '' }),
       )
-      await all.revoke(...keysOfEnded(said))
+      await all.revoke(...keysOfFilter(said))
       expect(cookies.map((one) => opens(all, one))).to.deep.equal(expected)
     }
   })
@@ -272,7 +272,7 @@ describe('what MeshCentral seals', () => {
     it('is not ended by what ended before the later of them began', async () => {
       const all = await setUp()
       const later = session('b', 20_000)
-      await all.revoke(...keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
+      await all.revoke(...keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
       all.clock.set(21_000)
       for (const one of [session('a'), later]) relay(all, one)
       const either = tunnelOf(all)

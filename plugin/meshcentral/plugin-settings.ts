@@ -19,7 +19,7 @@ export interface OwnSettings {
 }
 
 /** MeshCentral has made the names lower-case. */
-export function readOwnSettings({ config }: Pick<MeshServer, 'config'>): OwnSettings {
+export function readPluginSettings({ config }: Pick<MeshServer, 'config'>): OwnSettings {
   const own = membersOf(membersOf(membersOf(config.settings).plugins).meshcompanion)
   const given = Object.entries({
     sessionCheckMinutes: own.sessioncheckminutes,
