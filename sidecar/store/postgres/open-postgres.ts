@@ -47,6 +47,25 @@ export async function openPostgresStore(
   metrics: Pick<Metrics, 'count'> = { count() {} },
   stopping?: AbortSignal,
 ): Promise<Store> {
+  // Follows `stopping` only while the store opens. Later, parts that are stopping still use the store, and its opener
+  // closes it after them.
+  const start = new AbortController()
+  const stopEarly = () => start.abort()
+  stopping?.addEventListener('abort', stopEarly, { once: true })
+  try {
+    return await openUntil(start.signal, settings, clock, log, metrics)
+  } finally {
+    stopping?.removeEventListener('abort', stopEarly)
+  }
+}
+
+async function openUntil(
+  stopping: AbortSignal,
+  settings: PostgresStoreSettings,
+  clock: Clock,
+  log: Log,
+  metrics: Pick<Metrics, 'count'>,
+): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log, stopping)
   // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
   const alive = setInterval(() => undefined, START_MS)
@@ -72,7 +91,7 @@ async function begin(
   settings: PostgresStoreSettings,
   clock: Clock,
   log: Log,
-  stopping?: AbortSignal,
+  stopping: AbortSignal,
 ): Promise<Begun> {
   const until = clock.elapsed() + START_MS
   while (true) {
@@ -81,13 +100,23 @@ async function begin(
     } catch (error) {
       const passes = error instanceof StoreError && PASSING.has(error.code)
       if (!passes || clock.elapsed() + TRY_MS > until) throw error
-      // Once it is told to stop, the next try says that the connections are closed.
-      await new Promise<void>((resolve) => {
-        clock.after(TRY_MS, resolve)
-        stopping?.addEventListener('abort', () => resolve(), { once: true })
-      })
+      // After a stop, the next try says that the connections are closed.
+      await pause(TRY_MS, clock, stopping)
     }
   }
+}
+
+/** Resolves after `ms`, or once `stopping` is aborted. */
+function pause(ms: number, clock: Clock, stopping: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      timer.cancel()
+      stopping.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = clock.after(ms, end)
+    stopping.addEventListener('abort', end, { once: true })
+  })
 }
 
 async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {

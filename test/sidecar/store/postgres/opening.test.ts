@@ -70,6 +70,15 @@ describe('Opening the store in PostgreSQL', () => {
     expect(shown('event')).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
+  it('stays open on a stop that comes after the start, until it is closed', async () => {
+    const stopping = new AbortController()
+    const settings = { ...SETTINGS, ...own.at() }
+    const store = await openPostgresStore(settings, systemClock, log, undefined, stopping.signal)
+    own.closing.push(store.close)
+    stopping.abort()
+    expect((await store.stations.register(registration('N0CALL'))).kind).to.equal('created')
+  })
+
   it('keeps a process alive that has nothing else to do yet, until the database is there', async () => {
     const { relay, address } = await own.relayed()
     await relay.cut()
