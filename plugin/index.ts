@@ -24,10 +24,6 @@ export type {
 export { type RedisClient, type RedisRevocationsOptions, redisRevocations } from './host/redis-revocations.ts'
 export type { RevocationStore } from './host/revocation-store.ts'
 export { type MemoryRevocationsOptions, memoryRevocations } from './host/revocations.ts'
-export { jsonFileStore } from './host/stored/json-file-store.ts'
-export { keyedAccounts } from './host/stored/keyed-accounts.ts'
-export type { KeyedStore } from './host/stored/keyed-store.ts'
-export { keyedUserGroups } from './host/stored/keyed-user-groups.ts'
 export type { PgPoolOfClients } from './host/stored/pg-connection.ts'
 export type { PgPool } from './host/stored/pg-table.ts'
 export type {

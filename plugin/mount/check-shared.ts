@@ -18,7 +18,7 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
   }
   if (accounts.isShared === false || groups.isShared === false) {
     throw new TypeError(
-      'shared: true needs accounts and groups that several processes may write: `keyedAccounts` and `keyedUserGroups`, over `jsonFileStore` or any other store, are for one. Give `pgAccounts(pool)` and `pgUserGroups(pool)`.',
+      'shared: true needs accounts and groups that several processes may write, but `accounts` or `groups` has `isShared: false`. Give `pgAccounts(pool)` and `pgUserGroups(pool)`.',
     )
   }
   if (sessionStoreOf(app)?.constructor?.name === 'MemoryStore') {

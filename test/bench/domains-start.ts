@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import express from 'express'
+import { recordsInMemory } from '../../fixtures/host/accounts-memory.ts'
 
 const PLUGIN = new URL('../../dist/plugin/index.js', import.meta.url)
 
@@ -11,11 +12,11 @@ export async function load(): Promise<typeof import('../../plugin/index.ts')> {
 
 /** @returns what it took from the call of `registerOidc` until the last IdP is discovered */
 export async function start(issuer: string, domains: number) {
-  const { expressSessions, keyedAccounts, keyedUserGroups, registerOidc } = await load()
-  const store = new Map<string, string>()
+  const { expressSessions, registerOidc } = await load()
+  const { accounts, groups } = recordsInMemory()
   const host = {
-    accounts: keyedAccounts(store),
-    groups: keyedUserGroups(store),
+    accounts,
+    groups,
     sessions: expressSessions(),
     loginPage: { showFailure: () => undefined },
     authLog: () => undefined,

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import session, { MemoryStore, type SessionData } from 'express-session'
+import { recordsInMemory } from '../../fixtures/host/accounts-memory.ts'
 import { load } from './domains-start.ts'
 
 let url = ''
@@ -11,7 +12,7 @@ let made = 0
 
 /** A server with so many sessions in its store, each with a sid of its own. */
 export async function start(issuer: string, sessions: number): Promise<void> {
-  const { expressSessions, keyedAccounts, keyedUserGroups, registerOidc } = await load()
+  const { expressSessions, registerOidc } = await load()
   const store = new MemoryStore()
   for (let count = 0; count < sessions; count += 1) {
     const id = `session-${count}`
@@ -22,7 +23,7 @@ export async function start(issuer: string, sessions: number): Promise<void> {
   }
   const app = express()
   app.use(session({ secret: 'of the bench', store, resave: false, saveUninitialized: false }))
-  const records = new Map<string, string>()
+  const { accounts, groups } = recordsInMemory()
   const quiet = () => undefined
   const client = { client_id: 'bench', client_secret: 'a secret of the bench' }
   const oidc = await registerOidc(app, {
@@ -31,8 +32,8 @@ export async function start(issuer: string, sessions: number): Promise<void> {
       domains: { '': { authStrategies: { oidc: { issuer, newAccounts: true, client } } } },
     },
     host: {
-      accounts: keyedAccounts(records),
-      groups: keyedUserGroups(records),
+      accounts,
+      groups,
       sessions: expressSessions(),
       loginPage: { showFailure: quiet },
       authLog: quiet,

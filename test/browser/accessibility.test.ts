@@ -142,7 +142,7 @@ describe('a page', () => {
       }
       const { app, oidc: running } = await createExample({
         config,
-        accountsFile: join(folder, 'accounts.json'),
+        accountsFile: join(folder, 'accounts.sqlite'),
         secret: 'a secret of the example, of 32 characters and more',
       })
       closing.push(running.close)

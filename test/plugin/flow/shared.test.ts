@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import session, { MemoryStore } from 'express-session'
+import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
 import { startHost } from '../../../fixtures/host/server.ts'
 import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
 import {
   expressSessions,
   type Host,
-  keyedAccounts,
-  keyedUserGroups,
   memoryRevocations,
   type RevocationStore,
   registerOidc,
@@ -20,9 +19,8 @@ const CONFIG = { settings: { cert: '127.0.0.1', port: 0 }, domains: {} }
 const SHARED: RevocationStore = { ...memoryRevocations(), isShared: true }
 const output = { write: () => undefined }
 
-/** As a server's own have them, which say nothing of themselves. */
-const { isShared: _one, ...accounts } = keyedAccounts(new Map())
-const { isShared: _other, ...groups } = keyedUserGroups(new Map())
+/** A server's own accounts and groups, which do not set `isShared`. */
+const { accounts, groups } = recordsInMemory()
 const HOST: Host = {
   accounts,
   groups,
@@ -46,9 +44,10 @@ describe('a server of several processes', () => {
     expect(await registered({ sessions: expressSessions() })).to.match(
       /^TypeError: shared: true needs sessions over a store of revocations that all processes share\. Give .*pgRevocations\(pool\)/,
     )
-    for (const one of [{ accounts: keyedAccounts(new Map()) }, { groups: keyedUserGroups(new Map()) }]) {
-      expect(await registered(one)).to.match(
-        /^TypeError: shared: true needs accounts and groups .*`keyedAccounts`.*pgAccounts\(pool\)/,
+    const unshared = [{ accounts: { ...accounts, isShared: false } }, { groups: { ...groups, isShared: false } }]
+    for (const part of unshared) {
+      expect(await registered(part)).to.match(
+        /^TypeError: shared: true needs accounts and groups .*`isShared: false`.*pgAccounts\(pool\)/,
       )
     }
   })

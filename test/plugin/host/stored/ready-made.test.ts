@@ -3,10 +3,6 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { openDatabase } from '../../../../fixtures/host/database.ts'
 import {
-  jsonFileStore,
-  type KeyedStore,
-  keyedAccounts,
-  keyedUserGroups,
   pgAccounts,
   pgUserGroups,
   type StoredAccountsOptions,
@@ -25,14 +21,6 @@ import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
 
 const ALICE = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: null } as const
 const BOB = { ...ALICE, id: '~oidc:b', name: 'Bob' } as const
-
-function over(store: KeyedStore, options?: StoredAccountsOptions & StoredOptions): StoredPeople {
-  return {
-    accounts: keyedAccounts(store, options),
-    groups: keyedUserGroups(store, options),
-    close: async () => undefined,
-  }
-}
 
 /** The code, else the message. */
 const rejected = async (work: Promise<unknown>) => {
@@ -78,9 +66,6 @@ describe('Ready-made accounts and user groups', () => {
   }
 
   const kinds: Readonly<Record<string, (options?: StoredAccountsOptions) => Promise<StoredPeople>>> = {
-    'a Map': async (options) => over(new Map(), options),
-    'a store that answers by promises': async (options) => over(slow(new Map()), options),
-    'a JSON file': async (options) => over(jsonFileStore(path('data/people.json')), options),
     SQLite: openSqlite,
     PostgreSQL: openPg,
   }
@@ -124,9 +109,10 @@ describe('Ready-made accounts and user groups', () => {
   })
 
   it('tell a login why it is refused when there are too many', async () => {
-    const host = over(new Map(), { most: 0 })
-    const login = signIn(ALICE, [], settingsOf({ ...MINIMAL, newAccounts: true }), host)
+    const { accounts, groups, close } = await openSqlite({ most: 0 })
+    const login = signIn(ALICE, [], settingsOf({ ...MINIMAL, newAccounts: true }), { accounts, groups })
     expect(await rejected(login)).to.equal('account_limit')
+    await close()
   })
   for (const [kind, open] of [
     ['SQLite', openSqlite],
@@ -195,13 +181,6 @@ describe('Ready-made accounts and user groups', () => {
     await Promise.all([pool.end(), owner.end()])
   })
 
-  it('take turns over one store, whoever opened it', async () => {
-    const store = slow(new Map())
-    const both = [keyedAccounts(store), keyedAccounts(store)]
-    const outcomes = await Promise.allSettled(both.map((accounts) => accounts.create('', ALICE)))
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
-  })
-
   it('use the tables that they are told to, whatever these are called', async () => {
     const { connection, all, close } = await openDatabase(path('host.sqlite'))
     await sqliteAccounts(connection, { table: 'my "accounts"; --' }).create('', ALICE)
@@ -209,54 +188,6 @@ describe('Ready-made accounts and user groups', () => {
     expect(await all('SELECT id FROM "my ""accounts""; --"')).to.deep.equal([{ id: ALICE.id }])
     expect(await all('SELECT group_name FROM "my groups"')).to.deep.equal([{ group_name: 'staff' }])
     await close()
-  })
-
-  it('write nothing when a login brings nothing new', async () => {
-    const store = new Map<string, string>()
-    let writes = 0
-    const set = (key: string, text: string) => {
-      writes += 1
-      store.set(key, text)
-    }
-    const { accounts, groups } = over({ get: (key) => store.get(key), set })
-    await accounts.create('', ALICE)
-    await groups.join('', ALICE.id, 'staff')
-    writes = 0
-    await accounts.update('', ALICE)
-    await accounts.setSiteAdmin('', ALICE.id, false)
-    await groups.join('', ALICE.id, 'staff')
-    await groups.leave('', ALICE.id, 'other')
-    expect(writes).to.equal(0)
-  })
-
-  it('let nobody in by a damaged record, and do not write over it', async () => {
-    for (const text of ['{', '7', 'null', '{}', '{"name":"A","email":null,"emailVerified":null,"siteAdmin":"no"}']) {
-      const store = new Map<string, string>()
-      const { accounts, groups } = over(store)
-      await accounts.create('', ALICE)
-      await groups.join('', ALICE.id, 'staff')
-      for (const key of store.keys()) store.set(key, text)
-      const before = [...store]
-      for (const work of [
-        accounts.find('', ALICE.id),
-        accounts.update('', { ...ALICE, name: 'B' }),
-        groups.mirroredOf('', ALICE.id),
-        groups.join('', ALICE.id, 'crew'),
-      ]) {
-        expect(await rejected(work), text).to.match(/^A record of kind \w+ in the store is damaged\.$/)
-      }
-      expect(await rejected(accounts.create('', ALICE))).to.not.equal('resolved')
-      expect([...store]).to.deep.equal(before)
-    }
-  })
-
-  it('reject with what a store throws', async () => {
-    const get = () => {
-      throw new Error('The store is away.')
-    }
-    const { accounts, groups } = over({ get, set: () => undefined })
-    for (const work of [accounts.find('', ALICE.id), accounts.create('', ALICE), groups.join('', ALICE.id, 'staff')])
-      expect(await rejected(work)).to.equal('The store is away.')
   })
 
   it('make their tables later where the database was busy, and wait for it for a limited time', async () => {
@@ -276,38 +207,4 @@ describe('Ready-made accounts and user groups', () => {
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
     for (const { close } of [holder, hasty]) await close()
   })
-
-  it('wait for a store for a limited time', async () => {
-    const silent = { get: () => new Promise<undefined>(() => undefined), set: () => undefined }
-    const clock = new FakeClock()
-    const { accounts, groups } = over(silent, { timeoutMs: 5_000, clock })
-    const outcomes = [
-      accounts.find('', ALICE.id),
-      accounts.create('', ALICE),
-      accounts.create('', ALICE),
-      groups.mirroredOf('', ALICE.id),
-      groups.join('', ALICE.id, 'staff'),
-    ].map(rejected)
-    await clock.advance(4_999)
-    expect(clock.pending).to.equal(5)
-    await clock.advance(1)
-    for (const outcome of outcomes) {
-      expect(await outcome).to.equal('The store of accounts and groups did not answer in time.')
-    }
-  })
 })
-
-/** Answers when everything that was asked at the same time has been asked. */
-function slow(store: Map<string, string>): KeyedStore {
-  const later = () => new Promise<void>((resolve) => setImmediate(resolve))
-  return {
-    get: async (key) => {
-      await later()
-      return store.get(key) ?? null
-    },
-    set: async (key, text) => {
-      await later()
-      store.set(key, text)
-    },
-  }
-}
