@@ -13,7 +13,8 @@ export interface FailureLog {
 
 /**
  * Logs one line an outage and code for a failure of the store, because every phone that calls meanwhile meets the same
- * one. Any other failure is a bug and logged each time.
+ * one. Does not log that the store is closed, because the sidecar is stopping. Any other failure is a bug and logged
+ * each time.
  */
 export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): FailureLog {
   /** By code, of which there are few. */
@@ -28,7 +29,7 @@ export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): Failu
 
   return {
     note(cause, path) {
-      if (cause instanceof StoreError && continuesOutage(cause.code)) return
+      if (cause instanceof StoreError && (cause.code === 'store_closed' || continuesOutage(cause.code))) return
       const fields = { path: path.slice(0, LOGGED_PATH_CHARACTERS), error: cause }
       if (cause instanceof StoreError && cause.code === 'store_overloaded')
         log.warn(

@@ -5,6 +5,7 @@ import { API_ERRORS, ApiError, StoreError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { RateLimit } from '../messages/rate-limit.ts'
 import type { Metrics } from '../metrics.ts'
+import { ActiveRequests } from './active-requests.ts'
 import {
   type Body,
   type EncodedAnswer,
@@ -34,6 +35,8 @@ export interface RequestHandler {
   request(request: IncomingMessage, response: ServerResponse): void
   /** Something on a connection could not be read as a request. */
   unreadable(fault: NodeJS.ErrnoException, socket: Duplex): void
+  /** Resolves once no request uses the store any more, whether its client still waits or not. */
+  allDone(): Promise<void>
 }
 
 /** A request that is to be answered. */
@@ -82,6 +85,7 @@ export function createHandler({
   metrics,
   log,
 }: HandlerParts): RequestHandler {
+  const active = new ActiveRequests()
   const unanswered = trackUnanswered()
   const failures = createFailureLog(clock, log)
   const send = createAnswerSender()
@@ -115,7 +119,9 @@ export function createHandler({
   // By then nearly all bodies are whole, and there is nothing to listen for.
   const arrived = createAtEndOfTurn<Exchange>((exchange) => {
     // What can still go wrong here is sending a refusal.
-    receive(exchange).catch(() => void exchange.request.socket.destroy())
+    void receive(exchange)
+      .catch(() => void exchange.request.socket.destroy())
+      .then(() => active.end())
   }, leaving.last)
 
   function request(request: IncomingMessage, response: ServerResponse): void {
@@ -128,6 +134,7 @@ export function createHandler({
     }
     metrics.count('api_requests')
     unanswered.asked(request)
+    active.begin()
     arrived.add({ request, response, client })
   }
 
@@ -178,7 +185,7 @@ export function createHandler({
 
   async function refuse(exchange: Exchange, cause: unknown): Promise<void> {
     const { request, response } = exchange
-    const error = cause instanceof ApiError ? cause : new ApiError(isOverload(cause) ? 'overloaded' : 'internal')
+    const error = cause instanceof ApiError ? cause : new ApiError(passesSoon(cause) ? 'overloaded' : 'internal')
     metrics.countCase('api_errors', { reason: error.code })
     if (error !== cause) failures.note(cause, request.url ?? '')
     if (response.headersSent) return void request.socket.destroy()
@@ -205,6 +212,7 @@ export function createHandler({
 
   return {
     request,
+    allDone: () => active.allDone(),
     unreadable(fault, socket) {
       const error = unreadableError(fault)
       if (!error || !socket.writable || unanswered.has(socket)) {
@@ -230,8 +238,9 @@ export function createHandler({
 const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 
-function isOverload(cause: unknown): boolean {
-  return cause instanceof StoreError && cause.code === 'store_overloaded'
+/** The store is busy, or this sidecar is stopping: another instance, or the next start, answers soon. */
+function passesSoon(cause: unknown): boolean {
+  return cause instanceof StoreError && (cause.code === 'store_overloaded' || cause.code === 'store_closed')
 }
 
 /** Without a query, and without the `https://host` that some proxies write before it (RFC 9112, section 3.2.2). */

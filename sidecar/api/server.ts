@@ -124,7 +124,13 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const listener = await listenHttp(server, scheme, listen.host, listen.port)
   warnWithoutTls(listen, listener.loopback, log)
   return {
-    ...listener,
+    url: listener.url,
+    loopback: listener.loopback,
+    async close() {
+      await listener.close()
+      // Connections are cut after a moment; the registration of a phone that was cut off is still stored.
+      await handler.allDone()
+    },
     certificateExpiresAt,
     async reloadTls() {
       if (scheme === 'http') return

@@ -69,11 +69,20 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 
   /** One line when storing begins to fail and one when it works again, however long and busy the time between. */
   function lost(count: number, error: unknown): void {
-    metrics.countCase('messages_lost', { reason: reasonOf(error) }, count)
+    const reason = reasonOf(error)
+    metrics.countCase('messages_lost', { reason }, count)
     if (lostInARow === 0)
-      log.error('messages-not-stored', 'Messages cannot be stored; they are not acknowledged, so senders try again.', {
-        error,
-      })
+      if (reason === 'store_closed')
+        log.warn(
+          'messages-not-stored',
+          'The sidecar stopped before it stored all messages; it did not acknowledge them, so their senders try again.',
+        )
+      else
+        log.error(
+          'messages-not-stored',
+          'Messages cannot be stored; they are not acknowledged, so senders try again.',
+          { error },
+        )
     lostInARow += count
   }
 

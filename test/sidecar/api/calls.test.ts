@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { StoreError } from '../../../sidecar/errors.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { type ApiOptions, claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
@@ -170,11 +171,25 @@ describe('the API', () => {
   })
 
   it('says internal, and logs the reason once, when the store fails', async () => {
+    const { store, clock } = api
+    const remove = () => Promise.reject(new StoreError('disk_failing'))
+    const failing = await startApi({ over: { store: { ...store, stations: { ...store.stations, remove } }, clock } })
+    try {
+      const { status, body } = await failing.post('/v1/unregister', { ...claim('N0CALL'), deviceId: 'a' })
+      expect([status, Object.keys(body), body.error]).to.deep.equal([500, ['error', 'message'], 'internal'])
+      expect(failing.logged.filter(({ event }) => event === 'api-failed')).to.have.length(1)
+      expect(JSON.stringify(body)).to.not.match(/ at |node:|\.ts/)
+    } finally {
+      await failing.close()
+    }
+  })
+
+  it('answers 503 overloaded with Retry-After, and logs nothing, once the store is closed', async () => {
     await register('N0CALL')
     await api.store.close()
-    const { status, body } = await api.post('/v1/sync', { ...claim('N0CALL'), since: 0 })
-    expect([status, Object.keys(body), body.error]).to.deep.equal([500, ['error', 'message'], 'internal'])
-    expect(api.logged.filter(({ event }) => event === 'api-failed')).to.have.length(1)
-    expect(JSON.stringify(body)).to.not.match(/ at |node:|\.ts/)
+    const logged = api.logged.length
+    const { status, body, headers } = await api.post('/v1/sync', { ...claim('N0CALL'), since: 0 })
+    expect([status, body.error, headers['retry-after']]).to.deep.equal([503, 'overloaded', '10'])
+    expect(api.logged.slice(logged)).to.deep.equal([])
   })
 })

@@ -186,6 +186,18 @@ describe('The receiver', () => {
     expect(logged).to.have.length(3)
   })
 
+  it('warns once that messages were not stored before a stop, and logs no error', async () => {
+    const { receive, store, counts, sent } = await setUp()
+    await store.close()
+    for (const seqId of [1, 2]) await receive([packet(`:B        :one{${seqId}`)])
+    expect(counts('messages_lost', 'messages_stored')).to.deep.equal([2, 0])
+    expect(sent).to.deep.equal([])
+    expect(logged.map(({ level, event }) => ({ level, event }))).to.deep.equal([
+      { level: 'warn', event: 'messages-not-stored' },
+    ])
+    expect(logged[0]?.msg).to.include('stopped before')
+  })
+
   it('never rejects, and counts each line exactly once, whatever the lines are', async () => {
     const { receive, counts } = await setUp()
     const fragments = fc.constantFrom(

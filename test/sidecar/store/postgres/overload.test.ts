@@ -47,4 +47,18 @@ describe('The API while PostgreSQL does not keep up', () => {
     expect(overloads()).to.have.length(2)
     await goOn()
   })
+
+  it('closes only once the store has settled the registration under way', async () => {
+    const release = await stores.hold('BEGIN; UPDATE mesh_companion.clock SET last = last')
+    const answer = register('N0CALL').catch(() => 'cut')
+    await stores.waiting(1)
+    const order: string[] = []
+    const closed = api.api.close().then(() => order.push('closed'))
+    expect(await answer).to.equal('cut')
+    order.push('settled')
+    await release()
+    await closed
+    expect(order).to.deep.equal(['settled', 'closed'])
+    expect((await api.store.stations.find('N0CALL-7'))?.key).to.equal('N0CALL-7')
+  })
 })
