@@ -1,31 +1,33 @@
 import type { LoginErrorCode } from '../errors.ts'
-import { type CookieRules, fullName, readCookies, setCookie } from './transaction/login-cookie.ts'
+import { type BrowserCookies, type CookieRules, fullName, setCookie } from './transaction/login-cookie.ts'
 
-const LASTS_MS = 10 * 60_000
+const LIFE_MS = 10 * 60_000
 const NAME = 'oidc-another-account'
 
-/** What refuses this account, and might not refuse another one of the same person. */
-const MENDABLE: readonly LoginErrorCode[] = ['not_in_required_group', 'account_unknown', 'account_locked']
+/** Refusals of one account that may not concern another account of the same user. */
+const ACCOUNT_REFUSALS: readonly LoginErrorCode[] = ['not_in_required_group', 'account_unknown', 'account_locked']
 
-export function couldAnotherAccountMend(code: LoginErrorCode): boolean {
-  return MENDABLE.includes(code)
+/** Whether a login that failed with this code may succeed with another account. */
+export function couldAnotherAccountHelp(code: LoginErrorCode): boolean {
+  return ACCOUNT_REFUSALS.includes(code)
 }
 
 /**
- * Remembers with the browser that its next logins are to let the person choose: the IdP would sign the refused account
- * in again without a question. A value of `Set-Cookie`; it holds nothing, and whoever plants it makes an IdP ask.
+ * Makes the browser's next logins ask which account to use. Otherwise the IdP would sign the refused account in again
+ * without asking. The cookie has no secret: whoever plants it only makes an IdP ask.
+ *
+ * @returns a value of `Set-Cookie`
  */
-export function wantAnotherAccount(rules: CookieRules): string {
-  return setCookie(fullName(NAME, rules), '1', LASTS_MS, rules)
+export function requestAnotherAccount(rules: CookieRules): string {
+  return setCookie(fullName(NAME, rules), '1', LIFE_MS, rules)
 }
 
-/** Forgets it: somebody is in. A value of `Set-Cookie`. */
-export function anotherAccountIsIn(rules: CookieRules): string {
+/** Ends the request of {@link requestAnotherAccount} after a successful login. @returns a value of `Set-Cookie` */
+export function cancelAnotherAccount(rules: CookieRules): string {
   return setCookie(fullName(NAME, rules), '', 0, rules)
 }
 
-export function isAnotherAccountWanted(rules: CookieRules, cookieHeader: string | undefined): boolean {
-  // Hardly any browser has it, and all of them send cookies that it takes time to read.
-  if (!cookieHeader?.includes(NAME)) return false
-  return readCookies(cookieHeader)[fullName(NAME, rules)] !== undefined
+/** Whether this browser's login has to ask which account to use. */
+export function isAnotherAccountRequested({ cookies, rules }: BrowserCookies): boolean {
+  return cookies[fullName(NAME, rules)] !== undefined
 }

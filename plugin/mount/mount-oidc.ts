@@ -173,7 +173,14 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   mountRoutes(
     app,
     strategies,
-    { host, transactions, landings, toldGroups: new Set(), warnOfUserInfo: createUserInfoWarning(host, clock), clock },
+    {
+      host,
+      transactions,
+      landings,
+      domainsWithGroups: new Set(),
+      warnOfUserInfo: createUserInfoWarning(host, clock),
+      clock,
+    },
     domainMatcher(config, host),
     options.urlencoded,
   )

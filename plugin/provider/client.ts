@@ -4,7 +4,7 @@ import type { DomainSettings } from '../config/settings.ts'
 import type { Transaction } from '../login/transaction/transaction.ts'
 import { withoutAccessToken } from './answers/no-access-token.ts'
 import { createRedeem, type Redeem } from './answers/redeem.ts'
-import { stateIn } from './answers/signed-answer.ts'
+import { type OpenedAnswer, openAnswer } from './answers/signed-answer.ts'
 import { createAssertionAudiences } from './authentication/assertion-audience.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
 import type { ClientSecret } from './authentication/client-secret.ts'
@@ -34,11 +34,8 @@ export interface ProviderClient extends TokenVerbs {
   authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
   /** What the IdP calls itself. */
   issuerName(): Promise<string>
-  /**
-   * The state that an answer bears, unverified: it tells which login it is held against. Undefined: none, or more than
-   * one.
-   */
-  stateIn(answer: URLSearchParams): Promise<string | undefined>
+  /** Opens the parameters that came back with the browser, for {@link redeem}. */
+  openAnswer(parameters: URLSearchParams): Promise<OpenedAnswer>
   readonly redeem: Redeem
   readonly renew: Renew
   readonly offerMadeUpCode: OfferMadeUpCode
@@ -110,7 +107,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     },
 
     issuerName: async () => (await issuer.metadata()).issuer,
-    stateIn: (answer) => stateIn(answer, settings),
+    openAnswer: (parameters) => openAnswer(parameters, settings),
     redeem: createRedeem(settings, {
       ...deps,
       dpop,

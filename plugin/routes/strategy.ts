@@ -33,8 +33,8 @@ export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
   readonly landings: Landings
-  /** Keys of the domains whose IdP has told groups of somebody since the start of this process. */
-  readonly toldGroups: Set<string>
+  /** Keys of the domains whose IdP has sent groups of a user since the start of this process. */
+  readonly domainsWithGroups: Set<string>
   readonly warnOfUserInfo: UserInfoWarning
   readonly clock: Clock
 }

@@ -19,7 +19,7 @@ const NOBODY_IS_IN = ['login_required', 'interaction_required', 'consent_require
 const PASSING = ['access_denied', 'server_error', 'temporarily_unavailable']
 
 export interface RegistrationDeps {
-  readonly client: Pick<ProviderClient, 'authorizationUrl' | 'redeem'>
+  readonly client: Pick<ProviderClient, 'authorizationUrl' | 'openAnswer' | 'redeem'>
   /** Limited, without this server's certificate: a browser has none. */
   readonly fetch: Fetch
   readonly now: () => number
@@ -79,16 +79,18 @@ function redirectOf({ status, headers }: Response, url: URL): URL | undefined {
 async function judgeAnswer(
   answer: URLSearchParams,
   transaction: Transaction,
-  { redeem }: RegistrationDeps['client'],
+  { openAnswer, redeem }: RegistrationDeps['client'],
   redirectUri: string,
 ): Promise<Verdict> {
   const registered = `both are registered: the answer came to ${redirectUri}`
   // Nothing is redeemed of a login that somebody else may have made of it.
   if (answer.has('code') || answer.has('id_token')) return { question, verdict: 'ok', text: registered }
-  const fault = await redeem(answer, transaction).then(
-    () => undefined,
-    (error: unknown) => error,
-  )
+  const fault = await openAnswer(answer)
+    .then((opened) => redeem(opened, transaction))
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    )
   const error = fault instanceof LoginError && fault.code === 'provider_error' ? String(fault.details.error) : ''
   if (NOBODY_IS_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
   // Some send it with what succeeds alone (Canaille does), though all answers have to have it (RFC 9207, section 2).

@@ -1,49 +1,44 @@
 import { randomBytes } from 'node:crypto'
 import type { SignIn } from '../../host/port.ts'
 import { createSeal } from '../../host/seal.ts'
-import { type CookieRules, fullName, readCookies, setCookie } from './login-cookie.ts'
+import { type CookieRules, type Cookies, fullName, setCookie } from './login-cookie.ts'
 
-/** How long after a login its answer may come again: by a reload, or the way back. */
+/** How long after a login its answer may come again, by a reload or the back button. */
 const LANDING_MS = 10 * 60_000
 const NAME = 'oidc-landed'
 
-/** By what a session is known to be that of a login. */
+/** The members of a session that identify the login that began it. */
 type Session = Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>
 
 /**
- * Where the last login of a browser led, for an answer that comes again. It lies with the browser, sealed, in one
- * cookie: each login takes the place of the one before, whose session it ended.
+ * Remembers where the last login of a browser led, for an answer that comes again. The path is sealed in one cookie of
+ * the browser. Each login overwrites the cookie of the login before, because it also ends that login's session.
  */
 export interface Landings {
   /** @returns a value of `Set-Cookie` */
   remember(state: string, session: Session, path: string, rules: CookieRules): string
-  /** Where the login of that state led, if this browser's session is still the one that it began. */
-  find(
-    state: string,
-    session: Session | undefined,
-    rules: CookieRules,
-    cookieHeader: string | undefined,
-  ): string | undefined
+  /** Returns where the login of that state led, if this browser's session is still the one that the login began. */
+  find(state: string, session: Session | undefined, rules: CookieRules, cookies: Cookies): string | undefined
 }
 
-/** @param secret of the host; without one, landings are forgotten with the process */
+/** @param secret of the host; without one, a restart of the process forgets all landings */
 export function createLandings(secret: string | undefined, now: () => number): Landings {
   const seal = createSeal(secret ?? randomBytes(32), 'login landing')
-  /** It opens for its own login and session alone. */
-  const placeOf = (name: string, state: string, { domainKey, userId, startedAt }: Session) =>
+  /** The seal opens only for the same login and session. */
+  const contextOf = (name: string, state: string, { domainKey, userId, startedAt }: Session) =>
     JSON.stringify([name, state, domainKey, userId, startedAt])
   return {
     remember(state, session, path, rules) {
       const name = fullName(NAME, rules)
-      const sealed = seal.seal(`${now() + LANDING_MS} ${path}`, placeOf(name, state, session))
+      const sealed = seal.seal(`${now() + LANDING_MS} ${path}`, contextOf(name, state, session))
       return setCookie(name, sealed, LANDING_MS, rules)
     },
-    find(state, session, rules, cookieHeader) {
+    find(state, session, rules, cookies) {
       const name = fullName(NAME, rules)
-      const opened = session && seal.open(readCookies(cookieHeader)[name] ?? '', placeOf(name, state, session))
-      // Only we can have sealed it, and no path has a blank.
-      const [until, path] = opened?.split(' ') ?? []
-      return now() <= Number(until) ? path : undefined
+      const opened = session && seal.open(cookies[name] ?? '', contextOf(name, state, session))
+      // Only this server can have sealed it, and a path contains no space.
+      const [expiresAt, path] = opened?.split(' ') ?? []
+      return now() <= Number(expiresAt) ? path : undefined
     },
   }
 }

@@ -1,20 +1,20 @@
 import { hash, randomBytes } from 'node:crypto'
 import { createSeal } from '../../host/seal.ts'
-import { type CookieRules, type Cookies, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
+import { type CookieRules, type Cookies, digestOf, fullName, setCookie } from './login-cookie.ts'
 
-/** Logins that take longer are forgotten. */
+/** A login that takes longer fails. */
 export const TRANSACTION_MS = 10 * 60_000
-/** Logins that one browser may have under way. */
+/** Logins that one browser may have in progress. */
 const MOST_PER_BROWSER = 10
 /**
- * Of them in one request: nginx and Apache take header lines of 8 KB with their defaults, and the host's session and
- * what else this package keeps with a browser stand in the same one.
+ * Bytes of all transaction cookies in one request. By default, nginx and Apache accept header lines of 8 KB. The same
+ * line holds the host's session and the other cookies of this package.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
-/** Finished logins that are remembered, so that their answer cannot be used again; the oldest are forgotten first. */
+/** Finished logins whose answer is refused if it comes again. The oldest are forgotten first. */
 const MOST_FINISHED = 10_000
 
-/** One login under way: what the answer of the IdP is held against. */
+/** A login in progress, against which the IdP's answer is verified. */
 export interface Transaction {
   readonly domainKey: string
   readonly state: string
@@ -26,43 +26,47 @@ export interface Transaction {
   readonly startedAt: number
 }
 
-/**
- * Logins under way. Each lives in a cookie of its own, sealed and named by its state, and not in the host's session:
- * parallel tabs cannot overwrite one another, strict session cookies do not lose it on the way back, and a visitor who
- * only looks at the login page costs no memory.
- */
-export interface Transactions {
+/** A login that has begun. */
+export interface BegunLogin {
+  readonly transaction: Transaction
   /**
-   * `setCookies` makes values of `Set-Cookie` for the answer. Where they have more bytes than there is room, the return
-   * path is left out.
+   * Returns values of `Set-Cookie`. Leaves out the return path if they would take more bytes than `room`.
    */
-  begin(
-    login: Pick<Transaction, 'domainKey' | 'returnPath'>,
-    rules: CookieRules,
-    cookieHeader: string | undefined,
-  ): { readonly transaction: Transaction; setCookies(room: number): readonly string[] }
-  /**
-   * The login that an answer belongs to, once: undefined when this browser began no such login, or long ago, or it is
-   * finished.
-   */
-  take(
-    state: string,
-    rules: CookieRules,
-    cookieHeader: string | undefined,
-  ): { readonly transaction: Transaction | undefined; readonly setCookies: readonly string[] }
-  /** Whether this browser has a login of the domain under way. */
-  isUnderWay(domainKey: string, rules: CookieRules, cookieHeader: string | undefined): boolean
+  setCookies(room: number): readonly string[]
 }
 
-/** @param secret of the host; without one, logins under way end with the process */
+/** The outcome of {@link Transactions.take}. */
+export interface TakenLogin {
+  /** Undefined: this browser began no such login, it is too old, or its answer was used. */
+  readonly transaction: Transaction | undefined
+  /** Values of `Set-Cookie`. */
+  readonly setCookies: readonly string[]
+}
+
+/**
+ * Logins in progress. Each has a cookie of its own, sealed and named by its state, outside the host's session. So
+ * parallel tabs cannot overwrite each other, strict session cookies do not lose a login on the way back, and a visitor
+ * who only opens the login page costs no memory.
+ */
+export interface Transactions {
+  begin(login: Pick<Transaction, 'domainKey' | 'returnPath'>, rules: CookieRules, cookies: Cookies): BegunLogin
+  /** Takes the login of an answer's state. Each login can be taken once. */
+  take(state: string, rules: CookieRules, cookies: Cookies): TakenLogin
+  /** Whether this browser has a login of the domain in progress. */
+  isUnderWay(domainKey: string, rules: CookieRules, cookies: Cookies): boolean
+}
+
+/** @param secret of the host; without one, a restart of the process ends all logins in progress */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
+  /** Digest of a state to when its cookie expires, oldest first. */
   const finished = new Map<string, number>()
 
+  /** Returns false if the login has already finished. */
   function finish(digest: string): boolean {
     if (finished.has(digest)) return false
-    for (const [oldest, until] of finished) {
-      if (until > now() && finished.size < MOST_FINISHED) break
+    for (const [oldest, expiresAt] of finished) {
+      if (expiresAt > now() && finished.size < MOST_FINISHED) break
       finished.delete(oldest)
     }
     finished.set(digest, now() + TRANSACTION_MS)
@@ -71,58 +75,64 @@ export function createTransactions(secret: string | undefined, now: () => number
 
   function open(name: string, cookies: Cookies): Transaction | undefined {
     const opened = seal.open(cookies[name] ?? '', name)
-    // Only we can have sealed it, so its shape is ours.
-    const begun = opened === null ? undefined : (JSON.parse(opened) as Begun)
-    const age = begun ? now() - begun.startedAt : Number.NaN
-    return begun && age >= 0 && age <= TRANSACTION_MS ? transactionOf(begun) : undefined
+    // Only this server can have sealed it, so its shape is known.
+    const begun = opened === null ? undefined : (JSON.parse(opened) as SealedLogin)
+    const ageMs = begun ? now() - begun.startedAt : Number.NaN
+    return begun && ageMs >= 0 && ageMs <= TRANSACTION_MS ? transactionOf(begun) : undefined
   }
 
   return {
-    begin(login, rules, cookieHeader) {
-      const begun: Begun = { ...login, seed: randomBytes(32).toString('base64url'), startedAt: now() }
+    begin({ domainKey, returnPath }, rules, cookies) {
+      const startedAt = now()
+      const begun: SealedLogin = { domainKey, returnPath, seed: randomBytes(32).toString('base64url'), startedAt }
       const transaction = transactionOf(begun)
-      const name = cookieName(transaction.state, transaction.startedAt, rules)
-      const setCookiesFor = (returnPath: string | null) => {
-        const sealed = seal.seal(JSON.stringify({ ...begun, returnPath }), name)
-        const surplus = surplusBeside(name.length + sealed.length, readCookies(cookieHeader), rules)
+      const name = cookieName(transaction.state, startedAt, rules)
+      const setCookiesFor = (sealedPath: string | null) => {
+        const sealed = seal.seal(JSON.stringify({ ...begun, returnPath: sealedPath }), name)
+        const surplus = surplusBeside(name.length + sealed.length, cookies, rules)
         return [...surplus.map((old) => expired(old, rules)), setCookie(name, sealed, TRANSACTION_MS, rules)]
       }
       return {
         transaction,
         setCookies(room) {
-          const setCookies = setCookiesFor(login.returnPath)
+          const setCookies = setCookiesFor(returnPath)
           return setCookies.join('').length <= room ? setCookies : setCookiesFor(null)
         },
       }
     },
 
-    take(state, rules, cookieHeader) {
+    take(state, rules, cookies) {
       const digest = digestOf(state)
-      const cookies = readCookies(cookieHeader)
-      const name = ownCookies(cookies, rules).find((candidate) => candidate.endsWith(`.${digest}`))
+      const name = transactionNames(cookies, rules).find((candidate) => candidate.endsWith(`.${digest}`))
       if (!name) return { transaction: undefined, setCookies: [] }
       const setCookies = [expired(name, rules)]
       const transaction = open(name, cookies)
-      const current = transaction?.state === state
-      return { transaction: current && finish(digest) ? transaction : undefined, setCookies }
+      const isCurrent = transaction?.state === state
+      return { transaction: isCurrent && finish(digest) ? transaction : undefined, setCookies }
     },
 
-    isUnderWay(domainKey, rules, cookieHeader) {
-      const cookies = readCookies(cookieHeader)
-      return ownCookies(cookies, rules).some((name) => open(name, cookies)?.domainKey === domainKey)
+    isUnderWay(domainKey, rules, cookies) {
+      return transactionNames(cookies, rules).some((name) => open(name, cookies)?.domainKey === domainKey)
     },
   }
 }
 
-/** What lies in the cookie: three values of a login in the room of one. */
-interface Begun extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
-  /** 256 random bits, which nobody learns from what is made of them. */
+/** The content of the cookie. Its seed yields state, nonce and code verifier, which would take three times the bytes. */
+interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
+  /** 256 random bits. The values derived from it do not reveal it. */
   readonly seed: string
 }
 
-function transactionOf({ seed, ...begun }: Begun): Transaction {
-  const secretFor = (purpose: string) => hash('sha256', `${purpose} ${seed}`, 'base64url')
-  return { ...begun, state: secretFor('state'), nonce: secretFor('nonce'), codeVerifier: secretFor('verifier') }
+function transactionOf({ seed, domainKey, returnPath, startedAt }: SealedLogin): Transaction {
+  const derive = (purpose: string) => hash('sha256', `${purpose} ${seed}`, 'base64url')
+  return {
+    domainKey,
+    returnPath,
+    startedAt,
+    state: derive('state'),
+    nonce: derive('nonce'),
+    codeVerifier: derive('verifier'),
+  }
 }
 
 function prefix(rules: CookieRules): string {
@@ -135,21 +145,21 @@ function cookieName(state: string, startedAt: number, rules: CookieRules): strin
 }
 
 /** Names of this browser's transaction cookies, oldest first. */
-function ownCookies(cookies: Cookies, rules: CookieRules): readonly string[] {
+function transactionNames(cookies: Cookies, rules: CookieRules): readonly string[] {
   return Object.keys(cookies)
     .filter((name) => name.startsWith(prefix(rules)))
     .sort()
 }
 
-/** The oldest, as far as a new one of that many bytes needs their room. */
+/** Returns the oldest cookies that have to go so that a new one of that many bytes fits. */
 function surplusBeside(bytes: number, cookies: Cookies, rules: CookieRules): readonly string[] {
   let room = MOST_BYTES_PER_BROWSER - bytes
-  const newestFirst = [...ownCookies(cookies, rules)].reverse()
-  const stay = newestFirst.findIndex((name, index) => {
+  const newestFirst = [...transactionNames(cookies, rules)].reverse()
+  const firstSurplus = newestFirst.findIndex((name, index) => {
     room -= name.length + (cookies[name] ?? '').length
     return room < 0 || index >= MOST_PER_BROWSER - 1
   })
-  return stay < 0 ? [] : newestFirst.slice(stay)
+  return firstSurplus < 0 ? [] : newestFirst.slice(firstSurplus)
 }
 
 function expired(name: string, rules: CookieRules): string {

@@ -18,7 +18,7 @@ import { openIdToken } from '../protection/protected-answers.ts'
 import { objectionToBinding, objectionToTokenHash } from '../tokens/access-token-rules.ts'
 import { authenticatedAt, objectionToFrontToken, objectionToIdToken } from '../tokens/id-token-rules.ts'
 import { NO_ACCESS_TOKEN } from './no-access-token.ts'
-import { parametersOf } from './signed-answer.ts'
+import { type OpenedAnswer, verifiedParameters } from './signed-answer.ts'
 import { askUserInfo, NOT_NEEDED } from './user-info.ts'
 
 /** What a redeemed login brought, verified. */
@@ -51,10 +51,9 @@ export interface Redeemed {
 /**
  * Makes of an answer what a login brought.
  *
- * @param answer parameters that came back with the browser
  * @throws LoginError
  */
-export type Redeem = (answer: URLSearchParams, transaction: Transaction) => Promise<Redeemed>
+export type Redeem = (answer: OpenedAnswer, transaction: Transaction) => Promise<Redeemed>
 
 export interface RedeemDeps {
   readonly issuer: Issuer
@@ -118,9 +117,9 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     return { parameters, frontToken }
   }
 
-  async function grant(metadata: oidc.ServerMetadata, answer: URLSearchParams, transaction: Transaction) {
+  async function grant(metadata: oidc.ServerMetadata, answer: OpenedAnswer, transaction: Transaction) {
     const verify = (token: string, algorithm: string) => deps.signatures.verify(token, metadata, algorithm)
-    const plain = await parametersOf(answer, settings, metadata.issuer, verify, now() / 1000)
+    const plain = await verifiedParameters(answer, client, metadata.issuer, verify, now() / 1000)
     const { parameters, frontToken } = await opened(plain)
     // With a code alone there is no signature for the library: the token that it is redeemed for is verified below.
     const config = responseType === 'code' ? deps.configured(metadata) : deps.configure(metadata, frontToken)

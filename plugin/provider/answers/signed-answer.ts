@@ -8,37 +8,50 @@ import { decrypt, encryptionOf, isEncrypted } from '../protection/encryption.ts'
 /** Clocks of two servers differ by less. */
 const TOLERANCE_S = 30
 
-/**
- * The state that an answer bears, before anything of it is verified: it tells which login it is about to be held
- * against. Undefined where there is none, or more than one.
- *
- * @throws LoginError `answer_invalid` where it is a token that cannot be opened
- */
-export async function stateIn(answer: URLSearchParams, identity: ClientIdentity): Promise<string | undefined> {
-  // One that is not signed has to be: it ends the login that it bears the state of, and its person reads so.
-  if (!isSignedMode(identity.client.response_mode) || !answer.has('response')) return single(answer, 'state')
-  const { state } = claimsOf(await openSigned(answer, identity))
-  return typeof state === 'string' ? state : undefined
+/** An IdP's answer to a login, decrypted but not verified. */
+export interface OpenedAnswer {
+  /** The state, which only selects the login to verify the answer against. Undefined: none, or more than one. */
+  readonly state: string | undefined
+  /** The parameters as the browser brought them. */
+  readonly parameters: URLSearchParams
+  /** The signed answer (JARM), decrypted, and its claims. Undefined: the answer is not signed. */
+  readonly signed: { readonly token: string; readonly claims: JWTPayload } | undefined
 }
 
 /**
- * The parameters of an answer. Where signed ones were asked for, nothing counts but what is in the signed token.
+ * Opens an answer so that its login can be found. Decrypts a signed answer, which happens only here.
+ *
+ * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
+ */
+export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
+  // An unsigned answer where a signed one is required still ends the login of its state: `verifiedParameters` refuses it.
+  if (!isSignedMode(identity.client.response_mode) || !parameters.has('response')) {
+    return { state: single(parameters, 'state'), parameters, signed: undefined }
+  }
+  const token = await openSigned(parameters, identity)
+  const claims = claimsOf(token)
+  const state = typeof claims.state === 'string' ? claims.state : undefined
+  return { state, parameters, signed: { token, claims } }
+}
+
+/**
+ * Returns the parameters of an answer. If the client requires signed answers, only the parameters in the signed token
+ * count.
  *
  * @param verify rejects unless the token is signed by the IdP
  * @param nowS seconds since 1970
  * @throws LoginError `answer_invalid`, and what `verify` rejects with
  */
-export async function parametersOf(
-  answer: URLSearchParams,
-  identity: ClientIdentity,
+export async function verifiedParameters(
+  { parameters, signed }: OpenedAnswer,
+  client: ClientSettings,
   issuer: string,
   verify: (token: string, algorithm: string) => Promise<void>,
   nowS: number,
 ): Promise<URLSearchParams> {
-  const { client } = identity
-  if (!isSignedMode(client.response_mode)) return answer
-  const token = await openSigned(answer, identity)
-  const claims = claimsOf(token)
+  if (!isSignedMode(client.response_mode)) return parameters
+  if (!signed) throw notSigned(parameters)
+  const { token, claims } = signed
   const algorithm = client.authorization_signed_response_alg
   if (algorithmOf(token) !== algorithm) {
     throw invalid(`it is signed with ${String(algorithmOf(token))}, and ${algorithm} was expected`)
@@ -54,7 +67,7 @@ async function openSigned(answer: URLSearchParams, identity: ClientIdentity): Pr
   const { authorization_encrypted_response_alg: alg, authorization_encrypted_response_enc: enc } = identity.client
   const encryption = encryptionOf(alg, enc)
   const token = single(answer, 'response')
-  if (token === undefined) throw invalid('it is not signed, or there is more than one', answer)
+  if (token === undefined) throw notSigned(answer)
   if (!encryption) {
     if (isEncrypted(token)) throw invalid('it is encrypted, and no encryption is configured')
     return token
@@ -97,7 +110,11 @@ function single(answer: URLSearchParams, name: string): string | undefined {
   return others.length === 0 ? first : undefined
 }
 
-function invalid(reason: string, answer?: URLSearchParams): LoginError {
-  const error = answer && single(answer, 'error')
-  return new LoginError('answer_invalid', { details: { reason, ...(error === undefined ? {} : { error }) } })
+function notSigned(parameters: URLSearchParams): LoginError {
+  const error = single(parameters, 'error')
+  return invalid('it is not signed, or there is more than one', error === undefined ? {} : { error })
+}
+
+function invalid(reason: string, details: Readonly<Record<string, unknown>> = {}): LoginError {
+  return new LoginError('answer_invalid', { details: { reason, ...details } })
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { createLandings } from '../../../plugin/login/transaction/landings.ts'
+import { readCookies } from '../../../plugin/login/transaction/login-cookie.ts'
 
 const secret = 'a secret of the host, long enough for it'
 const rules = { secure: true, crossSitePost: false }
@@ -16,7 +17,7 @@ describe('the landing of a login', () => {
   const cookieOf = (header: string) => header.split(';', 1)[0]
 
   const find = (state: string, over: object | undefined, header?: string) =>
-    landings.find(state, over && { ...signIn, ...over }, rules, header)
+    landings.find(state, over && { ...signIn, ...over }, rules, readCookies(header))
 
   it('is found by its state, in its own session, by another process with the same secret too, for 10 minutes', () => {
     const cookie = cookieOf(remembered())
@@ -24,7 +25,7 @@ describe('the landing of a login', () => {
     for (const ms of [0, 600_000]) {
       now = session.startedAt + ms
       expect(find('the-state', {}, cookie)).to.equal('/devices?x=1')
-      expect(another.find('the-state', signIn, rules, cookie)).to.equal('/devices?x=1')
+      expect(another.find('the-state', signIn, rules, readCookies(cookie))).to.equal('/devices?x=1')
     }
     now += 1
     expect(find('the-state', {}, cookie)).to.equal(undefined)
@@ -39,7 +40,7 @@ describe('the landing of a login', () => {
     expect(find('another', {}, cookie)).to.equal(undefined)
     for (const header of ['', undefined, bent]) expect(find('the-state', {}, header)).to.equal(undefined)
     const other = createLandings('another secret, just as long as it', () => now)
-    expect(other.find('the-state', signIn, rules, cookie)).to.equal(undefined)
+    expect(other.find('the-state', signIn, rules, readCookies(cookie))).to.equal(undefined)
   })
 
   it('takes one cookie a browser, which tells nothing to whoever reads it', () => {

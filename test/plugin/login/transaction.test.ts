@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { readCookies } from '../../../plugin/login/transaction/login-cookie.ts'
 import { createTransactions, TRANSACTION_MS, type Transactions } from '../../../plugin/login/transaction/transaction.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 
@@ -31,13 +32,13 @@ describe('login transactions', () => {
     transactions = createTransactions(secret, () => now)
   })
   const begin = (over = rules) => {
-    const { transaction, setCookies: setCookiesFor } = transactions.begin(login, over, jar.header)
+    const { transaction, setCookies: setCookiesFor } = transactions.begin(login, over, readCookies(jar.header))
     const setCookies = setCookiesFor(2_048)
     jar.apply(setCookies)
     return { transaction, setCookies, ...transaction }
   }
   const take = (state: string, header: string | undefined = jar.header, from = transactions) =>
-    from.take(state, rules, header).transaction
+    from.take(state, rules, readCookies(header)).transaction
 
   it('are found again by their state, with all that they hold, after a restart of a host that has a secret too', () => {
     const { transaction, state } = begin()
@@ -54,7 +55,7 @@ describe('login transactions', () => {
   it('are good once, even for a browser that kept the cookie', () => {
     const { state } = begin()
     expect(take(state)).to.not.equal(undefined)
-    const again = transactions.take(state, rules, jar.header)
+    const again = transactions.take(state, rules, readCookies(jar.header))
     expect(again.transaction).to.equal(undefined)
     jar.apply(again.setCookies)
     expect(jar.cookies.size).to.equal(0)
@@ -62,7 +63,10 @@ describe('login transactions', () => {
 
   it('are unknown to another browser, and under another state', () => {
     const { state } = begin()
-    expect(transactions.take(state, rules, undefined)).to.deep.equal({ transaction: undefined, setCookies: [] })
+    expect(transactions.take(state, rules, readCookies(undefined))).to.deep.equal({
+      transaction: undefined,
+      setCookies: [],
+    })
     expect(take(`${state}x`)).to.equal(undefined)
   })
 
@@ -99,11 +103,11 @@ describe('login transactions', () => {
   it('are under way in their own browser and domain, until they are finished or forgotten', () => {
     begin()
     const { state } = begin()
-    const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, jar.header)
+    const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, readCookies(jar.header))
     expect([isUnderWay(), isUnderWay('other')]).to.deep.equal([true, false])
-    expect(transactions.isUnderWay('', rules, `${jar.header}x; a=b`)).to.equal(true)
-    expect(transactions.isUnderWay('', rules, undefined)).to.equal(false)
-    jar.apply(transactions.take(state, rules, jar.header).setCookies)
+    expect(transactions.isUnderWay('', rules, readCookies(`${jar.header}x; a=b`))).to.equal(true)
+    expect(transactions.isUnderWay('', rules, readCookies(undefined))).to.equal(false)
+    jar.apply(transactions.take(state, rules, readCookies(jar.header)).setCookies)
     expect(isUnderWay()).to.equal(true)
     now += TRANSACTION_MS + 1
     expect(isUnderWay()).to.equal(false)
@@ -143,10 +147,10 @@ describe('login transactions', () => {
       for (const { length, room } of all) {
         now += 1
         const returnPath = `/${'a'.repeat(length)}`
-        const begun = transactions.begin({ domainKey: 'customers', returnPath }, rules, jar.header)
+        const begun = transactions.begin({ domainKey: 'customers', returnPath }, rules, readCookies(jar.header))
         const setCookies = begun.setCookies(room)
         jar.apply(setCookies)
-        const taken = transactions.take(begun.transaction.state, rules, jar.header).transaction
+        const taken = transactions.take(begun.transaction.state, rules, readCookies(jar.header)).transaction
         const isRemembered = taken?.returnPath === begun.transaction.returnPath
         expect(taken).to.deep.equal({ ...begun.transaction, ...(isRemembered ? {} : { returnPath: null }) })
         // Without the path it takes 360 bytes, and each of the old that make room for it 110.

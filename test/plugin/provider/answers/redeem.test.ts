@@ -69,7 +69,8 @@ describe('a redeemed login', () => {
     idp.forgeTokens((genuine) => idp.sign({ ...decodeJwt(genuine), ...changes }))
     const back = await idp.signIn(await provider.client.authorizationUrl(transaction), 'alice')
     const answer = new URLSearchParams(back.hash.slice(1) || back.search)
-    return { idp, answer, redeem: () => provider.client.redeem(answer, transaction) }
+    const redeem = async () => provider.client.redeem(await provider.client.openAnswer(answer), transaction)
+    return { idp, answer, redeem }
   }
   const refusal = async (login: Promise<unknown>) => {
     const error = await errorOf<LoginError>(login)

@@ -60,7 +60,7 @@ describe('verbs about tokens', () => {
   async function accessToken(client: ProviderClient): Promise<string> {
     const transaction = { ...TRANSACTION, startedAt: Date.now() }
     const back = await idp.signIn(await client.authorizationUrl(transaction), 'alice')
-    const redeemed = await client.redeem(back.searchParams, transaction)
+    const redeemed = await client.redeem(await client.openAnswer(back.searchParams), transaction)
     return redeemed.accessToken!
   }
 
