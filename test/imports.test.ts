@@ -57,6 +57,7 @@ describe('imports', () => {
     for (const imports of [plugin, sidecar, fixtures]) expect(imports.length).to.be.above(20)
   })
 
+  // Shows: sidecar 1.2.
   it('never join the plugin and the sidecar, nor lead from either to fixtures or tests', () => {
     expect(violations(plugin, ({ to }) => /^(sidecar|fixtures|test)\//.test(to))).to.deep.equal([])
     expect(violations(sidecar, ({ to }) => /^(plugin|fixtures|test)\//.test(to))).to.deep.equal([])
@@ -148,6 +149,7 @@ describe('imports', () => {
     })
   }
 
+  // Shows: sidecar C15.5.
   it("of the app's client lead out of its folder for types only, and to no package", () => {
     const files = readdirSync(join(ROOT, 'sidecar/client')).filter((name) => name.endsWith('.ts'))
     const outside = files.flatMap((name) => {

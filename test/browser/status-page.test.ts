@@ -74,6 +74,7 @@ describe('the status page in a browser', () => {
     after(() => eventful.close())
 
     for (const colorScheme of ['light', 'dark'] as const) {
+      // Shows: sidecar C12.7, O1.5.
       it(`shows it, in ${colorScheme} colours that tell apart, and runs nothing that came in from outside`, async () => {
         await open(eventful.url, { colorScheme, javaScriptEnabled: true })
         await picture(`status-eventful-${colorScheme}`)
@@ -114,6 +115,7 @@ describe('the status page in a browser', () => {
       expect(await page.locator('script').count()).to.equal(0)
     })
 
+    // Shows: sidecar C12.7.
     it('fits a phone: the texts of events are there to be read, and only the table scrolls sideways, within itself', async () => {
       await open(eventful.url, { viewport: { width: 390, height: 844 } })
       await picture('status-phone')

@@ -62,6 +62,7 @@ describe('The alerts in Prometheus', () => {
     }
   }
 
+  // Shows: sidecar O1.1.
   it('say that messages are not stored while a table is locked, though none comes, and no longer', async function () {
     this.timeout(120_000)
     const database = await freshDatabase()

@@ -129,6 +129,7 @@ describe('A PostgreSQL that fails over', function () {
     store.history.append([message(text, { seqId: nextNumber() })], true)
   const events = () => lines.map(({ event }) => event)
 
+  // Shows: sidecar P1.14.
   it('to a synchronous standby loses nothing that was acknowledged, tells it once, and the address of both follows', async () => {
     await start()
     const store = await open()
@@ -146,6 +147,7 @@ describe('A PostgreSQL that fails over', function () {
     expect(store.fault()).to.equal(undefined)
   })
 
+  // Shows: sidecar P1.14.
   it('and whose old primary comes back writable is not left for it, by whichever host of the address it is named first', async () => {
     await start()
     const store = await open()
@@ -169,6 +171,7 @@ describe('A PostgreSQL that fails over', function () {
     await until(async () => store.fault() === undefined)
   })
 
+  // Shows: sidecar P1.14.
   it('behind one name is refused where the name leads back to the old primary, until it leads to the new one', async () => {
     await start(false)
     const way = await startTcpRelay(Number(portOf(pair.primary)))
@@ -190,6 +193,7 @@ describe('A PostgreSQL that fails over', function () {
     expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['one', 'two'])
   })
 
+  // Shows: sidecar P1.14.
   it('waits with its acks for a synchronous standby that is frozen', async () => {
     await start()
     const { clock, rest } = restful()
@@ -206,6 +210,7 @@ describe('A PostgreSQL that fails over', function () {
     expect((await waiting)[0]).to.include({ kind: 'stored', ack: true })
   })
 
+  // Shows: sidecar P1.14.
   it('acknowledges nothing that only a primary has which crashed while its standby was away', async () => {
     await start()
     const { clock, rest } = restful()
@@ -228,6 +233,7 @@ describe('A PostgreSQL that fails over', function () {
     expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['one'])
   })
 
+  // Shows: sidecar P1.14.
   it('to a stale standby loses what that does not have, and no phone skips what comes after', async () => {
     await start(false)
     const store = await open()
@@ -247,6 +253,7 @@ describe('A PostgreSQL that fails over', function () {
     expect(reader.given).to.deep.equal(['both have it', 'lost', 'after'])
   })
 
+  // Shows: sidecar P1.14.
   it('after promotion of a stale standby, every instance answers from its data alone', async () => {
     await start(false)
     const [one, two] = [await open(), await open(both(), 'two')]

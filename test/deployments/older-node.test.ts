@@ -25,6 +25,7 @@ describe('Node.js 18, as Debian 12 has it', function () {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
+  // Shows: sidecar C6.7.
   it('gets one sentence and exit code 78 from each script and command', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> }
     const named = ['start', 'host', 'sidecar', 'check'].map((name) => scripts[name]?.split(' ').slice(1) ?? [])

@@ -117,6 +117,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
   const texts = async (sidecar: Sidecar) =>
     (await post(sidecar, '/v1/sync', { ...claim('K1AB'), since: 0 })).messages?.map(({ text }) => text)
 
+  // Shows: sidecar P1.10.
   it('as the page writes its file lets sidecars work, and those that start after them', async () => {
     // Those of a start whose schema was not set lay there.
     await runAt(address, 'CREATE FUNCTION public.now_ms() RETURNS bigint LANGUAGE sql AS $$ SELECT 0::bigint $$')
@@ -148,6 +149,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
   })
 
   for (const mode of ['pool_mode=transaction pool_size=30', 'pool_mode=statement pool_size=30']) {
+    // Shows: sidecar P1.10.
     it(`with ${mode} is refused, with what to write, before anything is changed`, async () => {
       const bouncer = await pooler(pageWith(['pool_mode=session pool_size=30', mode]))
       const { errors } = await checkStart(settings(bouncer))

@@ -114,6 +114,7 @@ describe('A proxy in front of sidecars', function () {
     return two === undefined ? page.replace(/^.*:8081.*\n/m, '') : page.replace(':8081', `:${two}`)
   }
 
+  // Shows: sidecar P1.12.
   for (const name of PROXIES)
     for (const count of [1, 2])
       it(`lets nobody wait for one who floods: ${name} before ${count} of them, as the page has it`, async function () {
@@ -147,6 +148,7 @@ describe('A proxy in front of sidecars', function () {
         expect(events).to.not.include.members(['proxy-says-no-client']).and.not.include.members(['proxy-not-trusted'])
       })
 
+  // Shows: sidecar P1.13.
   it('is asked by --check --live --public, with the line to write where it is not believed, or says no client: nginx', async function () {
     const [at, url] = [await freePort(), `https://localhost:${port}`]
     const { configure, remove } = await createSidecarFolder()
@@ -233,6 +235,7 @@ describe('A proxy in front of sidecars', function () {
     expect(failed.length, failed.join()).to.be.below(statuses.length / 100)
   }
 
+  // Shows: sidecar P1.12.
   it('takes an instance out that cannot reach its database: HAProxy as it is shipped, while another one is missing', async function () {
     // The check asks all of them at one port, so that each has an address.
     const [api, admin] = [await freePort(), await freePort()]
@@ -253,6 +256,7 @@ describe('A proxy in front of sidecars', function () {
     }
   }
 
+  // Shows: sidecar P1.12.
   for (const [name, siteFor] of [
     ['HAProxy as it is shipped', (api: number, admin: number) => shippedSite(api, admin)],
     ['nginx as the page has it', (api: number) => siteOf('nginx', [api, api])],

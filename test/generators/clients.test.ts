@@ -40,6 +40,7 @@ describe('A client that a generator makes of openapi.json', () => {
     })
   }
 
+  // Shows: sidecar C15.8.
   it('in Kotlin compiles, does all calls, and reads errors of later versions too', async function () {
     this.timeout(8 * MINUTES)
     const tools = await had(javaTools(), this)
@@ -59,6 +60,7 @@ describe('A client that a generator makes of openapi.json', () => {
     expect(JSON.parse(printed).unknown).to.equal('unknown_default_open_api')
   })
 
+  // Shows: sidecar C15.8.
   it('in Swift has whole numbers of the right width, texts, one enum of errors, and the address it was made from', async function () {
     this.timeout(8 * MINUTES)
     await openApiGenerator(await had(javaTools(), this), 'swift6')
@@ -86,6 +88,7 @@ describe('A client that a generator makes of openapi.json', () => {
       .and.include('public static let shared = OpenAPIClientAPIConfiguration()')
   })
 
+  // Shows: sidecar C15.8.
   it('in Python does all calls', async function () {
     this.timeout(8 * MINUTES)
     const python = join(await had(pythonTools(), this), 'venv/bin/python')
@@ -95,6 +98,7 @@ describe('A client that a generator makes of openapi.json', () => {
     await expectSeen(() => run(folder, python, ['phone.py', address(), IMAGE, HASH]))
   })
 
+  // Shows: sidecar C15.8.
   it('in TypeScript compiles, and does all calls', async function () {
     this.timeout(8 * MINUTES)
     const modules = join(await had(typescriptTools(), this), 'node_modules')

@@ -5,6 +5,7 @@ import { superLinear } from './super-linear.ts'
 const isLinear = ({ source, flags }: RegExp) => superLinear(source, flags) === undefined
 
 describe('the check of regular expressions', () => {
+  // Shows: plugin 10.18.
   it('reports all that take more than linear time for some text', () => {
     for (const pattern of [
       // What strangers could stop the server with: 350 ms for a path of 15,000 dots.
@@ -25,6 +26,7 @@ describe('the check of regular expressions', () => {
       expect(isLinear(pattern), String(pattern)).to.equal(false)
   })
 
+  // Shows: plugin 10.18.
   it('passes all that take linear time', () => {
     for (const pattern of [
       /"userid":"([^"]*)"/,

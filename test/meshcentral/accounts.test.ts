@@ -108,6 +108,7 @@ describe('accounts in MeshCentral', () => {
 })
 
 describe('accounts and groups that MeshCentral itself has made', () => {
+  // Shows: meshcentral 24.
   it('are kept when the plugin comes, which leaves what it keeps when it goes; sessions have to begin once more', async () => {
     const oidc = { groups: { sync: true, siteadmin: ['mesh-admins'] } }
     const config = { domains: { '': { oidc }, '2': { oidc: { newAccounts: false } } } }

@@ -94,6 +94,7 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
+  // Shows: meshcentral 6.
   it('meets no script of the IdP in an error', async () => {
     const begun = await context.request.get(`${mesh.url}auth-oidc`, { maxRedirects: 0 })
     const state = new URL(begun.headers().location ?? '').searchParams.get('state') ?? ''
@@ -136,6 +137,7 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
+  // Shows: meshcentral 19.
   it('signs in, and reads why a login failed, with sessionSameSite strict', async () => {
     await mesh.restart({ settings: { sessionSameSite: 'strict' } })
     const person = mesh.person()

@@ -67,6 +67,7 @@ describe('MeshCentral whose IdP is down when it starts', () => {
     settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: '5' } } },
   })
 
+  // Shows: meshcentral 3.
   it('comes up, asks again at one log line each until the IdP is there, and signs people in then', async () => {
     await setup.idp.down()
     await setup.restart()

@@ -32,6 +32,7 @@ describe('a session in MeshCentral', () => {
   const ask = (browser: ScriptedBrowser, address: string, method: string) =>
     anyCertificateFetch(address, { method, headers: { cookie: browser.cookies.header(new URL(address)) ?? '' } })
 
+  // Shows: meshcentral 17.
   it('is bound to the address that it began at, as MeshCentral does it for its own, small, and holds no token', async () => {
     const groups = Array.from({ length: 50 }, (_, n) => `group ${n}`)
     const near = setup.browser('11.22.33.44')
@@ -80,6 +81,7 @@ describe('a session in MeshCentral', () => {
     expect(await setup.verdictOn(page.auth)).to.equal('refused')
   })
 
+  // Shows: meshcentral 17.
   it('ends with another login in the same browser: its pages, and what they open sockets with', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
@@ -145,6 +147,7 @@ describe('a session in MeshCentral', () => {
     expect((await pluginLines(setup)).filter(({ event }) => event === 'backchannel-logout')).to.have.length(1)
   })
 
+  // Shows: meshcentral 17.
   it('that was ended stays so after a restart, and so do the cookies of its pages, whatever address ended it', async () => {
     const person = setup.person()
     const told = await signedIn(setup, person)

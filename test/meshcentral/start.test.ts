@@ -12,16 +12,19 @@ describe('at the start of the server, the plugin', () => {
     },
   })
 
+  // Shows: meshcentral 4.
   it('serves a domain with a host name of its own where no other one has single sign-on', async () => {
     await signedIn(setup, setup.person(), 'dns')
     expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
   })
 
+  // Shows: meshcentral 27.
   it('says on the console what is wrong with its configuration where no authentication log is kept', async () => {
     expect(setup.server().output()).to.match(/WARNING: .*meshcompanion.*"mistake".*authLog/)
     expect(await setup.data.authLog()).to.deep.equal([])
   })
 
+  // Shows: meshcentral 25.
   it('makes nobody a site admin for being the first, whatever the console says', async () => {
     await setup.restart({ domains: { '': {} }, settings: {} })
     const person = setup.person()

@@ -25,6 +25,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   const idpSession = (browser: ScriptedBrowser) =>
     (sessionOf(browser, setup.url).oidcSignIn as { readonly sid: string }).sid
 
+  // Shows: meshcentral 12.
   it('a tab loads anew if another one signs out before its socket comes', async () => {
     const browser = await signedIn(setup, setup.person())
     expect(await isSignedIn(setup, browser)).to.equal(true)
@@ -37,6 +38,7 @@ describe('several tabs of one browser at MeshCentral', () => {
     ])
   })
 
+  // Shows: meshcentral 12.
   it('a login stays when an answer from before it arrives late', async () => {
     const browser = setup.browser()
     const [begun, asked] = [await askSlowly(browser, `${setup.url}auth-oidc`), await askSlowly(browser, setup.url)]

@@ -53,6 +53,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     for (const domain of ['azure', 'tenant', 'kept']) await goesIn(domain)
   })
 
+  // Shows: meshcentral 26.
   it('goes on with members that it does not know, as MeshCentral does, but warns of them', async () => {
     await goesIn('spelled')
     const warnings = (await pluginLines(setup)).filter(
@@ -102,6 +103,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     }
   })
 
+  // Shows: meshcentral 26.
   it('writes no secret to the authentication log or the console', async () => {
     const everything = `${(await setup.data.authLog()).join('\n')}${setup.server().output()}`
     for (const secret of [CLIENT.client_secret, 'an-old-secret']) expect(everything).not.to.include(secret)

@@ -14,6 +14,7 @@ describe('the way through a login', () => {
   const names = (browser: ReturnType<typeof setup.browser>) =>
     browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
 
+  // Shows: meshcentral 18.
   it('leads to the page of a link that somebody followed signed out, without credentials that stood in it', async () => {
     const browser = setup.browser()
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
@@ -29,6 +30,7 @@ describe('the way through a login', () => {
     expect((await signIn(setup, other, setup.person())).url).to.equal(setup.url)
   })
 
+  // Shows: meshcentral 10.
   it('goes straight to the IdP with unknownUserRootRedirect, but a refusal and a logout end on the login page', async () => {
     const url = setup.urlOf('straight')
     const browser = setup.browser()
@@ -45,6 +47,7 @@ describe('the way through a login', () => {
     expect([refused.url, messageOn(refused)]).to.deep.equal([`${url}login`, 111])
   })
 
+  // Shows: meshcentral 9.
   it('shows a message once, to nobody else, and none that a cookie makes up', async () => {
     const browser = setup.browser()
     const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
@@ -74,6 +77,7 @@ describe('the way through a login with sessionSameSite strict', () => {
     domains: { '': {}, closed: { oidc: { newAccounts: false } }, key: { members: { loginKey: 'k1' } } },
   })
 
+  // Shows: meshcentral 19.
   it('ends in a page of ours that goes on by itself, so that the new session is sent along, with a message too', async () => {
     const browser = setup.browser()
     const person = setup.person()

@@ -23,6 +23,7 @@ describe('The log of the sidecar', () => {
     )
   })
 
+  // Shows: sidecar C1.26.
   it('has nothing below log.level, and nothing at all when that is silent', () => {
     const counts = LOG_LEVELS.map((level) => {
       const write = (log: ReturnType<typeof createLog>) => {
@@ -39,6 +40,7 @@ describe('The log of the sidecar', () => {
     ])
   })
 
+  // Shows: sidecar C6.5.
   it('shows text from outside without what breaks a line, drives a terminal or turns the direction of writing', () => {
     const evil = 'a\r\n{"level":"error"}\u001b[31m\u0085\u2028\u202eb'
     const cause = Object.assign(new Error(evil), { code: 'E_CAUSE' })
@@ -57,6 +59,7 @@ describe('The log of the sidecar', () => {
     })
   })
 
+  // Shows: sidecar C6.6.
   it('has at most the last 6 characters of a push token', () => {
     expect(shortToken('dGhpcyBpcyBhIHRva2Vu')).to.equal('…Rva2Vu')
   })

@@ -6,6 +6,7 @@ async function linesOf(metrics: Metrics): Promise<readonly string[]> {
 }
 
 describe('the metrics', () => {
+  // Shows: sidecar O1.8.
   it('tell cases apart by label, platform and reason, and count them all together for the page', async () => {
     const metrics = createMetrics()
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' })
@@ -18,6 +19,7 @@ describe('the metrics', () => {
     ])
   })
 
+  // Shows: sidecar O1.8.
   it('show every case at 0 from the start: Prometheus sees no growth in a series that begins at 5', async () => {
     const lines = await linesOf(createMetrics())
     for (const name of Object.keys(COUNTERS)) {

@@ -12,7 +12,7 @@ const HOUR = 3_600_000
 /** Of an hour. */
 const BEFORE_HOUSEKEEPING = (16 * 60 + 55) * 1000
 
-const wherePossible = FAKE_TIME_LIBRARY === undefined ? it.skip : it
+const itWithFakeTime = FAKE_TIME_LIBRARY === undefined ? it.skip : it
 const unless = FAKE_TIME_LIBRARY === undefined ? ' (skipped: there is no libfaketime here)' : ''
 
 describe(`the sidecar on a machine without a battery clock${unless}`, function () {
@@ -35,7 +35,8 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
     return path
   }
 
-  wherePossible(
+  // Shows: sidecar C11.7.
+  itWithFakeTime(
     'goes on when the clock goes from 1970 to now: syncs, pushes what waits, and does its housekeeping',
     async () => {
       const time = fakeTime(FAKE_TIME_LIBRARY ?? '', join(its.folder.path, 'time'))

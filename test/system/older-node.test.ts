@@ -25,6 +25,7 @@ describe('on an older Node.js', () => {
     return { status, stdout, stderr }
   }
 
+  // Shows: sidecar C6.7.
   for (const name of SCRIPTS)
     it(`npm run ${name} says in one sentence which version it needs, and exits with 78`, async () => {
       const [node, ...args] = String(PACKAGE.scripts[name]).split(' ')
@@ -32,6 +33,7 @@ describe('on an older Node.js', () => {
       expect(await saidBy(args)).to.deep.equal({ status: 78, stdout: '', stderr: SENTENCE })
     })
 
+  // Shows: sidecar C6.7.
   for (const command of COMMANDS)
     it(`${command} says in one sentence which version it needs, and exits with 78`, async () => {
       expect(await saidBy(['--import', 'tsx', command])).to.deep.equal({ status: 78, stdout: '', stderr: SENTENCE })

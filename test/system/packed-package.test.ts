@@ -170,6 +170,7 @@ describe('the package as it is installed', () => {
       expect(DATA).to.include('mesh-companion/package.json').and.have.length.above(3)
     }).timeout(60_000)
 
+  // Shows: sidecar O1.17.
   it('brings its commands, which tell their version and explain themselves', () => {
     for (const name of Object.keys(PACKAGE.bin)) {
       const version = project.bin(name, '--version')

@@ -22,6 +22,7 @@ describe('the sidecar as a process, and its disk', () => {
     return inFolder('preloaded.so')
   }
 
+  // Shows: sidecar C13.13.
   it('ends with an error and a remedy when the folder of its database cannot be made, as below /proc', async function () {
     if (!existsSync('/proc/self')) {
       console.log('      skipped: this system has no /proc')
@@ -34,6 +35,7 @@ describe('the sidecar as a process, and its disk', () => {
     expect(line.remedy).to.match(/"database"/)
   })
 
+  // Shows: sidecar O1.18.
   it('is told by the check that its disk has no room for a database', async function () {
     const config = await its.configure()
     const disk = inFolder('data')
@@ -81,6 +83,7 @@ describe('the sidecar as a process, and its disk', () => {
     expect(stdout).to.match(/^database: The disk refused .* \(its file system locks no files\)/m)
   })
 
+  // Shows: sidecar C13.13, P1.17.
   it('says in one line how to mend it when the library of SQLite was not built', async () => {
     // What npm leaves behind where install scripts may not run, or the machine has another system or Node.
     const hiding = inFolder('hide-sqlite.cjs')
@@ -102,6 +105,7 @@ describe('the sidecar as a process, and its disk', () => {
       .and.match(/GLIBC.*--build-from-source/)
   })
 
+  // Shows: sidecar C13.14.
   it('ends by SIGTERM while the disk hangs in a sync', async function () {
     // Each sync waits, while the file `hang` is there, for longer than anybody waits for an end.
     const LD_PRELOAD = await library(
@@ -131,6 +135,7 @@ describe('the sidecar as a process, and its disk', () => {
     expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(200)
   })
 
+  // Shows: sidecar C13.15.
   it('says that its database was deleted, is not ready, and goes on without acknowledging what will be lost', async () => {
     const sidecar = its.start(['--config', await its.configure()])
     await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))

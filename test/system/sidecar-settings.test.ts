@@ -8,6 +8,7 @@ import { sidecarProcesses } from '../support/sidecar-processes.ts'
 describe('the sidecar as a process, and its settings', () => {
   const its = sidecarProcesses()
 
+  // Shows: sidecar C13.11.
   it('starts among the variables of an orchestrator, and warns of each that names no setting', async () => {
     const foreign = { SIDECAR_SERVICE_HOST: '10.0.0.1', SIDECAR_PORT: 'tcp://10.0.0.1:8080', SIDECAR_LOGLEVEL: 'debug' }
     const file = await its.configure()
@@ -31,6 +32,7 @@ describe('the sidecar as a process, and its settings', () => {
     expect(stdout).to.match(/ is fine\.\n$/)
   })
 
+  // Shows: sidecar C13.12.
   it('says where it listens at the log level silent too, and why it cannot start', async () => {
     const log = { level: 'silent' }
     const sidecar = its.start(['--config', await its.configure({ log })])
@@ -41,6 +43,7 @@ describe('the sidecar as a process, and its settings', () => {
     expect(failed.lines.map(({ level, event }) => [level, event])).to.deep.equal([['error', 'start-failed']])
   })
 
+  // Shows: sidecar C13.5, C13.7.
   it('applies call lists on SIGHUP, warns of other changes, and ignores a bad file', async () => {
     const file = await its.configure()
     const sidecar = its.start(['--config', file])

@@ -33,6 +33,7 @@ describe('a sidecar that is told to stop', () => {
     expect(sidecar.lines.at(-1)?.event).to.equal('stopped')
   }
 
+  // Shows: sidecar C6.2.
   it('ends with exit code 0 while a connection to the operator port is idle', async () => {
     const sidecar = its.start(['--config', await its.configure()])
     const { port, hostname } = new URL(await sidecar.adminUrl())
@@ -43,6 +44,7 @@ describe('a sidecar that is told to stop', () => {
     expect(sidecar.lines.map(({ event }) => event)).to.not.include('close-failed')
   })
 
+  // Shows: sidecar C6.2.
   for (const [servers, count] of [
     ['PostgreSQL does', 1],
     ['two named PostgreSQL servers do', 2],
@@ -57,6 +59,7 @@ describe('a sidecar that is told to stop', () => {
       expect(sidecar.lines.map(({ event }) => event)).to.not.include.members(['listening'])
     })
 
+  // Shows: sidecar C6.2.
   it('ends with exit code 0 after PostgreSQL fell silent', async function () {
     this.timeout(120_000)
     const database = new URL(await freshDatabase())
@@ -70,6 +73,7 @@ describe('a sidecar that is told to stop', () => {
     await expectCleanEnd(sidecar)
   })
 
+  // Shows: sidecar C6.2.
   it('ends with exit code 0 while APRS-IS does not answer', async () => {
     const silent = await silentServer()
     const aprsis = { host: '127.0.0.1', port: silent.port }

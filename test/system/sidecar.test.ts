@@ -30,6 +30,7 @@ describe('the sidecar as a process', () => {
   afterEach(() => fcm.recover())
   after(() => fcm.close())
 
+  // Shows: sidecar 1.1, 3.5, 11.16, 17.1, C4.12, C6.1, C6.4, F1.10.
   it('registers a station, receives a message for it, acknowledges and pushes it, and shows it in a sync', async () => {
     const push = { coalesceMs: 10, fcm: fcm.settings }
     const sidecar = its.start(['--config', await its.configure({ push, log: { level: 'debug' } })])
@@ -73,6 +74,7 @@ describe('the sidecar as a process', () => {
     expect(sidecar.lines.at(-1)?.event).to.equal('stopped')
   }
 
+  // Shows: sidecar C6.2.
   it('ends with exit code 0 while a push gateway hangs and a client holds a request open', async () => {
     fcm.fail('hang', 10)
     const attempts = fcm.attempts
@@ -89,6 +91,7 @@ describe('the sidecar as a process', () => {
     expect(sidecar.lines.map(({ event }) => event)).to.not.include('close-failed')
   })
 
+  // Shows: sidecar C7.16.
   it('serves at once while APRS-IS is out of reach, says so on /readyz, and connects when it can', async () => {
     its.upstream.refuseLogins = true
     const sidecar = its.start(['--config', await its.configure()])
@@ -99,6 +102,7 @@ describe('the sidecar as a process', () => {
     await its.upstream.until(() => its.asksFor('N1CALL-7'), 15_000)
   })
 
+  // Shows: sidecar C1.25, C6.3.
   it('reports every configuration mistake and exits with 78 without starting', async () => {
     const file = await its.folder.configure({ lisen: {}, aprsis: { passcode: 99999 }, log: { level: 'loud' } })
     const linesOf = (...more: string[]) => {
@@ -127,6 +131,7 @@ describe('the sidecar as a process', () => {
     expect(its.upstream.traffic.connections).to.equal(0)
   })
 
+  // Shows: sidecar O1.21.
   it('asks everybody when asked to check live, a verdict a line, with exit code 1 when somebody says no', async () => {
     const apns = await startApns()
     try {
@@ -154,6 +159,7 @@ describe('the sidecar as a process', () => {
     }
   })
 
+  // Shows: sidecar O1.15.
   it('backs its database up while it runs, and goes back to that with --restore, once it is stopped', async () => {
     const config = await its.configure({ backup: { folder: 'backups', keep: 2 } })
     const restore = (backup: string) => run('--config', config, '--restore', backup)
@@ -190,6 +196,7 @@ describe('the sidecar as a process', () => {
     expect(await messages(second, serverTime)).to.deep.equal(['three'])
   })
 
+  // Shows: sidecar C1.29.
   it('ends with exit code 1 and says why when its port is taken, leaving the database to the next', async () => {
     const { port, close } = await onLoopback(createServer())
     try {
@@ -205,6 +212,7 @@ describe('the sidecar as a process', () => {
     await its.start(['--config', await its.configure()]).logged('listening')
   })
 
+  // Shows: sidecar 2.18, C1.22, C10.1.
   it('takes up a renewed certificate on SIGHUP, with the connections that it has', async () => {
     const renew = async () => {
       await writeCredentials(its.folder.path, { certFile: 'cert.pem', keyFile: 'key.pem' })
@@ -231,6 +239,7 @@ describe('the sidecar as a process', () => {
     for (const socket of [before, after]) socket.destroy()
   })
 
+  // Shows: sidecar C6.2, C10.1.
   it('goes on when it gets SIGHUP without TLS, and ends with exit code 0 on SIGTERM and on SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const sidecar = its.start(['--config', await its.configure()])

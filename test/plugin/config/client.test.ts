@@ -3,7 +3,7 @@ import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import * as oneDomain from './one-domain.ts'
-import { asGiven, CLIENT, flagCase, ISSUER, type MemberCase, MINIMAL, tryMembers } from './one-domain.ts'
+import { asGiven, CLIENT, flagCase, ISSUER, itReadsMembers, type MemberCase, MINIMAL } from './one-domain.ts'
 
 const keys = [makeKey('RSA', { kid: 'r' }).private, makeKey('P-256', { kid: 'e' }).private]
 const FILES: Readonly<Record<string, string>> = { keys: JSON.stringify({ keys }), ...(await makeClientCertificate()) }
@@ -24,6 +24,7 @@ const WITHOUT_SECRET = ['none', 'private_key_jwt', 'tls_client_auth', 'self_sign
 const METHODS = [...BY_SECRET, ...WITHOUT_SECRET]
 
 describe('client configuration', () => {
+  // Shows: plugin 4.33.
   it('has the defaults of the specification', () => {
     expect(settingsOf(MINIMAL).client).to.deep.equal({
       client_id: 'mesh',
@@ -44,6 +45,7 @@ describe('client configuration', () => {
     })
   })
 
+  // Shows: plugin 4.38.
   it('is required, and so are client_id and, unless nothing needs it, client_secret', () => {
     expect(problemPaths({ issuer: ISSUER })).to.deep.equal(['client'])
     expect(problemPaths({ issuer: ISSUER, client: {} })).to.deep.equal(['client.client_id', 'client.client_secret'])
@@ -54,6 +56,7 @@ describe('client configuration', () => {
     expect(problemPaths({ issuer: ISSUER, client: 'mesh' })).to.deep.equal(['client'])
   })
 
+  // Shows: plugin 4.34.
   it('asks for the secret with each method and algorithm that needs one, and with no other', () => {
     const without = (members: object) => ({ issuer: ISSUER, client: { client_id: 'mesh', ...members } })
     for (const method of BY_SECRET) {
@@ -75,6 +78,7 @@ describe('client configuration', () => {
     }
   })
 
+  // Shows: plugin 4.19.
   it('has the method of the token endpoint at the others too, where none is given for them', () => {
     for (const method of METHODS) {
       expect(client({ token_endpoint_auth_method: method })).to.include({
@@ -179,7 +183,8 @@ describe('client configuration', () => {
       ['javascript:alert(1)', 'login', '', 5, null],
     ],
   ]
-  tryMembers('client', CASES, EQUIPPED)
+  // Shows: plugin 4.12, 4.24, 4.25, 4.26, 4.28, 4.29, 4.30, 4.31.
+  itReadsMembers('client', CASES, EQUIPPED)
 
   for (const where of ['token', 'introspection', 'revocation']) {
     it(`holds the signing algorithm for the ${where} endpoint against the method`, () => {
@@ -206,6 +211,7 @@ describe('client configuration', () => {
     'authorization_encrypted_response',
     'request_object_encryption',
   ]) {
+    // Shows: plugin 4.27.
     it(`keeps ${what}_enc, but not without ${what}_alg`, () => {
       const signed = { request_object_signing_alg: 'ES256' }
       const both = { ...signed, [`${what}_alg`]: 'RSA-OAEP-256', [`${what}_enc`]: 'A256GCM' }
@@ -237,6 +243,7 @@ describe('client configuration', () => {
     expect(problem?.remedy).to.equal('Did you mean "RS256"?')
   })
 
+  // Shows: plugin 4.12.
   it('takes the old response type authorization_code for code, with a warning', () => {
     expect(client({ response_types: 'authorization_code' }).response_types).to.deep.equal(['code'])
     const last = { response_types: ['id_token', ' authorization_code '] }
@@ -283,6 +290,7 @@ describe('client configuration', () => {
     ])
   })
 
+  // Shows: plugin 4.38.
   it('refuses unknown members, names the nearest known one, and says where a member of another object belongs', () => {
     const { problems } = readOne(withClient({ clientsecret: 'not-to-be-shown', scope: 'openid', zzz: 1 }))
     expect(problems.map(({ remedy }) => remedy.split('.')[0])).to.deep.equal([

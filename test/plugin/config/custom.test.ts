@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CLIENT, ISSUER, MINIMAL, problemPaths, settingsOf, tryMembers, warningsOf } from './one-domain.ts'
+import { CLIENT, ISSUER, itReadsMembers, MINIMAL, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
 
 const GOOGLE_ID = '12345-abc.apps.googleusercontent.com'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
@@ -7,6 +7,7 @@ const custom = (members: object, more: object = {}) => settingsOf({ ...MINIMAL, 
 const problems = (members: object, more: object = {}) => problemPaths({ ...MINIMAL, ...more, custom: members })
 
 describe('custom configuration', () => {
+  // Shows: plugin 5.1.
   it('has the defaults of the specification', () => {
     const defaults = {
       scope: ['openid', 'profile', 'email'],
@@ -22,6 +23,7 @@ describe('custom configuration', () => {
     expect(custom({})).to.deep.equal(defaults)
   })
 
+  // Shows: plugin 5.7.
   it('takes authorization_params as texts, and none that the protocol or this server sets', () => {
     const authorization_params = { prompt: 'login', acr_values: 'urn:mfa', kc_idp_hint: 'company' }
     expect(custom({ authorization_params }).authorizationParams).to.deep.equal(authorization_params)
@@ -38,7 +40,9 @@ describe('custom configuration', () => {
   })
 
   const TWO = ['roles', 'groups']
-  tryMembers('custom', [
+  // Shows: plugin 5.1, 5.6, 5.9, 5.13.
+  // Shows: meshcentral 20.
+  itReadsMembers('custom', [
     [
       'takes required_acr as one text or several, and none that a request could not carry',
       'required_acr',
@@ -100,6 +104,7 @@ describe('custom configuration', () => {
     expect(problems({ authorities: ['roles', 'all'] })).to.deep.equal(['custom.authorities[1]'])
   })
 
+  // Shows: plugin 6.8.
   it('adds the group scope when groups are configured, once', () => {
     const scope = (groups: object, members: object = {}) => custom(members, { groups }).scope
     expect(scope({})).to.deep.equal(['openid', 'profile', 'email', 'groups'])
@@ -107,6 +112,7 @@ describe('custom configuration', () => {
     expect(scope({ scope: 'roles extra' }, { scope: 'openid roles' })).to.deep.equal(['openid', 'roles', 'extra'])
   })
 
+  // Shows: plugin 5.2.
   it('takes each claim by itself', () => {
     expect(custom({ claims: { uuid: 'oid' } }).claims).to.deep.equal({ uuid: 'oid', name: 'name', email: 'email' })
     expect(custom({ claims: { name: 'n', email: 'e' } }).claims).to.deep.equal({ uuid: 'sub', name: 'n', email: 'e' })
@@ -119,6 +125,7 @@ describe('custom configuration', () => {
     expect(problems({ claims: 'sub' })).to.deep.equal(['custom.claims'])
   })
 
+  // Shows: plugin 5.8, 5.10, 5.11.
   it('takes buttonText as a line of text, and icons as addresses or paths of this server', () => {
     for (const buttonText of ['Corp', 'x'.repeat(128), 'Mit Firmenkonto anmelden 👩‍💻']) {
       expect(custom({ buttonText })).to.include({ buttonText })
@@ -139,6 +146,7 @@ describe('custom configuration', () => {
     expect(custom({ BUTTONTEXT: 'Corp' })).to.include({ buttonText: 'Corp' })
   })
 
+  // Shows: plugin 5.21.
   it('refuses unknown members', () => {
     expect(problems({ tenantid: 'x', other: 1 })).to.deep.equal(['custom.tenantid', 'custom.other'])
   })
@@ -154,6 +162,7 @@ describe('presets', () => {
     expect([google.custom.presetMembers, azure.custom.presetMembers]).to.deep.equal([{}, { tenant_id: TENANT }])
   })
 
+  // Shows: plugin 3.49, 5.17.
   it('ignore a configured issuer and say so, and keep endpoints that were set by hand', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     for (const issuer of [ISSUER, 'not even an address']) {
@@ -169,6 +178,7 @@ describe('presets', () => {
     expect(warningsOf(azure)).to.deep.equal([])
   })
 
+  // Shows: plugin 5.12, 5.18.
   it('choose Google by a client id of Google, unless one is chosen or null', () => {
     const client = { ...CLIENT, client_id: GOOGLE_ID }
     const preset = (members: object) => settingsOf({ issuer: ISSUER, client, custom: members }).custom.preset
@@ -188,6 +198,7 @@ describe('presets', () => {
     }
   })
 
+  // Shows: plugin 5.14.
   it('need for Azure a tenant, and one that is a single directory', () => {
     const azure = (tenant: object, more: object = {}) =>
       problemPaths({ client: CLIENT, custom: { preset: 'azure', ...tenant }, ...more })
@@ -198,6 +209,7 @@ describe('presets', () => {
     expect(azure({}, { groups: {} })).to.deep.equal(['custom.tenant_id'])
   })
 
+  // Shows: plugin 5.15.
   it('need for Google a customer id when groups are configured, and it starts with C', () => {
     const google = (customer: object, more: object = { groups: {} }) =>
       problemPaths({ client: CLIENT, custom: { preset: 'google', ...customer }, ...more })
@@ -209,6 +221,7 @@ describe('presets', () => {
       expect(problemPaths({ ...members, groups: {} })).to.deep.equal(['custom.customer_id'])
   })
 
+  // Shows: plugin 5.17.
   it('have group scopes of their own, which a configured one replaces, and leave the asking to the preset', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     const google = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
@@ -221,6 +234,7 @@ describe('presets', () => {
 })
 
 describe('the claim that people are known by', () => {
+  // Shows: plugin 5.3.
   it('brings a warning when it is that of the address: addresses change hands', () => {
     const claims = (names: object) => warningsOf({ ...MINIMAL, custom: { claims: names } })
     for (const names of [
@@ -234,6 +248,7 @@ describe('the claim that people are known by', () => {
     for (const names of [{}, { uuid: 'sub' }, { email: 'upn' }]) expect(claims(names)).to.deep.equal([])
   })
 
+  // Shows: plugin 5.3.
   it('brings a warning if it is a name: names change hands', () => {
     for (const uuid of ['preferred_username', 'upn', 'name', 'UPN', 'unique_name', 'person.upn']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
@@ -241,6 +256,7 @@ describe('the claim that people are known by', () => {
     }
   })
 
+  // Shows: plugin 5.3.
   it('warns of an id claim for which the built-in strategy may have used sub', () => {
     for (const uuid of ['oid', 'employee.number', 'extension_upnx']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }

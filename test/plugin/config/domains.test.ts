@@ -28,6 +28,7 @@ describe('domains', () => {
     expect(domains.map(({ settings }) => settings?.key)).to.deep.equal(['2', '', 'Customer1'])
   })
 
+  // Shows: plugin 1.1.
   it('need settings.cert for the default one and dns for the others', () => {
     expect(paths({ '': oidc, a: oidc }, {})).to.deep.equal([
       ['', 'settings.cert'],

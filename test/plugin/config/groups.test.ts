@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import {
   asGiven,
   flagCase,
+  itReadsMembers,
   type MemberCase,
   MINIMAL,
   problemPaths,
   settingsOf,
-  tryMembers,
   warningsOf,
 } from './one-domain.ts'
 
@@ -17,6 +17,7 @@ describe('groups configuration', () => {
     expect(settingsOf(MINIMAL).groups).to.equal(null)
   })
 
+  // Shows: plugin 6.4.
   it('has its defaults, with admin rights revoked', () => {
     expect(settingsOf({ ...MINIMAL, groups: {} }).groups).to.deep.equal({
       recursive: false,
@@ -43,7 +44,8 @@ describe('groups configuration', () => {
     ],
     ['', 5, null, true, { a: 1 }],
   ]
-  tryMembers('groups', [
+  // Shows: plugin 6.2, 6.3, 6.7.
+  itReadsMembers('groups', [
     ...['required', 'siteadmin'].map(named),
     flagCase('revokeAdmin'),
     ['takes recursive as a boolean', 'recursive', asGiven(false), ['false', 0, null]],
@@ -80,6 +82,7 @@ describe('groups configuration', () => {
     expect(custom.scope).to.deep.equal(['openid', 'profile', 'email'])
   })
 
+  // Shows: plugin 6.5.
   it('takes rights as lists by name of a group, of those that MeshCentral has', () => {
     const rights = { helpdesk: ['manageusers', 'recordings'], '/Backup, nightly': ['serverbackup'], nobody: [] }
     expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal(
@@ -92,6 +95,7 @@ describe('groups configuration', () => {
     expect(problems({ rights: { helpdesk: 'recordings' } })).to.deep.equal(['groups.rights.helpdesk'])
   })
 
+  // Shows: plugin 6.14.
   it('takes the names of rights in any letter case of ASCII, as MeshCentral does', () => {
     const rights = { helpdesk: ['ManageUsers', 'RECORDINGS'] }
     expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal([

@@ -20,6 +20,7 @@ describe('presets that are meant by their members, as with the strategy of MeshC
     ])
   })
 
+  // Shows: plugin 5.16.
   it('are google by a customer or an identity source, which suffices for groups', () => {
     expect(custom({ customer_id: 'C1' }).custom).to.deep.include({ preset: 'google' })
     expect(settingsOf({ client: CLIENT, customerid: 'C1' }, MESHCENTRAL).custom.preset).to.equal('google')

@@ -60,7 +60,7 @@ export const flagCase = (name: string): MemberCase => [
 ]
 
 /** A test for each. Call inside a `describe`. */
-export function tryMembers(
+export function itReadsMembers(
   object: 'client' | 'custom' | 'groups',
   cases: readonly MemberCase[],
   options?: ReadOptions,

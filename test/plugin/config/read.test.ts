@@ -69,6 +69,7 @@ describe('reading an oidc object', () => {
     expect(lenient.settings).to.deep.equal(settingsOf(clean))
   })
 
+  // Shows: plugin 9.38.
   it('refuses unknown members of groups even if unknownKeys is warn', () => {
     for (const unknownKeys of ['error', 'warn'] as const) {
       const reading = readOne(
@@ -85,6 +86,7 @@ describe('reading an oidc object', () => {
     }
   })
 
+  // Shows: plugin 9.38.
   it("answers other programs' names of group rules with ours", () => {
     const names = {
       requiredGroups: 'groups.required',

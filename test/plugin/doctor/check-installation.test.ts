@@ -29,6 +29,7 @@ const read = (files: ReadonlyMap<string, string>, folder = '/mesh') =>
   })
 
 describe('an installation of MeshCentral', () => {
+  // Shows: plugin 9.31.
   it('is fine where all is there, and is found by its own folder too', () => {
     for (const folder of ['/mesh', '/mesh/node_modules/meshcentral']) {
       const { isFine, text } = read(sources(), folder) ?? {}
@@ -38,6 +39,7 @@ describe('an installation of MeshCentral', () => {
     }
   })
 
+  // Shows: plugin 9.31.
   it('says its version, and the tested ones beside another', () => {
     const text = read(sources().set('package.json', '{"name":"meshcentral","version":"1.2.5"}'))?.text
     expect(text).to.include('MeshCentral 1.2.5 (tested: 1.1.51, 1.1.55)')

@@ -75,6 +75,7 @@ describe('mesh-companion-check --live', () => {
     body: (original) => ({ ...(original as object), ...metadata }),
   })
 
+  // Shows: plugin 9.32.
   it('asks everything that a login depends on, and says that all is well', async () => {
     const idp = await start()
     const { code, out, lines } = await ask(idp)
@@ -103,6 +104,7 @@ describe('mesh-companion-check --live', () => {
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
 
+  // Shows: plugin 10.15.
   it('warns if UserInfo is unreachable or does not refuse a made-up token', async () => {
     for (const [fault, oidc, line] of [
       [{ kind: 'answer', status: 404 }, {}, /^warn: UserInfo: .* \[status: 404\]$/],
@@ -144,6 +146,7 @@ describe('mesh-companion-check --live', () => {
     }
     const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
 
+    // Shows: plugin 9.32.
     it('fails where one comes with a cookie, which is named without its value', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
       expect(code).to.equal(1)
@@ -253,6 +256,7 @@ describe('mesh-companion-check --live', () => {
 
   /** What is said of one question, a line a case: an IdP that is fine but for what is told of it. */
   function tells(about: string, rows: readonly (readonly [what: string, line: RegExp, asked: Asked])[]): void {
+    // Shows: plugin 4.39, 8.5, 9.32, 9.33.
     for (const [what, line, asked] of rows)
       it(`tells about ${about}: ${what}`, async () => {
         const idp = await start(asked.registered)
@@ -379,6 +383,7 @@ describe('mesh-companion-check --live', () => {
       }
     }
 
+    // Shows: plugin 9.33.
     it('says that it is registered where Keycloak redirects there', async () => {
       const [code, line] = await askKeycloak('https://127.0.0.1:9/login')
       expect([code, line]).to.deep.equal([
@@ -387,6 +392,7 @@ describe('mesh-companion-check --live', () => {
       ])
     })
 
+    // Shows: plugin 9.33.
     it('fails where Keycloak answers with its own page, and says what to register', async () => {
       const [code, line] = await askKeycloak('https://elsewhere.example/login')
       expect(code).to.equal(1)

@@ -51,6 +51,7 @@ function judged<Outcome extends { readonly out: string }>(outcome: Outcome): Out
 }
 
 describe('mesh-companion-check', () => {
+  // Shows: plugin 4.3.
   it('reads the file with the client secret from the folder of the configuration, and tells nothing of it', () => {
     const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
     const config = JSON.stringify(server({ ...FINE, client }))
@@ -95,6 +96,7 @@ describe('mesh-companion-check', () => {
     expect(out).to.not.include('hunter2')
   })
 
+  // Shows: plugin 9.30.
   it('prints every error of every domain with its path and what to do', () => {
     const { code, out, err } = checkText(
       JSON.stringify({
@@ -120,6 +122,7 @@ describe('mesh-companion-check', () => {
     expect(out).to.contain('Did you mean "required"?')
   })
 
+  // Shows: plugin 10.24.
   it('warns that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect, and says what to do', () => {
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
@@ -161,6 +164,7 @@ describe('mesh-companion-check', () => {
     )
   })
 
+  // Shows: plugin 7.15.
   it('prints with --migrate nothing but the rewritten configuration to stdout', () => {
     const { code, out, err } = checkOidc(OLD, '--migrate')
     expect(code).to.equal(0)
@@ -176,6 +180,7 @@ describe('mesh-companion-check', () => {
     expect(err).to.contain('error: domains[""].authStrategies.oidc.groups: must be an object')
   })
 
+  // Shows: plugin 9.34.
   it('writes with --out what --migrate prints, and says the rest on stdout', () => {
     const { code, out, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'new.json')
     expect([code, err]).to.deep.equal([0, ''])
@@ -183,6 +188,7 @@ describe('mesh-companion-check', () => {
     expect(out).to.contain('oidc.clientid: is deprecated').and.contain('new.json: written')
   })
 
+  // Shows: plugin 9.34.
   it('overwrites no file with --out, and exits with 2 then', () => {
     const { code, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'there.json')
     expect([code, written.get('there.json')]).to.deep.equal([2, 'as it was'])

@@ -80,6 +80,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     expect(warnings.join('\n')).to.include('unknownUserRootRedirect').and.include('Write "/auth-oidc"')
   })
 
+  // Shows: plugin 9.35.
   it('reads a file that begins with a byte order mark', () => {
     expect(textOf('byte-order-mark').charCodeAt(0)).to.equal(0xfeff)
     expect(checkText(textOf('byte-order-mark'))).to.deep.equal({ code: 0, errors: [], warnings: [] })

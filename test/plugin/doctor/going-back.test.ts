@@ -31,6 +31,7 @@ function backWith(oidc: Members, domain: Members = {}) {
 }
 
 describe('the way back to the built-in strategy of MeshCentral', () => {
+  // Shows: plugin 9.37.
   it('changes nothing in what both read alike, and lists no difference', () => {
     const oidc = {
       issuer: ISSUER,
@@ -68,6 +69,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     expect(backWith({ groups: { sync: { filter: [] } } }).oidc.groups.sync).to.equal(false)
   })
 
+  // Shows: plugin 9.37.
   it('takes out what only the plugin knows, and says that it stops counting', () => {
     const { oidc, paths } = backWith({
       client: {
@@ -163,6 +165,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     expect(backWith({}, { oidcCredentials: {} }).paths).to.deep.equal(['oidcCredentials'])
   })
 
+  // Shows: plugin 9.37.
   it('never widens who is admitted or who becomes site admin, whatever is configured', () => {
     fc.assert(
       fc.property(validOidc, (oidc) => {

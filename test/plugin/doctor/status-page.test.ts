@@ -40,6 +40,7 @@ const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {
   })
 
 describe('the status page', () => {
+  // Shows: plugin 9.40.
   it('lists errors and warnings of the configuration with their places and remedies', () => {
     const problems = [{ path: 'domains[""].x', reason: 'is missing', remedy: 'Write it.' }]
     const warnings = [{ code: 'misplaced', path: 'settings.y', reason: 'is ignored', remedy: 'Move it.' }] as const

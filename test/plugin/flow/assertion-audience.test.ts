@@ -28,6 +28,7 @@ describe('the audience of client assertions', () => {
     return { ...setup, pages, shownAt, audiencesAt: (path: string) => shownAt(path).map(({ aud }) => aud), learned }
   }
 
+  // Shows: plugin 4.31.
   it('is the very address after invalid_client, which is remembered by endpoint and logged once', async () => {
     const { idp, host, pages, audiencesAt, shownAt, learned, authLog } = await twoLogins({
       client: { ...BY_KEY, require_pushed_authorization_requests: true },
@@ -49,6 +50,7 @@ describe('the audience of client assertions', () => {
     expect(authLog.filter(({ level }) => level !== 'info')).to.deep.equal([])
   })
 
+  // Shows: plugin 4.31.
   it('is what client.assertion_audience settles: address', async () => {
     const { idp, host, pages, audiencesAt } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'address' },

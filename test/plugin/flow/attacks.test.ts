@@ -28,12 +28,15 @@ describe('an attack on a login', () => {
     await expectRefusal(setup, answer.href, code, { person })
   }
 
+  // Shows: plugin 10.9.
+  // Shows: meshcentral 8.
   it('by code and state from another browser is refused (login CSRF)', async () => {
     const setup = await start()
     const answer = await answerFromIdp(setup.browser(), setup.host.url, 'bob')
     await expectRefusal(setup, answer, 'transaction_missing')
   })
 
+  // Shows: plugin 10.9.
   it('by code and state from another browser does not end a session that is there', async () => {
     const setup = await start()
     const { person: victim } = await setup.signIn()
@@ -41,12 +44,15 @@ describe('an attack on a login', () => {
     expect(await whoAmI(victim, setup.host.url)).to.include({ status: 200, id: '~oidc:u-1001' })
   })
 
+  // Shows: plugin 10.10.
+  // Shows: meshcentral 7.
   it('by the code of one login with the state of another is refused', async () => {
     const setup = await start()
     const stolen = new URL(await answerFromIdp(setup.browser(), setup.host.url, 'bob')).searchParams.get('code')!
     await expectRefusedLogin(setup, 'token_request_failed', ({ searchParams }) => searchParams.set('code', stolen))
   })
 
+  // Shows: plugin 10.10.
   it('by repeating a finished answer is refused, even with the cookie of that login', async () => {
     const setup = await start()
     const person = setup.browser()
@@ -64,6 +70,7 @@ describe('an attack on a login', () => {
     ['that names no issuer', 'answer_issuer_invalid', (query) => query.delete('iss')],
     ['that names another issuer', 'answer_issuer_invalid', (query) => query.set('iss', 'https://evil.test')],
   ] as readonly (readonly [string, string, (query: URLSearchParams) => void])[]) {
+    // Shows: plugin 9.16.
     it(`by an answer ${what} is refused${code === 'answer_issuer_invalid' ? ' (mix-up, RFC 9207)' : ''}`, async () => {
       const setup = await start()
       await expectRefusedLogin(setup, code, ({ searchParams }) => change(searchParams))
@@ -71,6 +78,8 @@ describe('an attack on a login', () => {
     })
   }
 
+  // Shows: plugin 9.43.
+  // Shows: meshcentral 6.
   it('by script in the words of the IdP reaches neither the page nor the log as it is', async () => {
     const setup = await start()
     const person = setup.browser()
@@ -129,6 +138,7 @@ describe('an attack on a login', () => {
     const members = { response_types: [responseType] }
 
     for (const [what, forge] of Object.entries(FORGERIES)) {
+      // Shows: plugin 10.1, 10.2, 10.5, 10.6.
       it(`by a token ${what} is refused (${responseType})`, async () => {
         const { idp, signIn } = await start({ client: members, registered: members })
         let isFirst = true
@@ -144,6 +154,7 @@ describe('an attack on a login', () => {
       })
     }
 
+    // Shows: plugin 4.12, 10.3.
     it(`with a key that the IdP withdrew is refused at the very next login, and a new key works at once (${responseType})`, async () => {
       const { idp, host, clock, isIn, signIn } = await start({ client: members, registered: members })
       const { person } = await signIn()
@@ -179,6 +190,7 @@ describe('an attack on a login', () => {
       'userinfo_failed',
     ],
   ] as const) {
+    // Shows: plugin 10.4, 10.14, 10.21, 10.22.
     it(`${what} is refused`, async () => {
       // The ID token has everything else: a wrong answer is refused all the same.
       const needsMore = { custom: { claims: { name: 'nickname' } } }
@@ -199,6 +211,7 @@ describe('an attack on a login', () => {
     expect(await isIn(person)).to.equal(false)
   })
 
+  // Shows: plugin 10.29.
   it('leaves no secret in any log', async () => {
     const setup = await start()
     const { host } = setup

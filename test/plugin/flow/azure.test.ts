@@ -48,6 +48,7 @@ describe('a login with the preset azure', () => {
     })
   }
 
+  // Shows: plugin 5.12, 5.19, 8.3.
   it('needs nothing but the tenant: issuer, scope, callback and identity are those of the vendor', async () => {
     const setup = await startAzure()
     expect(setup.idp.issuer).to.match(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/${TENANT}/v2\\.0$`))
@@ -64,6 +65,7 @@ describe('a login with the preset azure', () => {
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
   })
 
+  // Shows: plugin 5.20.
   it('takes groups from the directory: rules match names and ids, all pages are read', async () => {
     const setup = await startAzure({ groups: { required: ['Ops'], siteadmin: OPS.id, sync: true } })
     api.setGroups('pairwise-dora', { direct: [STAFF, OPS] })
@@ -74,6 +76,7 @@ describe('a login with the preset azure', () => {
     )
   })
 
+  // Shows: plugin 8.12.
   it('does not know groups when the API fails: nothing changes, at a line that says why', async () => {
     const setup = await startAzure({ groups: { siteadmin: 'Ops', sync: true } })
     api.setGroups('pairwise-dora', { direct: [OPS] })

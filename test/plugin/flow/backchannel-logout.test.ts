@@ -38,6 +38,7 @@ describe('a logout that the IdP tells of', () => {
   })
   const tokenFor = (setup: Setup, changes?: Record<string, unknown>) => setup.idp.sign(claimsFor(setup, changes))
 
+  // Shows: plugin 2.8.
   it('ends sessions too where the issuer is configured as the address of its document', async () => {
     const oidc: SetupOptions['oidc'] = ({ idp }) => ({ issuer: `${idp.issuer}/.well-known/openid-configuration` })
     const setup = await start({ idp: { path: '/tenant' }, oidc })
@@ -46,6 +47,7 @@ describe('a logout that the IdP tells of', () => {
     expect(await setup.isIn(person)).to.equal(false)
   })
 
+  // Shows: plugin 9.1, 10.20.
   it('ends the session of that browser, and no other one', async () => {
     const setup = await start()
     const [person, sameElsewhere, other] = [await signedIn(setup), await signedIn(setup), await signedIn(setup, 'bob')]
@@ -59,6 +61,7 @@ describe('a logout that the IdP tells of', () => {
     ])
   })
 
+  // Shows: plugin 9.1.
   it('ends all sessions of the person where the IdP does not say which one', async () => {
     const setup = await start({}, { backchannel_logout_session_required: false })
     const [person, sameElsewhere, other] = [await signedIn(setup), await signedIn(setup), await signedIn(setup, 'bob')]
@@ -72,6 +75,7 @@ describe('a logout that the IdP tells of', () => {
     await signedIn(setup)
   })
 
+  // Shows: plugin 9.28.
   it('ends a session by its session id alone', async () => {
     const setup = await start()
     const sids = await hearSessionIds(setup)
@@ -84,6 +88,7 @@ describe('a logout that the IdP tells of', () => {
     expect(await setup.isIn(other)).to.equal(true)
   })
 
+  // Shows: plugin 10.20.
   it('needs no expiry in its token while that is at most 10 minutes old, and counts once all the same', async () => {
     const setup = await start()
     const person = await signedIn(setup)
@@ -97,6 +102,7 @@ describe('a logout that the IdP tells of', () => {
     expect(setup.idp.requests('jwks')).to.equal(asked)
   })
 
+  // Shows: plugin 9.22.
   it('leaves a login alone that began before it, and whose person authenticated at the IdP after it', async () => {
     const setup = await start({}, { require_auth_time: true })
     const [waiting, early] = [setup.browser(), setup.browser()]
@@ -116,6 +122,7 @@ describe('a logout that the IdP tells of', () => {
     expect(line?.fields).to.include({ code: 'session_ended', user: '~oidc:u-1001' })
   })
 
+  // Shows: plugin 9.21.
   it('works while the IdP gives no keys before it is answered, by those that a login was judged by', async () => {
     const setup = await start()
     const person = await signedIn(setup)
@@ -266,6 +273,7 @@ describe('a logout that the IdP tells of', () => {
     expect((await send(setup, token)).status).to.equal(200)
   })
 
+  // Shows: plugin 10.29.
   it('leaves neither token nor session id in any log', async () => {
     const setup = await start()
     const sids = await hearSessionIds(setup)

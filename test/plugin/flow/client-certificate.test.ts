@@ -23,6 +23,7 @@ describe('a client certificate', () => {
     x5c: [x509.raw.toString('base64')],
   })
 
+  // Shows: plugin 3.17, 3.18, 3.19, 4.32.
   it('is shown at the aliases of the endpoints, so that bound access tokens can be had and used', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { requirePushedRequests: true } })
     const { browser, host, idp } = setup
@@ -35,6 +36,7 @@ describe('a client certificate', () => {
   })
 
   for (const method of ['tls_client_auth', 'self_signed_tls_client_auth'] as const) {
+    // Shows: plugin 3.20, 3.21, 4.18.
     it(`is how this server authenticates by ${method} at every endpoint, without a secret`, async () => {
       const x509 = new X509Certificate(own.cert)
       const members = { client_secret: undefined, token_endpoint_auth_method: method }
@@ -63,6 +65,7 @@ describe('a client certificate', () => {
     }
   })
 
+  // Shows: plugin 3.17.
   it('does not lead past an endpoint that was set by hand, but to an alias that was', async () => {
     // At the issuer's own port no certificate is asked for: tokens cannot be bound there.
     const byHand = (idp: Idp) => ({ token_endpoint: `${idp.issuer}/token` })
@@ -78,6 +81,7 @@ describe('a client certificate', () => {
     expect((await login(other)).url).to.equal(other.host.url)
   })
 
+  // Shows: plugin 4.32, 9.27.
   it('is what a readable access token must be bound to', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { claimsIn: 'id_token' } })
     const { browser, host, idp } = setup

@@ -26,6 +26,7 @@ describe('a client with private keys', () => {
     ['ES256', 'P-256'],
     ['EdDSA', 'Ed25519'],
   ] as const) {
+    // Shows: plugin 4.21.
     it(`authenticates by private_key_jwt with ${alg}`, async () => {
       const { setup, sent } = await signedIn([makeKey(kind, { kid: 'mine', use: 'sig' })], signedBy(alg))
       expect(assertionsIn(setup)[0]?.[0]).to.deep.equal({ alg, kid: 'mine', typ: 'JWT' })
@@ -55,6 +56,7 @@ describe('a client with private keys', () => {
     makeKey('P-256', { kid: 'c' }),
   ]
 
+  // Shows: plugin 8.11.
   it('takes the first key whose algorithm the IdP accepts, where none is configured', async () => {
     const { setup } = await signedIn([p384, ed25519, p256])
     expect(assertionsIn(setup)[0]?.[0].kid).to.equal('b')
@@ -92,6 +94,7 @@ describe('a client with private keys', () => {
 describe('GET auth-oidc-jwks', () => {
   const start = keyedSetups()
 
+  // Shows: plugin 8.11.
   it('shows the public half of every key and nothing private, for a few minutes', async () => {
     const keys = [
       makeKey('RSA', { kid: 'r', use: 'sig', alg: 'PS256' }),
@@ -109,6 +112,7 @@ describe('GET auth-oidc-jwks', () => {
     for (const key of set.keys) expect(Object.keys(key)).to.not.include.members(PRIVATE_MEMBERS)
   })
 
+  // Shows: plugin 4.35.
   it('names the algorithm that the client object has for a key, once for each use, and none that may be another', async () => {
     const keys = [makeKey('RSA', { kid: 'both' }), makeKey('P-256', { kid: 'signs' }), makeKey('RSA', { kid: 'other' })]
     const shown = async (client: object) => {
@@ -134,6 +138,7 @@ describe('GET auth-oidc-jwks', () => {
     ])
   })
 
+  // Shows: plugin 8.11.
   it('is what an IdP can take the keys from, to verify signatures and to encrypt', async () => {
     const pair = [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
     for (const [keys, members, alg] of [

@@ -7,6 +7,7 @@ const SECRET = 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there
 describe('the client object in a whole login', () => {
   const start = keyedSetups()
 
+  // Shows: plugin 4.1, 4.2.
   it('works with exactly the client_id and client_secret that the IdP knows', async () => {
     const { signIn } = await start({ client: { client_secret: 'not-the-secret' } })
     const { failure, who } = await signIn()
@@ -19,6 +20,7 @@ describe('the client object in a whole login', () => {
     ['client_secret_jwt', 'HS384'],
     ['private_key_jwt', 'ES256'],
   ]) {
+    // Shows: plugin 4.21.
     it(`signs by token_endpoint_auth_signing_alg at introspection and revocation too (${method})`, async () => {
       const members = {
         client_secret: SECRET,
@@ -44,6 +46,7 @@ describe('the client object in a whole login', () => {
     ['RS256', 'ES256'],
     ['ES256', 'RS256'],
   ]) {
+    // Shows: plugin 4.6.
     it(`takes ID tokens that are signed by the configured ${alg}, and by no other algorithm`, async () => {
       const client = { id_token_signed_response_alg: alg }
       const agreed = await start({ client, registered: client })
@@ -54,6 +57,8 @@ describe('the client object in a whole login', () => {
     })
   }
 
+  // Shows: plugin 4.5.
+  // Shows: meshcentral 15.
   it('has an address to come back to after logout: as written, the login page by default, and none with false', async () => {
     const custom = 'https://example.test/bye?lang=en#top'
     for (const [given, sent] of [

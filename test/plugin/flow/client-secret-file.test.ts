@@ -41,6 +41,7 @@ describe('a client secret in a file', () => {
   }
 
   for (const method of METHODS) {
+    // Shows: plugin 4.3.
     it(`signs in, and the same login goes on after a rotation (${method})`, async () => {
       const client = { token_endpoint_auth_method: method }
       const setup = await startWithFile({ client, registered: client })
@@ -75,6 +76,7 @@ describe('a client secret in a file', () => {
     expect(setup.reloads()).to.have.length(2)
   })
 
+  // Shows: plugin 4.3.
   it('opens and verifies what the secret protects, before and after a rotation', async () => {
     const protection = {
       id_token_signed_response_alg: 'HS256',
@@ -179,6 +181,7 @@ describe('a client secret in a file', () => {
     expect(setup.idp.requests('token')).to.equal(2)
   })
 
+  // Shows: plugin 4.3.
   it('is not read again, and no request is repeated, for what is no refusal of the client', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)

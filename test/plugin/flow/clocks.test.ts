@@ -10,6 +10,7 @@ describe('a login while the clocks of server and IdP differ', () => {
     ['ahead', -700, /this clock is ahead, or that of the IdP is behind/],
   ] as const) {
     for (const responseType of ['code', 'code id_token']) {
+      // Shows: plugin 9.33.
       it(`is refused with both times where the server's clock is ${what} (${responseType})`, async () => {
         const members = { response_types: [responseType] }
         const setup = await start({ client: members, registered: members })

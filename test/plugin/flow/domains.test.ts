@@ -37,6 +37,7 @@ describe('several domains', () => {
     return { person, page, who: await whoAmI(person, server.urlOf(name)) }
   }
 
+  // Shows: plugin 1.1, 1.2, 1.3, 2.2, 4.4, 8.8.
   it('have each a title and a strategy of its own, and addresses that follow from settings.cert, dns and the port', async () => {
     await start({
       '': { title: 'Mesh', ...oidc(idps[0]) },
@@ -62,6 +63,7 @@ describe('several domains', () => {
     expect(server.authLog.map(({ domain }) => domain)).to.deep.equal(['', 'lab', 'field'])
   })
 
+  // Shows: plugin 8.8.
   it('are told apart by host name in any letter case, with a dot at its end too, and the default one takes the rest', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const askedAs = async (host: string) => {
@@ -74,6 +76,7 @@ describe('several domains', () => {
     for (const other of [MESH, 'somewhere.example', '127.0.0.1']) expect(await askedAs(other)).to.equal(idps[0]?.issuer)
   })
 
+  // Shows: plugin 8.8.
   it('without a strategy of their own never use the one of another', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB } })
     const answer = await server.browser().step(`${server.urlOf(LAB)}auth-oidc`)
@@ -81,6 +84,7 @@ describe('several domains', () => {
     expect((await server.browser().get(`${server.urlOf(LAB)}login`)).text).to.include('no way to sign in')
   })
 
+  // Shows: plugin 1.2, 8.9.
   it('go on where the configuration of another is broken: that one alone is refused', async () => {
     await start({
       '': oidc(idps[0], { client: { client_id: 'mesh' } }),
@@ -99,6 +103,8 @@ describe('several domains', () => {
     ])
   })
 
+  // Shows: plugin 8.9.
+  // Shows: meshcentral 5.
   it('go on where the IdP of another is dead: that one alone says so', async () => {
     await idps[1]?.down()
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
@@ -111,6 +117,7 @@ describe('several domains', () => {
     ])
   })
 
+  // Shows: plugin 8.9.
   it('go on where the IdP of another hangs', async () => {
     idps[1]?.faults.set('discovery', { kind: 'hang' })
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
@@ -121,6 +128,7 @@ describe('several domains', () => {
     await hanging
   })
 
+  // Shows: plugin 10.11.
   it('take no answer to a login of another (mix-up), with or without its cookies', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
     const person = server.browser()
@@ -165,6 +173,7 @@ describe('several domains', () => {
       expect([answer.status, status]).to.deep.equal([200, 200])
     })
 
+    // Shows: plugin 8.10.
     it('do not let a session of one in at another', async () => {
       const { answer, status } = await askOther('api/me')
       expect([answer.status, status]).to.deep.equal([401, 200])

@@ -4,6 +4,7 @@ import { setups } from '../../support/sign-in-setup.ts'
 describe('what an IdP or a stranger would talk a login into', () => {
   const start = setups()
 
+  // Shows: plugin 10.7.
   it('is refused for PKCE: S256 is used even where the IdP advertises only plain, or nothing', async () => {
     for (const methods of [['plain'], undefined]) {
       const { host, asked, signIn } = await start({ publishes: { code_challenge_methods_supported: methods } })
@@ -12,6 +13,7 @@ describe('what an IdP or a stranger would talk a login into', () => {
     }
   })
 
+  // Shows: plugin 10.4.
   it('is no storm of requests for the key set: a login asks once, however useless the answer', async () => {
     const { idp, clock, signIn } = await start()
     for (const body of ['{"keys":[]}', '{"keys":7}', 'no JSON']) {
@@ -23,6 +25,7 @@ describe('what an IdP or a stranger would talk a login into', () => {
     }
   })
 
+  // Shows: plugin 10.4.
   it('is no request to the IdP at all for answers that nobody asked for', async () => {
     const { host, idp, browser } = await start()
     const stranger = browser()

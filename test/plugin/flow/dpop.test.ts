@@ -21,6 +21,7 @@ describe('access tokens that are bound to a key', () => {
     return { ...setup, person, page, proofsAt }
   }
 
+  // Shows: plugin 4.30.
   it('are asked for, and used, with proofs of one ES256 key', async () => {
     const { idp, host, person, page, proofsAt, sent } = await login()
     expect(page.url, page.text).to.equal(host.url)
@@ -72,6 +73,7 @@ describe('access tokens that are bound to a key', () => {
     expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
+  // Shows: plugin 4.30.
   it('are refused where the IdP issues others, which anybody could use', async () => {
     const { idp, signIn } = await start({ client: BOUND, registered: BOUND })
     const bearer = (answer: unknown) => ({ ...(answer as object), token_type: 'Bearer' })

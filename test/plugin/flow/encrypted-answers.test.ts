@@ -26,6 +26,7 @@ describe('an encrypted ID token', () => {
     ['dir', 'A128CBC-HS256'],
     ['dir', 'A256CBC-HS512'],
   ] as const) {
+    // Shows: plugin 4.7, 4.8.
     it(`is opened by ${alg} with ${enc ?? 'the default for its content'}`, async () => {
       const { idp, signIn } = await alike({
         id_token_encrypted_response_alg: alg,
@@ -49,6 +50,7 @@ describe('an encrypted ID token', () => {
       .setProtectedHeader({ alg: 'RSA-OAEP', enc: 'A128CBC-HS256', ...header })
       .encrypt(key)
 
+  // Shows: plugin 4.7.
   it('is demanded: the same token unencrypted is refused', async () => {
     for (const responseType of ['code', 'id_token', 'code id_token']) {
       const { idp, signIn } = await alike({ ...AGREED, response_types: [responseType] })
@@ -69,6 +71,7 @@ describe('an encrypted ID token', () => {
     ],
     ['the signature within is broken', (text) => sealed(`${text.slice(0, -4)}AAAA`)],
   ] as readonly (readonly [string, (text: string) => Promise<string>])[]) {
+    // Shows: plugin 4.8.
     it(`is refused when ${what}`, async () => {
       const { idp, signIn } = await alike(AGREED)
       idp.forgeTokens(async (genuine) => forge(await opened(genuine)))
@@ -134,12 +137,14 @@ describe('a UserInfo answer', () => {
       /^the answer is not encrypted$/,
     ],
   ] as const) {
+    // Shows: plugin 4.9, 4.10, 4.11.
     it(`${what} is read`, async () => {
       const { idp, signIn } = await alike(members)
       expect((await signIn()).who).to.include({ status: 200, name: 'Alice Example' })
       expect(idp.requests('userinfo')).to.equal(1)
     })
 
+    // Shows: plugin 4.9.
     it(`that is plain is refused where it should be ${what}`, async () => {
       const { idp, signIn } = await alike(members)
       idp.faults.set('userinfo', { kind: 'answer', status: 200, body: '{"sub":"u-1001","name":"Mallory"}' })
@@ -157,6 +162,7 @@ describe('a UserInfo answer', () => {
       .setProtectedHeader({ alg: 'RSA-OAEP', enc: 'A128CBC-HS256', kid: 'rsa' })
       .encrypt(rsa.public as JWK)
 
+  // Shows: plugin 4.10.
   it('that is encrypted alone is read where no signature was agreed and it is of the person, and refused elsewhere', async () => {
     for (const [agreed, sub, name, code] of [
       [ENCRYPTED, 'u-1001', 'Alice in Cipher', undefined],
@@ -200,6 +206,7 @@ describe('an ID token that is signed by the client secret', () => {
     start({ client: members, registered: members, ...more })
 
   for (const alg of ['HS256', 'HS384', 'HS512']) {
+    // Shows: plugin 4.6.
     it(`is verified (${alg})`, async () => {
       const { signIn } = await alike({ id_token_signed_response_alg: alg })
       expect((await signIn()).who.status).to.equal(200)

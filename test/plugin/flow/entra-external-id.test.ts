@@ -30,11 +30,13 @@ describe('Entra External ID', () => {
     }
   }
 
+  // Shows: plugin 2.8.
   it('signs in though it publishes another host name than discovery is at', async () => {
     const { login } = await startExternalId(`https://${TENANT}.ciamlogin.com/${TENANT}/v2.0`)
     expect(login.who).to.include({ status: 200, id: '~oidc:u-1001' })
   })
 
+  // Shows: plugin 2.8.
   it('signs nobody in if it publishes the issuer of another directory', async () => {
     const other = TENANT.replace('7', '8')
     const { login } = await startExternalId(`https://${other}.ciamlogin.com/${other}/v2.0`)

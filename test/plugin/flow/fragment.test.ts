@@ -24,6 +24,7 @@ describe('an answer in the fragment', () => {
   }
 
   for (const responseType of ['id_token', 'code id_token', 'code']) {
+    // Shows: plugin 4.24.
     it(`signs in by a page that posts it (${responseType})`, async () => {
       const { host, browser, isIn, output, authLog } = await inFragment({ response_types: [responseType] })
       const person = browser()
@@ -37,6 +38,7 @@ describe('an answer in the fragment', () => {
     })
   }
 
+  // Shows: plugin 9.17.
   it('is posted by a page whose policy allows its own script and nothing else, and which nobody keeps', async () => {
     const { host, browser } = await inFragment()
     const person = browser()
@@ -52,6 +54,7 @@ describe('an answer in the fragment', () => {
     expect(page.body.match(/<noscript>[^<]+<\/noscript>/g)).to.have.length(1)
   })
 
+  // Shows: plugin 9.17.
   it('comes in spite of a form that was asked for, and signs in all the same', async () => {
     const { host, browser, asked } = await start({ client: ANSWERS, registered: ANSWERS })
     const person = browser()

@@ -31,6 +31,7 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
   const call = ({ host }: Setup, query: URLSearchParams, method = 'GET') =>
     fetch(`${host.url}${PATH}?${query}`, { method })
 
+  // Shows: plugin 9.11.
   it('ends that session and no other, by a page for a frame of that IdP which nobody keeps', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     const answer = await call(setup, new URLSearchParams({ iss, sid }))
@@ -43,6 +44,7 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
     expect(setup.authLog.map(({ event }) => event)).to.include('frontchannel-logout')
   })
 
+  // Shows: plugin 9.11.
   it('ends nothing and remembers nothing of a session that nobody has', async () => {
     const { setup, iss, signedInNow, revoked } = await startWithThree()
     const before = revoked()
@@ -51,6 +53,7 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
     expect(setup.authLog.map(({ event }) => event)).to.not.include('frontchannel-logout')
   })
 
+  // Shows: plugin 9.11.
   it('ends the session of the cookie that did arrive, where it names none', async () => {
     const { setup, people, signedInNow } = await startWithThree()
     expect((await call(setup, new URLSearchParams())).status).to.equal(200)
@@ -67,6 +70,7 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
     ['another issuer', 'iss=ISS/&sid=SID'],
     ['an empty session', 'iss=ISS&sid='],
   ] as const) {
+    // Shows: plugin 9.11.
     it(`is refused with ${what}, and ends nothing, that of the cookie neither`, async () => {
       const { setup, people, sid, iss, signedInNow } = await startWithThree()
       const query = form.replaceAll('ISS', encodeURIComponent(iss)).replaceAll('SID', encodeURIComponent(sid))
@@ -77,6 +81,7 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
     })
   }
 
+  // Shows: plugin 9.11.
   it('comes by GET alone', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     for (const method of ['POST', 'HEAD', 'PUT']) {

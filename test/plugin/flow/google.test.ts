@@ -6,6 +6,7 @@ const CLIENT = { ...ANY_CLIENT, client_id: '12345-abc.apps.googleusercontent.com
 describe('a login with the preset google', () => {
   const start = setups()
 
+  // Shows: plugin 5.12, 8.3.
   it('needs no issuer, names the vendor on the button, and comes back by auth-oidc-google-callback', async () => {
     const { host, browser, signIn } = await start({
       exactly: ({ hostUrl }) => ({

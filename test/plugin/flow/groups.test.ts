@@ -37,6 +37,7 @@ describe('groups in a whole login', () => {
 
   describe('claim', () => {
     for (const claimsIn of ['id_token', 'userinfo'] as const) {
+      // Shows: plugin 6.8, 6.9.
       it(`may be a path into objects of ${claimsIn}`, async () => {
         const groups = { scope: 'directory', claim: 'resource_access.mesh.roles', required: 'ops', sync: true }
         const scopes = { directory: ['realm_access', 'resource_access'] }
@@ -46,6 +47,7 @@ describe('groups in a whole login', () => {
       })
     }
 
+    // Shows: plugin 6.8.
     it('may be an object of objects, as Zitadel sends roles: its member names count', async () => {
       const claim = 'urn:zitadel:iam:org:project:roles'
       const groups = { scope: 'directory', claim, required: 'ops', siteadmin: 'root', sync: true }
@@ -56,6 +58,7 @@ describe('groups in a whole login', () => {
       expect((await setup.signIn('bob')).failure).to.include({ code: 'not_in_required_group' })
     })
 
+    // Shows: plugin 6.2.
     it('is taken from UserInfo where the ID token does not have it', async () => {
       const { signIn } = await withGroups(
         { required: ['ops', 'mesh-users'] },
@@ -65,6 +68,8 @@ describe('groups in a whole login', () => {
     })
   })
 
+  // Shows: plugin 6.2, 8.7.
+  // Shows: meshcentral 10.
   it('refuse who is in none of the required ones: no session, no account, the rule in the log only', async () => {
     const setup = await withGroups({ required: ['ops', 'Mesh-Users'] })
     const { page, who } = await setup.signIn('bob')
@@ -79,6 +84,7 @@ describe('groups in a whole login', () => {
     expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.equal(undefined)
   })
 
+  // Shows: plugin 6.3, 6.4, 6.6.
   it('give who is in one of siteadmin all rights, take those of who is in none, and make groups as they are needed', async () => {
     const setup = await withGroups({ siteadmin: ['ops', 'admins'], sync: true })
     setBob(setup, { groups: ['ops', 'radio'] })

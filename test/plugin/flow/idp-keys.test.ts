@@ -11,6 +11,7 @@ describe('the keys of the IdP', () => {
     return start({ client: members, registered, keys })
   }
 
+  // Shows: plugin 9.20.
   it('may change between the two ID tokens of a login', async () => {
     const { host, idp, clock, signIn, authLog } = await flow({ response_types: ['code id_token'] })
     let seen = 0

@@ -5,6 +5,7 @@ describe('a login that begins elsewhere', () => {
   const start = setups()
 
   for (const method of ['GET', 'POST'] as const) {
+    // Shows: plugin 9.18.
     it(`names this domain's issuer, its hint is passed on, and it leads where it says (${method})`, async () => {
       const { host, idp, browser } = await start()
       const person = browser()
@@ -25,6 +26,7 @@ describe('a login that begins elsewhere', () => {
     })
   }
 
+  // Shows: plugin 9.18.
   it('for another issuer fails with a line that says so, and begins nothing', async () => {
     const { host, idp, browser, authLog } = await start()
     for (const query of [
@@ -73,6 +75,7 @@ describe('a login that begins elsewhere', () => {
 describe('custom.authorization_params', () => {
   const start = setups()
 
+  // Shows: plugin 5.7.
   it('go into every authorization request', async () => {
     const { asked } = await start({
       oidc: { custom: { authorization_params: { prompt: 'login', ui_locales: 'de en' } } },

@@ -8,6 +8,7 @@ describe('asking the IdP about a session', () => {
   const stateOf = async (setup: Setup, person: ScriptedBrowser) =>
     JSON.parse((await person.step(`${setup.host.url}api/session`)).body).state as string
 
+  // Shows: plugin 9.29.
   it('says that it goes on, and asks once in 10 s for each session', async () => {
     const setup = await start()
     const [person, other] = [await signedIn(setup), await signedIn(setup)]
@@ -18,6 +19,7 @@ describe('asking the IdP about a session', () => {
     expect(setup.idp.requests('introspection')).to.equal(2)
   })
 
+  // Shows: plugin 9.29.
   it('says that nobody knows while the IdP calls a token inactive that its UserInfo endpoint takes', async () => {
     const setup = await start()
     const person = await signedIn(setup)

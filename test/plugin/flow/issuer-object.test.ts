@@ -36,6 +36,7 @@ describe('the issuer object in a whole login', () => {
     return { state, goodbye }
   }
 
+  // Shows: plugin 2.7, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8.
   it('asks at every endpoint that is set by hand, not where the IdP says, and where that says for the rest', async () => {
     const members = Object.keys(ENDPOINTS) as Member[]
     const setup = await start({
@@ -57,6 +58,7 @@ describe('the issuer object in a whole login', () => {
     expect(doors.visits('registration')).to.equal(0)
   })
 
+  // Shows: plugin 2.9.
   it('works without discovery when everything needed is set by hand, and the address after logout is <issuer>/logout', async () => {
     const { idp } = await start({ idp: { claimsIn: 'userinfo' } })
     idp.faults.set('discovery', { kind: 'answer', status: 404 })
@@ -70,6 +72,7 @@ describe('the issuer object in a whole login', () => {
     expect(idp.requests('discovery')).to.be.above(1)
   })
 
+  // Shows: plugin 3.17.
   it('asks at none of mtls_endpoint_aliases where no client certificate is configured', async () => {
     const aliased = ['token', 'userinfo', 'introspection', 'revocation'].map((name) => `${name}_endpoint` as Member)
     const setup = await start({
@@ -80,6 +83,7 @@ describe('the issuer object in a whole login', () => {
     for (const member of aliased) expect(doors.visits(member), member).to.equal(0)
   })
 
+  // Shows: plugin 3.13, 3.14, 3.15.
   it('signs at each endpoint by one of its own auth_signing_alg_values_supported', async () => {
     const members = {
       client_secret: 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there-is',

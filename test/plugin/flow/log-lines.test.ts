@@ -47,6 +47,7 @@ describe('the log line of a login that fails', () => {
   const BASIC = { 'www-authenticate': 'Basic realm="idp"' }
 
   for (const fault of [{ kind: 'reset' }, { kind: 'hang' }] as const) {
+    // Shows: plugin 10.25.
     it(`says that the answer to a code was lost, which is sent once (${fault.kind})`, async () => {
       const setup = await start()
       setup.idp.faults.set('token', fault)
@@ -143,6 +144,7 @@ describe('the log line of a login that fails', () => {
     })
   })
 
+  // Shows: meshcentral 5.
   it('names the endpoint that did not answer', async () => {
     for (const [endpoint, fault, details] of [
       ['token', { kind: 'reset' }, { endpoint: 'token_endpoint', causeCode: 'ECONNRESET' }],
@@ -231,6 +233,7 @@ describe('the log line of a login that fails', () => {
       expectLine(setup, ['id_token_invalid', { reason }, /./])
     })
 
+    // Shows: meshcentral 7.
     it('shows no nonce', async () => {
       const setup = await start()
       setup.idp.forgeTokens((genuine) => setup.idp.sign({ ...decodeJwt(genuine), nonce: 'somebody-elses' }))

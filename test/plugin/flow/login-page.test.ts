@@ -5,12 +5,14 @@ import { setups, whoAmI } from '../../support/sign-in-setup.ts'
 describe('the login page', () => {
   const start = setups()
 
+  // Shows: plugin 9.42.
   it('shows one button for the strategy, which names the provider', async () => {
     const { host, browser } = await start()
     const page = await browser().get(`${host.url}login`)
     expect(page.links).to.deep.equal([{ href: `${host.url}auth-oidc`, text: 'Sign in with 127.0.0.1' }])
   })
 
+  // Shows: plugin 5.8, 5.11.
   it('shows the text and the icon that are configured for the button, as text and as an image', async () => {
     const buttonText = 'Enter with <b>"Corp" & Co.</b>'
     const buttonIconUrl = 'https://cdn.example.com/corp.png?a=1&b="'
@@ -21,6 +23,7 @@ describe('the login page', () => {
     expect(page.headers['content-security-policy']).to.match(/default-src 'none'.*; img-src 'self' https:$/)
   })
 
+  // Shows: plugin 9.44.
   it('needs no JavaScript, from the button to the start page and out again', async () => {
     const { host, browser } = await start()
     const person = browser()
@@ -38,6 +41,7 @@ describe('the login page', () => {
     expect((await whoAmI(person, host.url)).status).to.equal(401)
   })
 
+  // Shows: plugin 9.43.
   it('says why the last attempt failed, in a sentence of ours that a screen reader announces', async () => {
     const { host, browser } = await start()
     for (const [code, message] of Object.entries(MESSAGES)) {

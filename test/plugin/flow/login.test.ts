@@ -4,6 +4,7 @@ import { CLIENT, setups } from '../../support/sign-in-setup.ts'
 describe('a login', () => {
   const start = setups()
 
+  // Shows: plugin 1.4, 2.1, 2.10.
   it('signs the person in under the id of the strategy, and creates the account', async () => {
     const { host, signIn, authLog } = await start()
     const { page, who } = await signIn()
@@ -20,6 +21,8 @@ describe('a login', () => {
     expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
   })
 
+  // Shows: plugin 2.3, 2.4, 10.7.
+  // Shows: meshcentral 16.
   it('asks with state, nonce and PKCE S256, fresh each time', async () => {
     const { host, asked } = await start()
     const [first, second] = [(await asked()).searchParams, (await asked()).searchParams]
@@ -39,6 +42,7 @@ describe('a login', () => {
     }
   })
 
+  // Shows: plugin 10.8.
   it('asks UserInfo whether the address is verified where the ID token does not say', async () => {
     const { idp, signIn } = await start({ idp: { claimsIn: 'both' } })
     const alice = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
@@ -55,6 +59,7 @@ describe('a login', () => {
   })
 
   for (const claimsIn of ['id_token', 'userinfo'] as const) {
+    // Shows: plugin 5.3, 5.4, 5.5, 10.8.
     it(`takes uuid, name and email from the claims that are configured, out of ${claimsIn}`, async () => {
       const { signIn, idp } = await start({
         oidc: {
@@ -74,6 +79,7 @@ describe('a login', () => {
     })
   }
 
+  // Shows: plugin 5.2.
   it('takes a claim out of an array by its index, as Azure AD B2C sends addresses', async () => {
     const claims = { uuid: 'oid', email: 'emails.0' }
     const { signIn, idp } = await start({
@@ -85,6 +91,8 @@ describe('a login', () => {
     expect((await signIn('dora')).who).to.include({ id: '~oidc:D-7', name: 'Dora', email: 'dora@radio.test' })
   })
 
+  // Shows: plugin 7.12, 7.14.
+  // Shows: meshcentral 26.
   it('works with deprecated keys, at one warning each in the log that names the new place', async () => {
     const setup = await start({
       exactly: ({ idp, hostUrl }) => ({
@@ -104,6 +112,7 @@ describe('a login', () => {
     expect(named).to.have.members([...client, 'custom.scope', 'groups.sync'])
   })
 
+  // Shows: meshcentral 11.
   it('succeeds in each of several parallel tabs of one browser', async () => {
     const { host, browser, isIn } = await start()
     const person = browser()

@@ -17,6 +17,8 @@ describe('a logout', () => {
   }
   const loggedOut = ({ asked }: Setup, person: ScriptedBrowser) => asked('logout', person)
 
+  // Shows: plugin 9.2, 9.6.
+  // Shows: meshcentral 14.
   it('ends the session here, then sends the browser to the IdP with a hint of who it was and where to come back to', async () => {
     const { setup, host, idp, person } = await start()
     const url = await loggedOut(setup, person)
@@ -40,6 +42,8 @@ describe('a logout', () => {
     expect(await isIn(person)).to.equal(true)
   })
 
+  // Shows: plugin 8.2.
+  // Shows: meshcentral 14.
   it('ends the session at the IdP and comes back to the login page: the next login asks for the password', async () => {
     const { host, person } = await start()
     const [form] = (await person.get(host.url)).forms
@@ -62,6 +66,8 @@ describe('a logout', () => {
     }
   })
 
+  // Shows: plugin 2.5.
+  // Shows: meshcentral 14.
   it('goes to logouturl as it is written, where there is one', async () => {
     const logouturl = 'https://idp.test/bye?x=1&TargetResource=https%3A%2F%2Fmesh.test%2Flogin'
     const { setup, idp, person } = await start({ oidc: { logouturl }, ...UNPUBLISHED })
@@ -74,6 +80,7 @@ describe('a logout', () => {
     expect((await browser().step(`${host.url}logout`)).headers.location).to.equal('/login')
   })
 
+  // Shows: plugin 9.7.
   it('ends the session here even when the IdP is away, and says so on the login page instead of leading there', async () => {
     const { setup, host, idp, person } = await start()
     await idp.down()
@@ -86,6 +93,7 @@ describe('a logout', () => {
     expect(setup.lines('logout-incomplete').map(({ fields }) => fields.code)).to.deep.equal(['provider_unreachable'])
   })
 
+  // Shows: plugin 9.5.
   it('sends a long ID token to the logout by a form, with a button without script', async () => {
     const { host, idp, isIn, signIn } = await start({
       idp: { scopes: { large: ['large'] } },
@@ -117,6 +125,7 @@ describe('a logout', () => {
     expect(await isIn(person)).to.equal(false)
   })
 
+  // Shows: plugin 3.9.
   it('goes to the end-session address that was set by hand, with a hint of who it was', async () => {
     const issuer = { end_session_endpoint: 'https://idp.test/bye?x=1' }
     const { setup, idp, person } = await start({
@@ -132,6 +141,7 @@ describe('a logout', () => {
 
   describe('where the IdP publishes no end-session endpoint', () => {
     for (const status of [404, 410]) {
+      // Shows: plugin 9.8.
       it(`ends on the login page when there is nothing below the issuer (${status}), at a warning`, async () => {
         const { setup, host, idp, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', { kind: 'answer', status })
@@ -149,6 +159,7 @@ describe('a logout', () => {
       ['wants to know more', { kind: 'answer', status: 400 }],
       ['gives no answer in 5 s', { kind: 'hang' }],
     ] as const) {
+      // Shows: plugin 3.9, 9.8.
       it(`goes to what is below the issuer when it ${what}, with nothing of the session`, async () => {
         const { setup, host, idp, clock, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', fault)
@@ -189,6 +200,7 @@ describe('a logout', () => {
       ['both where offline_access was granted: the refresh token outlives the session', {}, 'offline_access', 2],
       ['both where offline_access was asked for, and the IdP does not say what it granted', OFFLINE, undefined, 2],
     ] as const) {
+      // Shows: plugin 9.4.
       it(`are revoked ${what}`, async () => {
         const { setup, person } = await withRefreshToken(options, { scope: granted })
         await loggedOut(setup, person)
@@ -197,6 +209,7 @@ describe('a logout', () => {
       })
     }
 
+    // Shows: plugin 9.3.
     it('are not revoked by an IdP that cannot, or not those of that kind, which is nothing to complain of', async () => {
       const { setup, idp, person } = await start({ publishes: { revocation_endpoint: undefined } })
       expect((await loggedOut(setup, person)).pathname).to.equal('/session/end')
@@ -207,6 +220,7 @@ describe('a logout', () => {
       expect(other.setup.lines('logout-incomplete')).to.deep.equal([])
     })
 
+    // Shows: plugin 9.3.
     it('keep nobody waiting for more than 2 s, and fail no logout', async () => {
       const { setup, idp, clock, person } = await start()
       for (const [fault, code, path] of [
@@ -231,6 +245,7 @@ describe('a logout', () => {
       expect(everything).to.not.match(/access_token|eyJ/)
     })
 
+    // Shows: plugin 9.7.
     it('of which one was answered show that the IdP is there', async () => {
       const lossy: typeof fetch = async (input, init) => {
         if (String(init?.body).includes('token_type_hint=refresh_token'))

@@ -81,6 +81,7 @@ describe('requests of an odd shape, at a server that parses queries and bodies i
   }
 
   for (const route of ROUTES) {
+    // Shows: plugin 10.27.
     it(`are refused in plain words at ${route}`, async () => {
       const all = SHAPES.flatMap((shape) => NAMES.map((name) => name + shape.replaceAll('$', name)))
       for (const query of all) {
@@ -97,6 +98,7 @@ describe('requests of an odd shape, at a server that parses queries and bodies i
     })
   }
 
+  // Shows: plugin 10.27.
   it('without a Host header are those of the default domain (HTTP/1.0)', async () => {
     for (const route of ROUTES) {
       const socket = connect(host.port, '127.0.0.1')
@@ -108,6 +110,7 @@ describe('requests of an odd shape, at a server that parses queries and bodies i
     }
   })
 
+  // Shows: plugin 10.27.
   it('of another shape than a text have an iss that is refused', async () => {
     await fetch(`${host.url}auth-oidc?iss[toString]=x`, { redirect: 'manual' })
     expect(host.authLog.splice(0).map(({ fields }) => [fields.code, fields.iss])).to.deep.equal([

@@ -22,6 +22,7 @@ describe('an account under another id than the configured one', () => {
     return setup
   }
 
+  // Shows: plugin 5.3.
   it('is a warning with both ids, and its mend, if the account is under sub', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:u-1002'])
     const { page, failure } = await setup.signIn('bob')
@@ -42,6 +43,7 @@ describe('an account under another id than the configured one', () => {
     expect((await setup.signIn('dora')).page).to.deep.include({ url: page.url, text: page.text })
   })
 
+  // Shows: plugin 5.3.
   it('is a warning before the second account is created', async () => {
     const setup = await startKnownByOid({}, ['~oidc:u-1002'])
     expect((await setup.signIn('bob')).who).to.include({ status: 200, id: OID })
@@ -50,6 +52,7 @@ describe('an account under another id than the configured one', () => {
     expect(events).to.deep.equal(['configuration-warning', 'account-under-other-id', 'login', 'login'])
   })
 
+  // Shows: plugin 5.3.
   it('does not warn if the configured id has an account, neither has, or it is sub', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:D-7', '~oidc:u-1002'])
     await setup.signIn('bob')
@@ -60,6 +63,7 @@ describe('an account under another id than the configured one', () => {
     for (const { lines } of [setup, empty, bySub]) expect(lines('account-under-other-id')).to.deep.equal([])
   })
 
+  // Shows: plugin 5.4.
   it('keeps its name if the IdP does not send the configured name claim', async () => {
     const setup = await start({ oidc: { custom: { scope: 'openid email' } } })
     const id = '~oidc:u-1002'

@@ -34,6 +34,7 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
     ['', {}],
     [', where the IdP does not say whose they are', { sub: undefined }],
   ] as const) {
+    // Shows: plugin 9.9, 9.29.
     it(`end before it is answered where the IdP has ended them as well, and no other${what}`, async () => {
       const { setup, second, tellOf, signedInNow } = await startWithThree()
       // An answer of a moment ago says nothing of now.
@@ -67,6 +68,7 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
     expect(setup.lines('session-ended')).to.deep.equal([])
   })
 
+  // Shows: plugin 9.9.
   it('let the IdP wait for no more than 4 s', async () => {
     const { setup, tellOf, signedInNow } = await startWithThree()
     setup.idp.faults.set('introspection', { kind: 'hang' })

@@ -8,6 +8,7 @@ const UNTRUSTED = 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
 describe('an IdP whose certificate authority is private', () => {
   const start = privateIdps()
 
+  // Shows: plugin 8.4.
   it('names the untrusted authority in both logs, but not on the login page', async () => {
     const { host, browser } = await start({ intermediate: true, isTrusted: false })
     expect(await host.told('discovery-failed')).to.include({ msg: `OIDC: Discovery failed. ${UNTRUSTED}` })
@@ -19,6 +20,7 @@ describe('an IdP whose certificate authority is private', () => {
     expect(line.msg).to.include('OIDC: Discovery failed.').and.include('NODE_EXTRA_CA_CERTS')
   })
 
+  // Shows: plugin 8.4.
   it('works with the whole chain named in NODE_EXTRA_CA_CERTS', async () => {
     const { host, browser } = await start({ intermediate: true })
     expect((await browser.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
@@ -26,6 +28,7 @@ describe('an IdP whose certificate authority is private', () => {
     expect(host.lines.some(({ event }) => event === 'discovery-failed')).to.equal(false)
   })
 
+  // Shows: plugin 10.24.
   it('is refused even if NODE_TLS_REJECT_UNAUTHORIZED is 0, and a warning says so', async () => {
     const { host, idp } = await start({ isTrusted: false, env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } })
     const { msg } = await host.told('tls-verification-kept')

@@ -48,6 +48,7 @@ describe('a login through a proxy with its defaults', () => {
       }),
     ],
   ] as const) {
+    // Shows: plugin 4.36.
     it(`sets no more cookies, sends to no longer address and makes no longer request than that takes, with ${what}`, async () => {
       const { idp, url, close } = await serve(start)
       const cases = fc.record({

@@ -19,6 +19,7 @@ describe('a proxy on the way to the IdP', () => {
   afterEach(() => proxy.close())
   const requestsOfHost = (idp: Idp) => ASKED.reduce((sum, endpoint) => sum + idp.requests(endpoint), 0)
 
+  // Shows: plugin 4.37.
   it('is asked for a tunnel by HTTPS_PROXY for every request, with a private authority and a client certificate', async () => {
     const port = await startProxy({ credentials: 'me:p@ss word' })
     const { idp, host, browser } = await start({

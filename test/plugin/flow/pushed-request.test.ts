@@ -25,6 +25,7 @@ describe('a pushed authorization request', () => {
       },
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
+    // Shows: plugin 3.43, 4.29, 9.26.
     it(`is sent where ${who} demands it, and the address holds client_id and request_uri alone`, async () => {
       const { host, signIn, pushes, sentTo } = await begin(options)
       expect([...sentTo.searchParams.keys()].sort()).to.deep.equal(['client_id', 'request_uri'])
@@ -41,6 +42,7 @@ describe('a pushed authorization request', () => {
     ['client_secret_jwt', ['client_assertion', 'client_assertion_type', 'client_id', 'request']],
     ['none', ['client_id', 'request']],
   ] as const) {
+    // Shows: plugin 4.18.
     it(`holds with a request object that object alone beside authentication by ${method}`, async () => {
       const { host, signIn, pushes, idp } = await begin({
         keys: [makeKey('P-256')],
@@ -57,6 +59,7 @@ describe('a pushed authorization request', () => {
     })
   }
 
+  // Shows: plugin 4.29.
   it('that is refused ends the login with a code of its own and the words of the IdP', async () => {
     for (const [status, body] of [
       [400, { error: 'invalid_request', error_description: 'no' }],
@@ -98,6 +101,7 @@ describe('a request that has to be signed', () => {
       { oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, require_signed_request_object: true } }), client: {} },
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
+    // Shows: plugin 3.44, 4.28.
     it(`because ${who} say so is signed by the first of our algorithms that the IdP publishes`, async () => {
       const { host, asked, signIn } = await start({ keys, registered: STRICT, ...options })
       expect(partsOf((await asked()).searchParams.get('request') ?? '')[0]).to.include({ alg: 'EdDSA', kid: 'b' })
@@ -105,6 +109,7 @@ describe('a request that has to be signed', () => {
     })
   }
 
+  // Shows: plugin 4.28.
   it('is not sent at all where no key signs as the IdP takes it', async () => {
     for (const [own, member] of [
       [[makeKey('P-384')], 'require_signed_request_object'],

@@ -22,6 +22,7 @@ describe('a user with an account whom a login refuses for groups.required', () =
     return { setup, here, signedIn }
   }
 
+  // Shows: plugin 6.2.
   it('loses all sessions, at one line that counts them, and nobody else does', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, ['others'])
@@ -37,6 +38,7 @@ describe('a user with an account whom a login refuses for groups.required', () =
     expect(setup.lines('refused-user-signed-out')).to.have.length(1)
   })
 
+  // Shows: plugin 6.12.
   it('a refused user loses site admin and mirrored groups unless groups are unknown', async () => {
     const setup = await start({ oidc: { groups: { required: 'mesh-users', siteadmin: 'mesh-users', sync: true } } })
     await signIn(setup, 'bob')
@@ -57,6 +59,7 @@ describe('a user with an account whom a login refuses for groups.required', () =
     ])
   })
 
+  // Shows: plugin 6.2.
   it('keeps all sessions where the groups could not be learned', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, 5)
@@ -66,6 +69,7 @@ describe('a user with an account whom a login refuses for groups.required', () =
     expect(setup.lines('refused-user-signed-out')).to.deep.equal([])
   })
 
+  // Shows: plugin 6.2.
   it('loses none by a login that is not verified', async () => {
     const { setup, signedIn } = await startWithBob()
     const stranger = new TextEncoder().encode('somebody else, who has a key of 32 bytes or more')

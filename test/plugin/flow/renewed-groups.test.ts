@@ -39,6 +39,7 @@ describe('a renewed ID token', () => {
   const entriesOf = (store: BoundedSessionStore) =>
     new Promise<string>((resolve) => store.all((_error, sessions) => resolve(JSON.stringify(sessions))))
 
+  // Shows: plugin 9.12.
   it('ends all sessions and revokes rights when renewed groups do not admit a user', async () => {
     const { setup, person } = await startWithBob()
     const elsewhere = (await setup.signIn('bob')).person
@@ -54,6 +55,7 @@ describe('a renewed ID token', () => {
     expect(await account(setup)).to.deep.equal([false, []])
   })
 
+  // Shows: plugin 9.12.
   it('has site admin and groups follow for a user who is still admitted, at one line', async () => {
     const { setup, person } = await startWithBob()
     setGroups(setup, ['mesh-users', 'newcomers'])
@@ -70,6 +72,7 @@ describe('a renewed ID token', () => {
     ['without the groups claim', 'userinfo', ['others']],
     ['with a groups claim of an unusable type', 'id_token', 5],
   ] as const) {
+    // Shows: plugin 9.12.
     it(`${what} changes nothing`, async () => {
       const { setup, person, store } = await startWithBob(claimsIn)
       setGroups(setup, groups)

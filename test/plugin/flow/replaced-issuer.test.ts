@@ -21,6 +21,7 @@ describe('a host whose issuer is replaced', () => {
       })
   }
 
+  // Shows: plugin 5.13, 8.6.
   it('ends sessions of the old issuer, and refuses its accounts to the new issuer', async () => {
     const open = restarted()
     const before = await open()
@@ -36,6 +37,7 @@ describe('a host whose issuer is replaced', () => {
     expect((await after.signIn('bob')).who.status).to.equal(200)
   })
 
+  // Shows: plugin 5.13.
   it('goes on with sessions and accounts of an issuer that previous_issuers lists', async () => {
     const open = restarted()
     const before = await open()
@@ -47,6 +49,7 @@ describe('a host whose issuer is replaced', () => {
     expect((await after.host.records.accounts.find('', '~oidc:u-1001'))?.issuer).to.equal(after.idp.issuer)
   })
 
+  // Shows: plugin 5.13.
   it('ends the sessions of a refused user from previous issuers too', async () => {
     const open = restarted()
     const before = await open({ groups: {} })
@@ -60,6 +63,7 @@ describe('a host whose issuer is replaced', () => {
     expect(await after.isIn(person)).to.equal(false)
   })
 
+  // Shows: plugin 6.12.
   it('ends sessions of a refused account from when its user was another subject', async () => {
     const open = restarted()
     const claims = { uuid: 'email' }

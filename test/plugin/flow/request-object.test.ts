@@ -11,6 +11,7 @@ describe('a request object', () => {
     start({ keys, client: members, registered: { ...members, ...STRICT }, ...more })
 
   for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'HS512']) {
+    // Shows: plugin 4.13, 4.15.
     it(`is signed by ${alg}, and holds the whole request`, async () => {
       const { host, idp, asked, signIn } = await asking({ request_object_signing_alg: alg, default_max_age: 3600 })
       const { searchParams } = await asked()
@@ -40,6 +41,7 @@ describe('a request object', () => {
     ['A256KW', 'A128GCM'],
     ['dir', 'A256CBC-HS512'],
   ] as const) {
+    // Shows: plugin 4.16, 4.17.
     it(`is signed, then encrypted to the IdP by ${alg}`, async () => {
       const { host, asked, signIn } = await asking({
         request_object_signing_alg: 'PS256',
@@ -87,6 +89,7 @@ describe('a request object', () => {
 describe('the time of the login at the IdP', () => {
   const start = keyedSetups()
 
+  // Shows: plugin 4.14.
   it('is asked for where it is required, and a token without it is refused', async () => {
     for (const responseType of ['code', 'id_token', 'code id_token']) {
       // The IdP does not know of the demand: it has to be asked.

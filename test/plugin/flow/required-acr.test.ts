@@ -15,6 +15,7 @@ describe('custom.required_acr', () => {
     return setup
   }
 
+  // Shows: plugin 5.6.
   it('asks for each that is allowed, and lets in whom the ID token says it of', async () => {
     const setup = await signedInAt('urn:three')
     expect((await setup.asked()).searchParams.get('acr_values')).to.equal('urn:two urn:three')

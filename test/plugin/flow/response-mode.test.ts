@@ -29,6 +29,7 @@ describe('response_mode', () => {
     ['form_post.jwt', ['code', 'id_token', 'code id_token']],
   ] as const) {
     for (const type of types) {
+      // Shows: plugin 4.24.
       it(`${mode} is asked for and understood (${type})`, async () => {
         const { asked, signIn, authLog } = await flow({ response_types: [type], response_mode: mode })
         expect((await asked()).searchParams.get('response_mode')).to.equal(mode)
@@ -54,6 +55,7 @@ describe('response_mode', () => {
     })
   }
 
+  // Shows: plugin 4.25.
   it('with jwt works with another algorithm, and encrypted', async () => {
     const key = makeKey('RSA', { kid: 'e', use: 'enc', alg: 'RSA-OAEP-256' })
     const members = {
@@ -107,6 +109,7 @@ describe('response_mode', () => {
     ],
     ['the parameters without a signature', () => '', /not signed/],
   ] as readonly (readonly [string, Forge, RegExp])[]) {
+    // Shows: plugin 4.24.
     it(`with jwt refuses ${what}`, async () => {
       const { host, idp, browser, isIn, authLog } = await flow({ response_mode: 'query.jwt' })
       const person = browser()

@@ -33,6 +33,7 @@ describe('a session of a host that keeps its tokens', () => {
     )
   }
 
+  // Shows: plugin 9.15.
   it('goes on while it is in use and the IdP renews it, and is active there', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
@@ -49,6 +50,7 @@ describe('a session of a host that keeps its tokens', () => {
     expect(setup.idp.requests('token')).to.equal(asked + 1)
   })
 
+  // Shows: plugin 9.15.
   it('keeps its tokens sealed, beside it in the store, and as long as it lasts', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)

@@ -37,6 +37,7 @@ describe('a server of several processes', () => {
   const registered = (host: Partial<Host>, app: HostApp = express()) =>
     said(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
 
+  // Shows: plugin 9.25.
   it('does not start over what each process has for itself, and names it', async () => {
     const { secret: _secret, ...withoutSecret } = HOST
     const without = registerOidc(express(), { config: CONFIG, host: withoutSecret, shared: true })
@@ -52,6 +53,7 @@ describe('a server of several processes', () => {
     }
   })
 
+  // Shows: plugin 9.25.
   it('does not start over the MemoryStore of express-session, and has asked it for nothing', async () => {
     const options = { secret: 'x', resave: false, saveUninitialized: true }
     const store = new MemoryStore()

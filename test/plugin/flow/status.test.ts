@@ -5,6 +5,7 @@ import { CLIENT, setups } from '../../support/sign-in-setup.ts'
 describe('the status of single sign-on', () => {
   const start = setups()
 
+  // Shows: plugin 9.41.
   it('tells the issuer, since when it is discovered, how old the keys are and when somebody last signed in', async () => {
     const { host, idp, clock, signIn } = await start()
     const began = Date.now()
@@ -22,6 +23,7 @@ describe('the status of single sign-on', () => {
     expect(status?.refusals).to.deep.equal([])
   })
 
+  // Shows: plugin 9.41.
   it('has the addresses to enter at the IdP, that of the keys where there are keys', async () => {
     const { host } = await start()
     const origin = `https://127.0.0.1:${host.port}`
@@ -60,6 +62,7 @@ describe('the status of single sign-on', () => {
     expect(discovery?.discoveredSince).to.be.at.least(failure?.since ?? Number.NaN)
   })
 
+  // Shows: plugin 9.41.
   it('keeps refusals with code, remedy and account, and nothing else of the person', async () => {
     const { host, signIn } = await start({ oidc: { newAccounts: false } })
     await signIn()
@@ -83,6 +86,7 @@ describe('the status of single sign-on', () => {
     expect(host.status()[0]).to.include({ domainKey: '', configured: false, issuer: null, addresses: null })
   })
 
+  // Shows: plugin 9.41.
   it('is shown by the reference host to site admins, and to nobody else', async () => {
     const { host, browser, signIn } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
     const shown = async (user?: string) => {

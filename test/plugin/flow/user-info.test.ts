@@ -29,6 +29,7 @@ describe('UserInfo', () => {
     ['redirects to a login page', { kind: 'redirect', to: 'https://login.test/' }, { status: 302 }],
     ['resets the connection', { kind: 'reset' }, { causeCode: 'ECONNRESET' }],
   ] as const satisfies readonly (readonly [string, Fault, object])[]) {
+    // Shows: plugin 10.15.
     it(`that ${what} costs a login nothing that the ID token has`, async () => {
       const setup = await startRefusing({}, fault)
       const { who } = await setup.signIn('bob')
@@ -42,6 +43,7 @@ describe('UserInfo', () => {
     })
   }
 
+  // Shows: plugin 10.15.
   it('that does not answer in time costs a login nothing that the ID token has', async () => {
     const setup = await startRefusing({}, { kind: 'hang' })
     const login = setup.signIn('bob')
@@ -51,6 +53,7 @@ describe('UserInfo', () => {
     expect(setup.lines('userinfo-failed')[0]?.fields).to.include({ causeCode: 'TIMEOUT' })
   })
 
+  // Shows: plugin 10.15.
   it('that fails at each login is one warning an hour', async () => {
     const setup = await startRefusing()
     for (const [passMs, warnings] of [
@@ -65,6 +68,7 @@ describe('UserInfo', () => {
     }
   })
 
+  // Shows: plugin 10.15.
   it('that fails refuses a login whose id is not in the ID token', async () => {
     const claims = { uuid: 'oid' }
     const custom = { scope: 'openid profile directory', claims }
@@ -82,6 +86,7 @@ describe('UserInfo', () => {
   describe('where people are known by their e-mail address', () => {
     const oidc = { custom: { claims: { uuid: 'email' } } }
 
+    // Shows: plugin 10.15.
     it('refuses an address that the ID token does not call verified if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc })
       const { who, failure } = await setup.signIn('bob')
@@ -120,6 +125,7 @@ describe('UserInfo', () => {
   describe('that fails where groups decide', () => {
     const LOST = { name: 'Bob', email: 'bob@example.test' }
 
+    // Shows: plugin 10.15.
     it('leaves memberships unknown if the ID token has no groups: required refuses', async () => {
       const setup = await startRefusing({ oidc: { groups: { required: 'mesh-users' } } })
       withClaims(setup, LOST)
@@ -127,6 +133,7 @@ describe('UserInfo', () => {
       expect(setup.lines('memberships-unknown')[0]?.fields.reason).to.match(/not in the ID token, and UserInfo gave no/)
     })
 
+    // Shows: plugin 10.15.
     it('leaves rights and mirrored groups as they were if the ID token has no groups', async () => {
       const setup = await startRefusing({ oidc: { groups: { siteadmin: 'mesh-users', sync: true } } })
       const before = { siteAdmin: true, userGroups: ['mesh-users'] }
@@ -147,6 +154,7 @@ describe('UserInfo', () => {
     ['issuer.userinfo_endpoint: false', { userinfo_endpoint: false }],
     ['the deprecated userInfoURL: false', undefined],
   ] as const) {
+    // Shows: plugin 3.5.
     it(`is not asked with ${what}, and a missing groups claim means no groups`, async () => {
       const setup = await start({
         ...ID_TOKEN,
@@ -167,6 +175,7 @@ describe('UserInfo', () => {
   describe('that the IdP does not publish', () => {
     const withoutAccessToken = (told: unknown) => ({ ...(told as object), access_token: undefined })
 
+    // Shows: plugin 10.15.
     it('is not missed in a login that gives no access token, as at Azure AD B2C', async () => {
       const setup = await start({ ...ID_TOKEN, publishes: { userinfo_endpoint: undefined } })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
@@ -185,6 +194,7 @@ describe('UserInfo', () => {
     })
   })
 
+  // Shows: plugin 10.15.
   it('that is published refuses a login that gives no access token', async () => {
     const setup = await start(ID_TOKEN)
     const body = (told: unknown) => ({ ...(told as object), access_token: undefined })

@@ -141,6 +141,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
+  // Shows: plugin 6.10, 9.24.
   it('never takes over a group made by hand, and mirrors that of its name beside it', async () => {
     await records.groups.joinByHand('', BOB.id, 'staff')
 

@@ -83,6 +83,7 @@ describe('Sessions over express-session', () => {
     expect(begun).to.have.length(1)
   })
 
+  // Shows: plugin 10.12.
   it('begin under a new id: the session before is gone', async () => {
     await call(browser, 'fill')
     const before = copyOf(browser)
@@ -105,6 +106,7 @@ describe('Sessions over express-session', () => {
     /** Another process of the server, or the next one. */
     const another = () => expressSessions({ cookieName: 'sid', clock })
 
+    // Shows: plugin 9.10.
     it('are known to a process that has not seen them, until the last one ends', async () => {
       await start()
       const other = newBrowser()
@@ -124,6 +126,7 @@ describe('Sessions over express-session', () => {
       expect(await current(browser)).to.equal(null)
     })
 
+    // Shows: plugin 9.10.
     it('an unknown sid costs the same store operations at 200 sessions as at one', async () => {
       const operations = async () => {
         const done: string[] = []
@@ -224,6 +227,7 @@ describe('Sessions over express-session', () => {
     ['another login in the same browser', 'start'],
     ['an IdP', 'ended'],
   ] as const) {
+    // Shows: plugin 9.23.
     it(`that ended by ${how} stay ended when a request under way writes them back`, async () => {
       const [reached, finish] = [deferred(), deferred()]
       await serve({ sessions, middleware: middleware(store) }, () => {
@@ -244,6 +248,7 @@ describe('Sessions over express-session', () => {
     })
   }
 
+  // Shows: plugin 9.15.
   it('are lent to one process at a time where revocations are shared, which sees what another one has written', async () => {
     const used = new Set<string>()
     const revocations: RevocationStore = {

@@ -24,6 +24,7 @@ describe('the budget of log lines', () => {
     for (let time = 0; time < times; time += 1) budget.write(one)
   }
 
+  // Shows: plugin 10.28.
   it('writes 10 refusals of a code in a second, then how many were left out', async () => {
     write(1_000, entry('login-failed', 'transaction_missing'))
     expect(lines).to.have.length(10)
@@ -65,6 +66,7 @@ describe('the budget of log lines', () => {
     expect(lines).to.have.length(40)
   })
 
+  // Shows: plugin 10.28.
   it('leaves out no line that a stranger cannot cause', () => {
     for (const event of ['login', 'configuration-warning', 'session-ended', 'backchannel-logout']) {
       write(100, entry(event, 'deprecated_key'))

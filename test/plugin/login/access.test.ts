@@ -22,6 +22,8 @@ const rules = (over: Partial<GroupSettings>): GroupSettings => ({
 const admitted = (siteAdmin: 'grant' | 'revoke' | 'keep') => ({ admitted: true, siteAdmin })
 
 describe('memberships from a groups claim', () => {
+  // Shows: plugin 6.9.
+  // Shows: meshcentral 23.
   it('reads an array, a single name, and objects with name or id', () => {
     expect(membershipsOf(['a', 'b'])).to.deep.equal([
       { name: 'a', aliases: [] },
@@ -62,6 +64,7 @@ describe('memberships from a groups claim', () => {
     expect(membershipsOf([id, { name: id }, { id }])).to.deep.equal(Array(3).fill({ name: id, aliases: [] }))
   })
 
+  // Shows: meshcentral 22.
   it('takes a missing claim for no memberships, and anything unusable for unknown', () => {
     expect(membershipsOf(undefined)).to.deep.equal([])
     expect(membershipsOf(null)).to.deep.equal([])
@@ -96,9 +99,12 @@ describe('group rules', () => {
     ['refuse unknown memberships where a group is required', 7, { required: ['a'] }, UNKNOWN],
     ['change nothing by unknown memberships', 7, { siteadmin: ['a'] }, admitted('keep')],
   ] as const) {
+    // Shows: plugin 6.17.
+    // Shows: meshcentral 2.
     it(what, () => expect(decideAccess(membershipsOf(claim), given && rules(given))).to.deep.equal(expected))
   }
 
+  // Shows: plugin 6.14.
   it('give no rights by a group name that matches only through a non-ASCII letter', () => {
     const given = (group: string, name: string) =>
       rightsByGroups(membershipsOf([name]), rules({ rights: [{ group, rights: ['manageusers'] }] }))
@@ -118,6 +124,7 @@ describe('group rules', () => {
     expect(given('Ärzte', 'ÄRZTE')).to.deep.equal(yes)
   })
 
+  // Shows: plugin 6.5.
   it('give the rights of all groups together, in any letter case of their names, and none to others', () => {
     const given = rules({
       rights: [
@@ -157,9 +164,12 @@ describe('mirrored groups', () => {
     ['are left where the filter names the other of two', [one], ['18'], ['Ops'], [], ['Ops']],
     ['are only the filtered ones', [...membershipsOf(['a']), one], ['17', 'b'], ['a'], ['Ops'], ['a']],
   ] as readonly (readonly [string, Memberships, 'all' | string[], string[], string[], string[]])[]) {
+    // Shows: plugin 6.7.
     it(what, () => expect(groupChanges(memberOf, sync, mirrored)).to.deep.equal({ join, leave }))
   }
 
+  // Shows: plugin 6.17.
+  // Shows: meshcentral 21, 22.
   it('are after a login exactly those that the IdP says, whichever they were before', () => {
     const names = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'))
     fc.assert(
@@ -215,6 +225,7 @@ describe('what a refusal reports of groups', () => {
 describe('an explanation of group rules', () => {
   const RULES = rules({ required: ['Ops', 'Staff'], siteadmin: ['Admins'], sync: ['Ops', 'Radio'] })
 
+  // Shows: plugin 9.30.
   it('says by which rule a member of exactly these groups, of none, and of unknown ones is let in', () => {
     expect(explainGroups(['Ops', 'Admins', 'Other'], RULES)).to.deep.equal([
       'a member of "Ops", "Admins", "Other":',

@@ -31,6 +31,7 @@ describe('the landing of a login', () => {
     expect(find('the-state', {}, cookie)).to.equal(undefined)
   })
 
+  // Shows: plugin 9.19.
   it('is not found by another state, in another session, with another secret, or without its cookie', () => {
     const cookie = cookieOf(remembered())
     // Not its last character: some of that one's bits count for nothing.

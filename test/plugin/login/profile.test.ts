@@ -5,6 +5,7 @@ import { profileOf } from '../../../plugin/login/profile.ts'
 const names = { uuid: 'sub', name: 'name', email: 'email' }
 
 describe('claims to identity', () => {
+  // Shows: plugin 2.10, 10.16.
   it('makes the id of the strategy name and the configured claim, unchanged', () => {
     expect(profileOf({ sub: 'a/B c|9' }, names).id).to.equal('~oidc:a/B c|9')
     expect(profileOf({ sub: 'x', oid: 'y' }, { ...names, uuid: 'oid' }).id).to.equal('~oidc:y')
@@ -19,10 +20,12 @@ describe('claims to identity', () => {
     })
   }
 
+  // Shows: plugin 5.3, 10.16.
   it('does not fall back to another claim when the configured one is missing', () => {
     expect(() => profileOf({ sub: 'x' }, { ...names, uuid: 'oid' })).to.throw(LoginError)
   })
 
+  // Shows: meshcentral 25.
   it('takes control and direction characters out of a name, keeps its joiners, and never leaves a person without one', () => {
     for (const [claims, name] of [
       [{ preferred_username: 'ann', email: 'a@b.c' }, 'ann'],
@@ -36,6 +39,7 @@ describe('claims to identity', () => {
     expect(profileOf({ sub: '1', email: 'a\u200db@c.d' }, names).email).to.equal('a b@c.d')
   })
 
+  // Shows: plugin 5.4.
   it('says whether the configured claim told the name, or a fallback stands in', () => {
     const isClaimed = (claims: object, name = 'name') =>
       profileOf({ sub: '1', ...claims }, { ...names, name }).isNameClaimed
@@ -47,6 +51,7 @@ describe('claims to identity', () => {
     expect(isClaimed({ name: 'Ann' }, 'callsign')).to.equal(false)
   })
 
+  // Shows: plugin 10.8.
   it('counts an address as verified only if the IdP says true, as a boolean or a text', () => {
     const verified = (email_verified: unknown) =>
       profileOf({ sub: '1', email: 'a@b.c', email_verified }, names).emailVerified

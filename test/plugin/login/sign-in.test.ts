@@ -46,6 +46,7 @@ describe('signing in', () => {
       expect(await account()).to.include({ name: 'Alice', email: 'alice@example.test' })
     })
 
+    // Shows: plugin 5.4.
     it('renames nobody by a fallback, which names new accounts and those without a name', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const fallback = { ...ALICE, name: 'alice@example.test', isNameClaimed: false }
@@ -62,6 +63,7 @@ describe('signing in', () => {
       expect(await account()).to.include({ name: 'alice@example.test' })
     })
 
+    // Shows: plugin 5.4.
     it('renames nobody by a fallback if two first logins come at once', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const accounts: Accounts = {
@@ -75,11 +77,14 @@ describe('signing in', () => {
       expect(await account()).to.include({ name: 'Alice' })
     })
 
+    // Shows: plugin 2.6.
     it('lets a known user in whether new accounts are allowed or not', async () => {
       await records.accounts.create('', ALICE)
       for (const newAccounts of [true, false, null]) expect(await enter([], {}, { newAccounts })).to.deep.equal(NOTHING)
     })
 
+    // Shows: plugin 2.6.
+    // Shows: meshcentral 9.
     it('refuses an unknown user unless newAccounts, or else the host, allows new accounts', async () => {
       for (const host of [
         { newAccounts: false },
@@ -151,6 +156,7 @@ describe('signing in', () => {
       return signIn({ ...ALICE, name: 'Now', ...(issuer && { issuer }) }, of, settings, records)
     }
 
+    // Shows: plugin 5.13.
     it('refuses the account of another issuer, names both, and changes nothing of it', async () => {
       await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/realms/a' })
       await records.accounts.setSiteAdmin('', ALICE.id, true)
@@ -164,6 +170,7 @@ describe('signing in', () => {
       expect(await account()).to.include({ name: 'Alice', siteAdmin: true, issuer: 'https://old.example/realms/a' })
     })
 
+    // Shows: plugin 5.13.
     it('accepts an account of a previous issuer, and remembers the new issuer', async () => {
       await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/' })
       expect(await from('https://new.example', ['https://older.example', 'https://OLD.example'])).to.deep.equal(NOTHING)
@@ -171,6 +178,7 @@ describe('signing in', () => {
       expect((await refusal(from('https://old.example'))).code).to.equal('issuer_changed')
     })
 
+    // Shows: plugin 5.13.
     it('has an account without a remembered issuer remember that of its next login', async () => {
       await records.accounts.create('', ALICE)
       expect(await from('https://one.example')).to.deep.equal(NOTHING)
@@ -202,6 +210,7 @@ describe('signing in', () => {
       expect((await refusal(login)).code).to.equal('issuer_changed')
     })
 
+    // Shows: plugin 8.10.
     it('keeps the users of one domain out of the other', async () => {
       await records.accounts.create('elsewhere', ALICE)
       expect((await refusal(enter([], {}, { newAccounts: false }))).code).to.equal('account_unknown')
@@ -218,6 +227,7 @@ describe('signing in', () => {
       expect(await enter(membershipsOf(['staff']), groups)).to.include({ created: true })
     })
 
+    // Shows: plugin 6.2.
     it('leaves the account of a refused user as it was', async () => {
       await records.accounts.create('', { ...ALICE, name: 'Before' })
       await records.accounts.setSiteAdmin('', ALICE.id, true)
@@ -244,6 +254,7 @@ describe('signing in', () => {
       expect(calls).to.deep.equal([['', ALICE.id, 'login']])
     })
 
+    // Shows: plugin 6.16, 8.12.
     it('refuses when the memberships are unknown', async () => {
       await records.accounts.create('', ALICE)
       expect((await refusal(enter('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
@@ -264,6 +275,7 @@ describe('signing in', () => {
     })
   })
 
+  // Shows: plugin 6.16.
   it('leaves site admin rights and mirrored groups as they are where memberships are unknown and none is required', async () => {
     const groups = { siteadmin: 'admins', sync: true }
     await enter(membershipsOf(['admins', 'staff']), groups)
@@ -299,6 +311,8 @@ describe('signing in', () => {
       expect(await account()).to.include({ siteAdmin: false })
     })
 
+    // Shows: plugin 6.4.
+    // Shows: meshcentral 1.
     it('takes no rights away where it is told not to, nor where there is no such group', async () => {
       await records.accounts.create('', ALICE)
       await records.accounts.setSiteAdmin('', ALICE.id, true)
@@ -346,6 +360,7 @@ describe('signing in', () => {
   })
 
   describe('with mirrored groups', () => {
+    // Shows: plugin 6.6.
     it('makes them when they are first needed, and lets the user go when the IdP does', async () => {
       for (const [of, joined, left] of [
         [['a', 'b'], ['a', 'b'], []],
@@ -357,6 +372,7 @@ describe('signing in', () => {
       }
     })
 
+    // Shows: plugin 6.6.
     it('leaves groups alone that are not mirrored any more', async () => {
       await enter(membershipsOf(['a']), { sync: true })
       for (const groups of [{ sync: false }, {}, undefined]) expect(await enter([], groups)).to.deep.equal(NOTHING)

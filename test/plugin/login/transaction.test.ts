@@ -138,6 +138,7 @@ describe('login transactions', () => {
     )
   })
 
+  // Shows: plugin 4.36.
   it('stay within 8 KB of request and 4 KB of answer headers for any number of tabs', () => {
     const length = fc.integer({ min: 0, max: 511 })
     const login = fc.record({ length, room: fc.integer({ min: 500, max: 2_048 }) })

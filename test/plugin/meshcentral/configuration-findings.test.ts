@@ -16,6 +16,7 @@ const domainWith = (warnings: readonly Warning[]): DomainReading => ({
 })
 
 describe("MeshCentral's warnings of a configuration", () => {
+  // Shows: plugin 9.40.
   it('are errors and warnings of the server and of each domain, with place and remedy', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, { ...NOTHING, warnings: [warningAt('settings.x')] }, [domainWith([warningAt('b')])])
@@ -33,6 +34,7 @@ describe("MeshCentral's warnings of a configuration", () => {
     expect(log.at(-1)).to.match(/^warning: Single sign-on: 11 more of the configuration/)
   })
 
+  // Shows: plugin 9.40.
   it('hold no markup, because MeshCentral writes them into its page as they are', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith([warningAt('<img src=x>&')])])

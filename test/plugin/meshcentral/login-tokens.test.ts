@@ -31,6 +31,7 @@ describe('login tokens of MeshCentral', () => {
     expect(await open().verdictOn(USER)).to.deep.equal({ works: true, until: Number.POSITIVE_INFINITY })
   })
 
+  // Shows: plugin 6.11.
   it('stay suspended on all servers and after a restart until a login, not a renewal', async () => {
     const [one, other] = [open(), open()]
     await one.confirm(...BOB, 'login')
@@ -45,6 +46,7 @@ describe('login tokens of MeshCentral', () => {
     for (const server of [one, other, open()]) expect(await server.verdictOn(USER)).to.include({ works: true })
   })
 
+  // Shows: plugin 6.11.
   it('work for the days that are configured, counted from the last login or renewal', async () => {
     const tokens = open(2)
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'no_login' })
@@ -75,6 +77,7 @@ describe('login tokens of MeshCentral', () => {
     expect(writes).to.equal(2)
   })
 
+  // Shows: plugin 6.11.
   it('do not work if the database fails; an unwritten suspension counts locally', async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
@@ -144,6 +147,7 @@ describe('login tokens of MeshCentral', () => {
       expect(lines).to.have.length(3)
     })
 
+    // Shows: plugin 6.11.
     it('are refused on a way that nobody could end, and left alone for other accounts', async () => {
       expect(String((await answer(USER, { isUnknown: true })).given[0])).to.equal('Error: login token refused')
       for (const other of ['user//bob', 'user/customer/~oidc:bob']) {
@@ -151,6 +155,7 @@ describe('login tokens of MeshCentral', () => {
       }
     })
 
+    // Shows: plugin 6.11.
     it('close their socket when their days are over', async () => {
       const closed: string[] = []
       await open(1).confirm(...BOB, 'login')

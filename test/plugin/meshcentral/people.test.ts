@@ -49,6 +49,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
+  // Shows: plugin 10.19.
   it('refuse an id that pages would take for markup, also of a known account', async () => {
     for (const character of ["'", '"', '<', '>', '&', '\\', '`']) {
       const { accounts, web, rows } = open()
@@ -111,6 +112,7 @@ describe('accounts and user groups of MeshCentral', () => {
     for (const { event } of events) expect(Object.values(event)).not.to.include(undefined)
   })
 
+  // Shows: meshcentral 21.
   it('link to one another while somebody is in a group, and the emptied group stays', async () => {
     const { groups, web, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
@@ -124,6 +126,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofGroup.map((event) => Reflect.get(event, 'msgid'))).to.deep.equal([69, 71, 72])
   })
 
+  // Shows: meshcentral 24.
   it('leave a group made by hand alone, and mirror that of its name beside it', async () => {
     const { groups, web } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
@@ -134,6 +137,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]?.links).to.deep.equal({ [mirrored?._id ?? '']: { rights: 1 } })
   })
 
+  // Shows: plugin 6.15.
   it('logs once a start that an LDAP or SAML group has the name of a mirrored group', async () => {
     const { accounts, groups, web, log, server } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'radio')
@@ -245,6 +249,7 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
+  // Shows: plugin 6.5.
   it('have the rights that groups give beside those given by hand, and lose none but what groups gave', async () => {
     const { accounts, web, events } = await withAlice({ newaccountsrights: 1 })
     const rights = async (given: readonly string[], takesAway = true) => {
@@ -292,6 +297,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(Object.keys(web.users)).to.have.length(2)
   })
 
+  // Shows: meshcentral 25.
   it('keep an address that MeshCentral has verified, and believe the IdP about a new one', async () => {
     const { accounts, web } = await withAlice()
     await accounts.update('', { ...ALICE, emailVerified: false })
@@ -343,6 +349,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).not.to.have.property('siteadmin')
   })
 
+  // Shows: meshcentral 24.
   it('recognise groups that the built-in strategy mirrored, also with a preset, and none of LDAP', async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')

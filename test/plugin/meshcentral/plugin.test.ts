@@ -14,6 +14,7 @@ describe('the plugin of one MeshCentral', () => {
     expect(log[0]).to.match(/already-at-work: .*Restart MeshCentral/)
   })
 
+  // Shows: plugin 9.40.
   it('escapes markup in the start failure that MeshCentral shows as a warning', () => {
     const { server, web, log } = standIn({
       domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } },

@@ -20,6 +20,7 @@ describe('taking over', () => {
     expect(all.sub.authstrategies).to.deep.equal({ saml: {} })
   })
 
+  // Shows: plugin 9.45.
   it('gives each domain a copy where several have their strategies from domaindefaults', () => {
     const shared = { oidc: { issuer: {}, clientid: 'mesh' }, saml: { entityid: 'mesh' } }
     const all = {

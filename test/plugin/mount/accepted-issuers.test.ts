@@ -11,6 +11,7 @@ describe('the issuers whose sessions count', () => {
   const TENANT = '11111111-2222-3333-4444-555555555555'
   const OTHER = '99999999-2222-3333-4444-555555555555'
 
+  // Shows: plugin 5.13.
   it('counts sessions of the configured issuer in any spelling and of previous ones', () => {
     const { counts } = open('https://idp.example/.well-known/openid-configuration', ['https://old.example'])
     for (const one of ['https://idp.example', 'https://idp.example/', 'https://old.example/']) {

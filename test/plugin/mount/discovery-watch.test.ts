@@ -31,6 +31,7 @@ describe('the log lines of discovery', () => {
     expect(lines[0]?.[3]).to.include({ issuer: ISSUER, address: `${ISSUER}/x`, status: 503, remedy: 'Mend it.' })
   })
 
+  // Shows: plugin 10.28.
   it('are at most 10 a second, and the next one says how many were left out', () => {
     let now = 0
     const { lines, onFailure } = opened(() => now)

@@ -41,6 +41,7 @@ describe('presets', () => {
     }
   })
 
+  // Shows: plugin 8.13.
   it('stand in a file each, named after them; no other file but the list knows of them', () => {
     const files = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.ts') && name !== STRATEGIES,
@@ -53,6 +54,7 @@ describe('presets', () => {
     }
   })
 
+  // Shows: plugin 8.13.
   it('are added by one definition: configuration, checks, issuer, detection and callback path follow', () => {
     const read = domainReader([...PRESETS, added])
     const one = (oidc: object) => {
@@ -88,6 +90,7 @@ describe('a provider without a preset', () => {
     expect(openPreset(null, {}, vendorAccess())).to.equal(standard)
   })
 
+  // Shows: plugin 6.9.
   it('brings groups in the claim groups, or in the configured one', async () => {
     expect(await ask({ groups: ['a'], roles: ['b'] })).to.deep.equal([{ name: 'a', aliases: [] }])
     expect(await ask({ groups: ['a'], roles: ['b'] }, { claim: 'roles' })).to.deep.equal([{ name: 'b', aliases: [] }])

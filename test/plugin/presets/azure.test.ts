@@ -38,6 +38,7 @@ describe('the azure preset', () => {
   const ask = (groups: object = {}, claims: Record<string, unknown> = {}) =>
     azurePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
 
+  // Shows: plugin 6.8.
   it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
     const { scopes } = openPreset('azure', {}, vendorAccess())
     expect(scopes(settings({}))).to.deep.equal(['Group.Read.All'])
@@ -45,6 +46,7 @@ describe('the azure preset', () => {
     expect(scopes(settings())).to.deep.equal([])
   })
 
+  // Shows: plugin 6.13.
   it('finds no groups if the scope was not granted, but fails on other Graph refusals', async () => {
     await start(['openid'])
     const asked = (grantedScopes: readonly string[] | null) => {
@@ -57,6 +59,7 @@ describe('the azure preset', () => {
     }
   })
 
+  // Shows: plugin 5.9.
   it('takes the roles of the token in place of groups, or beside them, as authorities say', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     const asked = async (authorities: unknown, claims: Record<string, unknown>, groups = {}) => {
@@ -144,6 +147,7 @@ describe('the azure preset', () => {
     ])
   })
 
+  // Shows: plugin 6.1.
   it('counts groups through other groups only when told to', async () => {
     api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
     expect(names(await ask())).to.deep.equal(['Ops'])
@@ -214,6 +218,7 @@ describe('the azure preset', () => {
   describe('with a configured claim', () => {
     const roles = { claim: 'roles' }
 
+    // Shows: plugin 6.9.
     it('uses the claim, whatever else the token says, and neither asks Graph nor for its scope', async () => {
       await start([])
       const { scopes, groupsClaim } = openPreset('azure', {}, vendorAccess())

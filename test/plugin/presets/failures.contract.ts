@@ -29,6 +29,7 @@ export function failuresContract(subject: () => Subject): void {
     const page = `page ${after + 1}`
 
     for (const status of [401, 403, 404, 429, 500, 503]) {
+      // Shows: plugin 8.12.
       it(`does not know the groups when ${page} is answered with ${status}`, async () => {
         subject().api.fail(status, after)
         expect(await reasonOf(ask(vendorAccess()))).to.equal(`127.0.0.1 answered the request for groups with ${status}`)

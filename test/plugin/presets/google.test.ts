@@ -50,6 +50,7 @@ describe('the google preset', () => {
     expect(scopes(without)).to.deep.equal([])
   })
 
+  // Shows: plugin 6.13.
   it('finds no groups for a user who declined the scope, without asking the API', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     const asked = (grantedScopes: readonly string[] | null, custom: object = {}, groups: object = {}) => {
@@ -66,6 +67,7 @@ describe('the google preset', () => {
     for (const granted of [null, ['openid', SCOPE]]) expect(await asked(granted)).to.have.length(1)
   })
 
+  // Shows: plugin 5.20.
   it('knows a group by its resource name, its address and its display name, in exactly that spelling', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
@@ -73,6 +75,7 @@ describe('the google preset', () => {
     for (const name of ['0ops', 'ops', 'the ops', 'The ops ', 'groups/0OPS']) expect(await rule(name)).to.equal(false)
   })
 
+  // Shows: plugin 5.20.
   it('asks for the groups of this user only, and uses no other group of the company', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     api.setGroups('bob@corp.example', { direct: [group('admins'), group('ops')] })
@@ -90,6 +93,7 @@ describe('the google preset', () => {
     expect(names(await ask({}, verified(ALICE), 'C999'))).to.deep.equal(['The ops'])
   })
 
+  // Shows: plugin 6.1.
   it('counts groups through other groups only when told to', async () => {
     api.setGroups(ALICE, { direct: [group('ops')], indirect: [group('staff')] })
     expect(names(await ask())).to.deep.equal(['The ops'])
@@ -128,6 +132,7 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(1)
   })
 
+  // Shows: plugin 5.16.
   it('asks for the groups of the identity source where that is configured and no customer, and of nothing else', async () => {
     const identitysource = 'a1b2-c3'
     const ofSource = settingsOf({

@@ -6,6 +6,7 @@ import { propertyRuns } from '../../support/property-runs.ts'
 const own = new Set(['/auth-oidc', '/logout', '/login'])
 
 describe('return path', () => {
+  // Shows: meshcentral 18.
   it('takes a local path with its query and fragment', () => {
     expect(localReturnPath('/devices/7?tab=files&x=%2F#top', own)).to.equal('/devices/7?tab=files&x=%2F#top')
     expect(localReturnPath('/', own)).to.equal('/')
@@ -36,6 +37,8 @@ describe('return path', () => {
     expect(localReturnPath(`/${'ä'.repeat(200)}`, own)).to.equal(undefined)
   })
 
+  // Shows: plugin 10.13.
+  // Shows: meshcentral 18.
   it('never yields an address that a browser takes to another host', () => {
     const piece = fc.constantFrom('/', '\\', '.', '..', '%2e', '%2f', '%5c', '\t', '\n', ' ', ':', '@', 'evil.test')
     fc.assert(

@@ -32,6 +32,7 @@ describe('the state of a session at the IdP', () => {
     ['is unknown once the only one has run out', [], { ...over, refresh: null }, 'unknown'],
     ['is unknown where the IdP cannot be asked', null, {}, 'unknown'],
   ] as const) {
+    // Shows: plugin 9.29.
     it(what, async () => {
       expect(await state(active, tokens)).to.equal(expected)
       expect(asked.includes('access_token a')).to.equal(!('accessExpiresAt' in tokens))

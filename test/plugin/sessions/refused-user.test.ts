@@ -55,6 +55,7 @@ describe('lockout of a refused user', () => {
   const groups = () => records.groups.allOf('', BOB.id)
   const events = () => lines.map(({ event }) => event).sort()
 
+  // Shows: plugin 6.12.
   it('ends sessions, suspends login tokens and revokes all rights and mirrored groups', async () => {
     await lockOut()
     expect(calls).to.have.deep.members(['sessions', 'tokens', ['rights', [], true]])
@@ -68,6 +69,7 @@ describe('lockout of a refused user', () => {
     })
   })
 
+  // Shows: plugin 6.12.
   it('keeps site admin and rights if revokeAdmin is false, but not mirrored groups', async () => {
     await lockOut({ groups: { ...RULES, revokeAdmin: false } })
     expect(calls).to.deep.include(['rights', [], false])
@@ -98,6 +100,7 @@ describe('lockout of a refused user', () => {
     expect([calls, lines]).to.deep.equal([[], []])
   })
 
+  // Shows: plugin 6.12.
   it('does the other parts when one fails, and logs each failure', async () => {
     const fail = () => Promise.reject(new Error('disk full'))
     await lockOut({ endSessions: fail })

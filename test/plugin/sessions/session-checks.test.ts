@@ -99,6 +99,7 @@ describe('checks whether sessions still live', () => {
   }
   const many = (count: number) => Array.from({ length: count }, (_, at) => `s${at}`)
 
+  // Shows: plugin 9.15.
   it('renew each session in use once in that time, and write what came once', async () => {
     const { clock, look, asked, written, refreshOf } = setUp({ names: ['a', 'b'] })
     await look()
@@ -120,6 +121,7 @@ describe('checks whether sessions still live', () => {
     ['refuses its refresh token', REFUSED, 'info', { error: 'invalid_grant', errorDescription: 'gone' }],
     ['gives a wrong ID token for it', FORGED, 'warn', { reason: 'the renewed ID token is of another person' }],
   ] as const) {
+    // Shows: plugin 9.15.
     it(`end a session where the IdP ${what}, and no other`, async () => {
       const idp: Idp = async (refresh) => {
         if (refresh === 'b 1') throw failure
@@ -133,6 +135,7 @@ describe('checks whether sessions still live', () => {
     })
   }
 
+  // Shows: plugin 9.15.
   it('end nothing by the word on a refresh token that another process has renewed meanwhile', async () => {
     const { look, kept, lines, refreshOf } = setUp({
       idp: async () => {
@@ -146,6 +149,7 @@ describe('checks whether sessions still live', () => {
   })
 
   describe('while they are closed', () => {
+    // Shows: plugin 9.14.
     it('wait for renewals under way and write their answers, and begin no further one', async () => {
       const answer = deferred()
       const { look, checks, asked, written, refreshOf } = setUp({ names: many(12), idp: () => answer.promise })
@@ -168,6 +172,7 @@ describe('checks whether sessions still live', () => {
       expect(asked).to.deep.equal([])
     })
 
+    // Shows: plugin 9.14.
     it('wait for an IdP that hangs 12 s at most', async () => {
       const { clock, look, checks } = setUp({ idp: () => new Promise(() => undefined) })
       await look()
@@ -179,6 +184,7 @@ describe('checks whether sessions still live', () => {
     })
   })
 
+  // Shows: plugin 9.13.
   it('log once a day that sessions can never be checked, and count them', async () => {
     const { clock, look, checks, lines } = setUp({ names: ['a', 'b'], tokens: { refresh: null } })
     await look()
@@ -213,6 +219,7 @@ describe('checks whether sessions still live', () => {
     ['does not take this client', UNKNOWN_CLIENT, 'token_request_failed'],
     ['makes something break', new Error('a bug'), 'host_failed'],
   ] as const) {
+    // Shows: plugin 9.15.
     it(`end nothing while the IdP ${what}, say so once, and leave it alone for a minute, then try one`, async () => {
       let isAway = true
       const idp: Idp = async () => {
@@ -248,6 +255,7 @@ describe('checks whether sessions still live', () => {
       expect(events()).to.deep.equal([['session-check-failed', 'token_request_failed']])
     })
 
+  // Shows: plugin 9.15.
   it('log repeated refusals of a session once, and again after a renewal', async () => {
     let isRefused = true
     const { clock, look, asked, lines } = setUp({
@@ -265,6 +273,7 @@ describe('checks whether sessions still live', () => {
     expect([asked.length, lines.length]).to.deep.equal([6, 2])
   })
 
+  // Shows: plugin 9.15.
   it('say of a session that ends after a lost answer why that may be', async () => {
     const failures = [AWAY, REFUSED]
     const { clock, look, lines } = setUp({
@@ -278,6 +287,7 @@ describe('checks whether sessions still live', () => {
     expect(lines[1]?.message).to.match(/answer to the question before was lost.*sign in again/)
   })
 
+  // Shows: plugin 9.15.
   it('have eight questions under way at an IdP, and wait for one that hangs nowhere else', async () => {
     const hung = deferred()
     const idp: Idp = (refresh) => (refresh.startsWith('hung') ? hung.promise : Promise.resolve())
@@ -295,6 +305,7 @@ describe('checks whether sessions still live', () => {
   })
 
   describe('with other processes', () => {
+    // Shows: plugin 9.15.
     it('ask nothing where another one has the lease, and give their own back', async () => {
       const held = new Set(['a'])
       const log: string[] = []

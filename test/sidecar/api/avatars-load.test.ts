@@ -46,6 +46,7 @@ describe('The avatars of many stations', () => {
     }
   })
 
+  // Shows: sidecar C13.17.
   it('count in the rate limit by tens of stations', async () => {
     await start({ rateLimit: { max: 60 } })
     const asked = (count: number) => api.raw(call('192.0.2.1', STATIONS.slice(0, count), 'Connection: close'))
@@ -54,6 +55,7 @@ describe('The avatars of many stations', () => {
     expect(statuses(await asked(11))).to.deep.equal([429])
   })
 
+  // Shows: sidecar C13.17.
   it('answer overloaded only to the client that requests more than 8 MB at once', async () => {
     await start()
     const calls = Array<string>(10).fill(call('192.0.2.1', STATIONS))
@@ -74,6 +76,7 @@ describe('The avatars of many stations', () => {
       expect(statuses(await api.raw(calls.join('')))).to.deep.equal(Array(6).fill(200))
   })
 
+  // Shows: sidecar C13.18.
   it('end the connection of a client that reads its answers too slowly', async () => {
     await start()
     const sockets: Socket[] = []

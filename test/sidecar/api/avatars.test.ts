@@ -22,6 +22,7 @@ describe('The avatar of a station', () => {
   const ask = (...stations: readonly string[]) => api.post('/v1/avatars', { ...claim('N0CALL'), stations })
   const held = async (...stations: readonly string[]) => (await ask(...stations)).body.avatars
 
+  // Shows: sidecar 2.9, 3.6, 5.5, 5.6, 11.9, 11.10, 11.11, 11.15, 11.19, 13.3, 17.6, 17.7, C2.1.
   it('returns the held avatar hash, so that the client knows whether to upload', async () => {
     // A client whose avatar the server does not hold, as after a reset of the server, sees that in the answer.
     expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal('')
@@ -30,6 +31,7 @@ describe('The avatar of a station', () => {
     expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
   })
 
+  // Shows: sidecar 5.7, 11.9, C5.6.
   it('keeps the held avatar if a heartbeat brings only a hash, or an invalid avatar', async () => {
     await register('N1CALL', upload)
     expect((await register('N1CALL', { avatarHash: 'icon:cat' })).body.avatarHash).to.equal(hash)
@@ -38,6 +40,7 @@ describe('The avatar of a station', () => {
     expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
   })
 
+  // Shows: sidecar 2.11, 2.12, 11.14, 12.4, 12.5, 12.6, 17.7, 19.6, C2.3, C5.5.
   it('a sync lists the avatar hashes of message senders until they are cleared', async () => {
     await register('N1CALL', upload)
     await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
@@ -55,6 +58,7 @@ describe('The avatar of a station', () => {
     expect(await held('N1CALL-7')).to.deep.equal({})
   })
 
+  // Shows: sidecar 13.3, C2.4.
   it('is given whole, of those stations that have one', async () => {
     await register('N1CALL', upload)
     await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
@@ -66,6 +70,7 @@ describe('The avatar of a station', () => {
     })
   })
 
+  // Shows: sidecar 5.1.
   it('leaves every answer well-formed, whatever text an icon name holds', async () => {
     await append(api.store, message('hello', { from: 'N1CALL-7', to: 'N0CALL-7', seqId: '' }))
     const codeUnit = fc.oneof(fc.constantFrom(0xd800, 0xdbff, 0xdc00, 0xdfff, 0xd83d, 0xdeb2), fc.nat(0xffff))
@@ -83,6 +88,7 @@ describe('The avatar of a station', () => {
     )
   })
 
+  // Shows: sidecar 2.12, 13.2, 21.6.
   it('comes in batches of up to 50 stations', async () => {
     expect((await ask(...Array(50).fill('N1CALL-7'))).status).to.equal(200)
     const { status, body } = await ask(...Array(51).fill('N1CALL-7'))

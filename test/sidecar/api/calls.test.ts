@@ -20,6 +20,7 @@ describe('the API', () => {
   }
 
   describe('/v1/register', () => {
+    // Shows: sidecar 2.1, 5.9, 5.10, 11.13, 11.14, 11.16, 22.2, C2.1.
     it('registers a station and answers with server time, hash and an empty map', async () => {
       const { status, body } = await register('N0CALL')
       expect(status).to.equal(200)
@@ -34,12 +35,14 @@ describe('the API', () => {
       expect(api.metrics.value('stations_registered')).to.equal(1)
     })
 
+    // Shows: sidecar 22.3, C2.7.
     it('passes over members that it does not know, and null where a member is optional', async () => {
       const optional = ['wantHistory', 'since', 'avatarHash', 'avatarIcon', 'avatarUpdate']
       const extra = { apiVersion: 9, ...Object.fromEntries(optional.map((name) => [name, null])) }
       expect((await register('N0CALL', extra)).status).to.equal(200)
     })
 
+    // Shows: sidecar C1.20, C3.10.
     it('says full when there is no room for another station', async () => {
       await restart({ maxStations: 1 })
       expect((await register('N0CALL')).status).to.equal(200)
@@ -56,6 +59,7 @@ describe('the API', () => {
     ['/v1/unregister', {}],
   ] as const) {
     describe(path, () => {
+      // Shows: sidecar 11.8, 12.1, 13.1, 18.1, 18.2, 18.5, 20.3, C3.3.
       it('refuses a wrong passcode alike for stations that are registered and that are not', async () => {
         await register('N0CALL')
         const answers = await Promise.all(
@@ -70,6 +74,7 @@ describe('the API', () => {
         expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL-7'])
       })
 
+      // Shows: sidecar 8.2, 11.1, 11.2, 11.3, 11.4, 11.5, 11.8, 12.1, 13.1, 18.1, C3.2, C10.6.
       it('says of every missing member that it is missing, all at once', async () => {
         const { status, body } = await api.post(path, {})
         expect([status, body.error]).to.deep.equal([400, 'invalid_request'])
@@ -81,6 +86,7 @@ describe('the API', () => {
         ])
       })
 
+      // Shows: sidecar 10.3, 20.3, C3.1.
       it('answers any JSON with JSON, and never with a fault of its own', async () => {
         await fc.assert(
           fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (value, odd) => {
@@ -122,6 +128,8 @@ describe('the API', () => {
     [{ wantHistory: 1 }, 'wantHistory'],
     [{ avatarImage: 5 }, 'avatarImage'],
   ] as const) {
+    // Shows: sidecar 3.1, 3.2, 3.3, 3.4, 3.5, 8.2, 11.1, 11.3, 11.4, 11.5, 11.6, 11.7, 11.8, 11.10, C3.2, C5.1, C5.2.
+    // Shows: sidecar F1.5.
     it(`refuses to register with ${JSON.stringify(members).slice(0, 40)} and says where`, async () => {
       const { status, body } = await register('N0CALL', members)
       expect([status, body.error]).to.deep.equal([400, 'invalid_request'])
@@ -130,6 +138,7 @@ describe('the API', () => {
     })
   }
 
+  // Shows: sidecar 3.4.
   it('takes device tokens of up to 100 bytes, in either letter case', async () => {
     for (const pushToken of ['0A'.repeat(32), 'f'.repeat(64), '80'.repeat(80), 'ab'.repeat(100)]) {
       expect((await register('N0CALL', { platform: 'ios', pushToken })).status).to.equal(200)
@@ -137,6 +146,7 @@ describe('the API', () => {
     }
   })
 
+  // Shows: sidecar C13.1.
   it('refuses to register a reserved call, once the passcode is right', async () => {
     await restart({ isReserved: (key) => key === 'SMSGTE-7' })
     const { status, body } = await register('SMSGTE')
@@ -170,6 +180,7 @@ describe('the API', () => {
     }
   })
 
+  // Shows: sidecar C3.9.
   it('says internal, and logs the reason once, when the store fails', async () => {
     const { store, clock } = api
     const remove = () => Promise.reject(new StoreError('disk_failing'))
@@ -184,6 +195,7 @@ describe('the API', () => {
     }
   })
 
+  // Shows: sidecar C6.2.
   it('answers 503 overloaded with Retry-After, and logs nothing, once the store is closed', async () => {
     await register('N0CALL')
     await api.store.close()

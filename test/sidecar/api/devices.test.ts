@@ -25,6 +25,7 @@ describe('several phones of a station at the API', () => {
   const texts = ({ body }: ApiAnswer) => body.messages.map(({ text }) => text)
   const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
 
+  // Shows: sidecar C16.2.
   it('come and go one by one, and the station with the last', async () => {
     await register('one')
     expect(said(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
@@ -40,6 +41,7 @@ describe('several phones of a station at the API', () => {
     expect([api.store.stations.size, api.metrics.value('stations_unregistered')]).to.deep.equal([0, 1])
   })
 
+  // Shows: sidecar C16.14.
   it('are ended without an id by the push token of that device only', async () => {
     await register(undefined)
     await receive('hello')
@@ -70,6 +72,7 @@ describe('several phones of a station at the API', () => {
     )
   })
 
+  // Shows: sidecar C16.14.
   it('are logged when they leave, and so is the station, without their ids', async () => {
     await register('one')
     await register(undefined)
@@ -84,6 +87,7 @@ describe('several phones of a station at the API', () => {
     ])
   })
 
+  // Shows: sidecar C16.15.
   it('a stranger with the passcode cannot make a phone without an id miss a message', async () => {
     const { body } = await register(undefined)
     let cursor = body.serverTime
@@ -103,6 +107,7 @@ describe('several phones of a station at the API', () => {
     expect(devices()).to.have.nested.property('[0].tokenDead', false)
   })
 
+  // Shows: sidecar C16.3.
   it('are 8 at most, the one without an id among them', async () => {
     for (let at = 1; at < 8; at++) await register(`phone-${at}`)
     await register(undefined)
@@ -121,6 +126,7 @@ describe('several phones of a station at the API', () => {
     expect(api.metrics.value('devices_joined')).to.equal(1)
   })
 
+  // Shows: sidecar C16.5.
   it('take null for no id', async () => {
     await register(undefined)
     expect((await api.post('/v1/sync', { ...claim('N0CALL'), deviceId: null, since: 0 })).status).to.equal(200)
@@ -128,6 +134,7 @@ describe('several phones of a station at the API', () => {
     expect(devices().map(({ id }) => id)).to.deep.equal([''])
   })
 
+  // Shows: sidecar C16.5.
   it('take an id of any visible characters, up to 64', async () => {
     for (const deviceId of ['!', '"\\~', 'x'.repeat(64)]) {
       await register(deviceId)
@@ -137,6 +144,7 @@ describe('several phones of a station at the API', () => {
   })
 
   for (const deviceId of ['', 'my id', ' ', 'x'.repeat(65), 'grün', 'tab\there', 'line\n', '\u007f', 7, {}, []]) {
+    // Shows: sidecar C16.5.
     it(`refuse the id ${JSON.stringify(deviceId).slice(0, 20)} without repeating it`, async () => {
       for (const [path, rest] of [
         ['/v1/register', registration('N0CALL')],

@@ -20,6 +20,7 @@ describe('/v1/openapi.json', () => {
 
   const fetched = async () => (await (await fetch(`${api.api.url}/v1/openapi.json`)).json()) as Published
 
+  // Shows: sidecar C15.1.
   it('is a document of OpenAPI 3.1 that whoever asks gets', async () => {
     const validator = new Validator()
     const { valid, errors } = await validator.validate(JSON.stringify(await fetched(), null, 2))
@@ -43,6 +44,7 @@ describe('/v1/openapi.json', () => {
     expect([...kinds]).to.include.members(['array', 'boolean', 'integer', 'string'])
   })
 
+  // Shows: sidecar C15.2.
   it('has every call and document that is served, with its method, and no other', async () => {
     const { paths } = await fetched()
     for (const [path, methods] of Object.entries(paths)) {
@@ -62,12 +64,14 @@ describe('/v1/openapi.json', () => {
     expect(await head?.text()).to.equal('')
   })
 
+  // Shows: sidecar C15.2.
   it('documents every error code of a call except method_not_allowed', () => {
     const text = JSON.stringify(openApiDocument().paths)
     const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`${code}: `))
     expect(untold).to.deep.equal(['method_not_allowed'])
   })
 
+  // Shows: sidecar C15.1.
   it('lets nothing be sent that the call refuses for its form', async () => {
     const member = fc.constantFrom(
       ...['callsign', 'ssid', 'auth', 'since', 'stations', 'platform', 'pushToken', 'ackMessages', 'wantHistory'],

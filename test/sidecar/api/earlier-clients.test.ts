@@ -17,6 +17,8 @@ const STEPS = readFileSync(new URL('calls-of-0.2.0.jsonl', import.meta.url), 'ut
 const SENTENCES = new Set(['message', 'reason'])
 
 describe('a client of version 0.2.0', () => {
+  // Shows: sidecar 2.8, 2.16, 4.2, 4.3, 6.1, 6.3, 9.2, 11.6, 11.7, 11.12, 12.2, 12.3, 14.2, 17.2, 17.5, C2.2, C2.5.
+  // Shows: sidecar C3.4, C4.1, C4.9, C16.9.
   it('gets the answers that it got then, but for the sentences for its developer', async () => {
     const api = await startApi({ isReserved: (key) => key === 'SMSGTE' })
     try {

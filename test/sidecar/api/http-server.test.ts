@@ -17,6 +17,7 @@ describe('The HTTP server of the API', () => {
     server.close()
   })
 
+  // Shows: sidecar C10.3.
   it('allows 10 s for headers, 30 s for a request and over 60 s of idle time', () => {
     expect([server.headersTimeout, server.requestTimeout]).to.deep.equal([10_000, 30_000])
     expect(server.keepAliveTimeout).to.be.above(60_000)
@@ -24,6 +25,7 @@ describe('The HTTP server of the API', () => {
     expect(server.maxConnections).to.be.within(5000, 10_000)
   })
 
+  // Shows: sidecar O1.10.
   it('reports the earliest expiry in the certificate chain, and a new one after reload', async () => {
     const [certFile, keyFile] = [folder.path('cert.pem'), folder.path('key.pem')]
     const made = (year: number) =>
@@ -44,6 +46,7 @@ describe('The HTTP server of the API', () => {
     }
   })
 
+  // Shows: sidecar C10.3.
   it('says nothing to whoever takes longer for headers or body', () => {
     expect(unreadableError(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }))).to.equal(undefined)
   })

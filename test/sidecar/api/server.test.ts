@@ -28,6 +28,7 @@ describe('the API over HTTP', () => {
   })
   afterEach(() => api.close())
 
+  // Shows: sidecar 22.1, C1.24, C3.5.
   it('answers what it does not have with not_found', async () => {
     const strangers = ['/', '/sync', '/v2/sync', '/v1/register/', '/v1/SYNC', '/metrics', '/healthz', '//v1/sync']
     for (const path of [...strangers, '/v1/sync/../sync']) {
@@ -36,12 +37,14 @@ describe('the API over HTTP', () => {
     }
   })
 
+  // Shows: sidecar C10.7.
   it('takes a path with the whole address before it, as proxies may send it', async () => {
     const asking = (address: string) => api.raw(lastSync().replace('/v1/sync', address))
     expect(await asking('http://push.example.org/v1/sync?x=1')).to.match(/"not_registered"/)
     expect(await asking('http://push.example.org')).to.match(/"not_found"/)
   })
 
+  // Shows: sidecar 10.1, C3.6, C10.6.
   it('answers other methods with method_not_allowed and says which one is', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const answer = await fetch(`${api.api.url}/v1/sync`, { method })
@@ -52,29 +55,34 @@ describe('the API over HTTP', () => {
   })
 
   const JSON_TYPES = ['', '; charset=utf-8', ' ; foo=bar'].map((more) => `application/json${more}`)
+  // Shows: sidecar 2.19, 10.2.
   for (const type of [...JSON_TYPES, 'Application/JSON;charset="UTF-8"'])
     it(`takes a body of type ${type}`, async () => {
       expect((await api.post('/v1/sync', unknown, { 'Content-Type': type })).status).to.equal(404)
     })
 
   const OTHER_TYPES = ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', '']
+  // Shows: sidecar 10.2, C3.8.
   for (const type of [...OTHER_TYPES, 'application/json; charset=utf-16'])
     it(`refuses a body of type "${type}"`, async () => {
       const { status, body } = await api.post('/v1/sync', unknown, { 'Content-Type': type })
       expect([status, body.error]).to.deep.equal([415, 'unsupported_media_type'])
     })
 
+  // Shows: sidecar C3.8.
   it('refuses a compressed body', async () => {
     expect((await api.post('/v1/sync', unknown, { 'Content-Encoding': 'gzip' })).status).to.equal(415)
   })
 
   for (const text of ['', '{', 'nope', '{"a":1}x', Buffer.from('{"a":"\xff"}', 'latin1')]) {
+    // Shows: sidecar 2.19.
     it(`answers the body ${JSON.stringify(String(text))} with invalid_request`, async () => {
       const { status, body } = await api.post('/v1/sync', text)
       expect([status, body.error, body.details[0]?.path]).to.deep.equal([400, 'invalid_request', '$'])
     })
   }
 
+  // Shows: sidecar C3.7, C10.2.
   it('takes a body of 64 KiB and no byte more, announced or not', async () => {
     const body = JSON.stringify({ ...claim('N0CALL'), since: 0, filler: '' })
     const bodyOf = (size: number) => body.replace('""', `"${'x'.repeat(size - body.length)}"`)
@@ -91,6 +99,7 @@ describe('the API over HTTP', () => {
     expect([status, body.error]).to.deep.equal([413, 'too_large'])
   })
 
+  // Shows: sidecar C10.2.
   it('refuses an enormous body without taking it', async () => {
     const answer = await api.raw(requestText('x'.repeat(1000), 'Content-Length: 99999999999'))
     expect(answer)
@@ -121,6 +130,7 @@ describe('the API over HTTP', () => {
     ['has a broken chunk', requestText('zz\r\n', 'Transfer-Encoding: chunked')],
     ['has headers that are too large', requestText('', `X: ${'x'.repeat(20_000)}`), 413, 'too_large'],
   ] as const) {
+    // Shows: sidecar C3.1, C10.5.
     it(`answers in JSON to a request that ${what}`, async () => {
       const answer = await api.raw(text)
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `))
@@ -128,12 +138,14 @@ describe('the API over HTTP', () => {
     })
   }
 
+  // Shows: sidecar C10.5.
   it('sends no 400 for garbage behind a request that is still unanswered', async () => {
     // An answer to the second would be taken for one to the first.
     const answer = await api.raw(`${syncText}nonsense\r\n\r\n`)
     expect(answer).to.not.include('400')
   })
 
+  // Shows: sidecar C10.4.
   it('keeps a connection for the next request', async () => {
     const answer = await api.raw(syncText + syncText + requestText('{}', 'Content-Length: 2', 'Connection: close'))
     expect(answer.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 404', 'HTTP/1.1 404', 'HTTP/1.1 400'])
@@ -170,6 +182,7 @@ describe('the API over HTTP', () => {
       return ask(Number(small.body.messages[0]?.time), { 'Accept-Encoding': acceptEncoding })
     }
 
+    // Shows: sidecar 2.17, 10.4, 21.8.
     it('begins at 860 bytes', async () => {
       const { bytes, headers } = await answerOf(860, 'gzip')
       expect(headers).to.include({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
@@ -177,12 +190,14 @@ describe('the API over HTTP', () => {
       expect(Number(headers['content-length'])).to.equal(bytes.length)
     })
 
+    // Shows: sidecar 10.4, 21.8.
     it('leaves smaller answers plain', async () => {
       const { bytes, headers } = await answerOf(859, 'gzip')
       expect(bytes).to.have.length(859)
       expect(headers).to.not.have.any.keys('content-encoding', 'vary')
     })
 
+    // Shows: sidecar 10.4.
     it('does not happen to a client that does not take it', async () => {
       const { bytes, headers } = await answerOf(2000, 'gzip;q=0')
       expect(bytes).to.have.length(2000)
@@ -207,6 +222,7 @@ describe('the rate limit', () => {
   }
   afterEach(() => api.close())
 
+  // Shows: sidecar 20.2, 21.9, C3.11, C11.8.
   it('ends the connection without a byte, until the window is over', async () => {
     await start({ rateLimit: { max: 2, windowMs: 60_000 } })
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
@@ -223,6 +239,7 @@ describe('the rate limit', () => {
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
   })
 
+  // Shows: sidecar C3.14.
   it('counts every request that fails, whatever is wrong with it', async () => {
     await start({ rateLimit: { max: 6 } })
     const statuses = [
@@ -240,6 +257,7 @@ describe('the rate limit', () => {
 
   const from = (client: string) => api.raw(lastSync(`X-Forwarded-For: ${client}`))
 
+  // Shows: sidecar C1.23, C3.12, C3.13.
   it('counts clients behind a trusted proxy one by one', async () => {
     await start({ rateLimit: { max: 1 }, listen: { trustProxy: ['127.0.0.0/8'] } })
     expect(await from('198.51.100.1')).to.match(/ 404 /)
@@ -250,6 +268,7 @@ describe('the rate limit', () => {
     expect(await api.raw('nonsense\r\n\r\n')).to.equal(`${refused}\r\n`)
   })
 
+  // Shows: sidecar C1.23, C3.12, C3.13.
   it('believes no other proxy', async () => {
     await start({ rateLimit: { max: 1 } })
     expect(await from('198.51.100.1')).to.match(/ 404 /)
@@ -267,6 +286,7 @@ describe('the rate limit', () => {
       event === 'client-over-limit' ? [[level, address, limit]] : [],
     )
 
+  // Shows: sidecar C13.19.
   it('warns once an hour and network of a client over a limit, and names the setting', async () => {
     await start({ rateLimit: { max: 1, newStationsPerHour: 0 }, listen: { trustProxy: true } })
     for (const client of ['192.0.2.1', '192.0.2.2', '2001:db8:0:2f3::1', '2001:db8:0:200::1'])
@@ -284,6 +304,7 @@ describe('the rate limit', () => {
     expect(overLimit()).to.deep.equal([...warnings, newStations, warnings[0]])
   })
 
+  // Shows: sidecar C13.19.
   it('tells on /metrics which limit it was', async () => {
     await start({ rateLimit: { max: 2, newStationsPerHour: 0 } })
     await api.raw(lastRegister('N0CALL'))
@@ -294,6 +315,7 @@ describe('the rate limit', () => {
     expect(text).to.include('mesh_companion_api_dropped_total{limit="unread_answers"} 0\n')
   })
 
+  // Shows: sidecar C13.19.
   it('counts new stations of a whole IPv6 /56 together', async () => {
     await start({ rateLimit: { newStationsPerHour: 2 }, listen: { trustProxy: true } })
     const registering = (callsign: string, client: string) =>
@@ -318,6 +340,7 @@ describe('the rate limit', () => {
       expect(warnings()).to.deep.equal([event])
     })
 
+  // Shows: sidecar 20.2, C1.19, C3.11, C11.8.
   it('of new stations ends the connection without a byte, and lets known ones through', async () => {
     await start({ rateLimit: { newStationsPerHour: 1 } })
     const registering = (callsign: string) => api.raw(lastRegister(callsign))
@@ -333,6 +356,7 @@ describe('the rate limit', () => {
 })
 
 describe('the API over TLS', () => {
+  // Shows: sidecar 2.18, C1.22, C10.1.
   it('keeps its certificate where the next one is no good, and says so', async () => {
     const [files, other] = [await makeServerFiles('sidecar-tls'), await makeServerFiles('sidecar-tls')]
     const { api, logged, close } = await startApi({ listen: { certFile: files.certFile, keyFile: files.keyFile } })

@@ -26,6 +26,7 @@ describe('Web Push at the API', () => {
     return body.details.map(({ path }) => path)
   }
 
+  // Shows: sidecar C14.13.
   it('gives the public key that apps subscribe with to whoever asks, by GET', async () => {
     await start({ allowPrivate: false, publicKey })
     const answer = await fetch(`${api.api.url}/v1/webpush`)
@@ -34,12 +35,14 @@ describe('Web Push at the API', () => {
     expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
   })
 
+  // Shows: sidecar C14.11.
   it('has no key to give while it is off, but registers its stations', async () => {
     await start()
     expect((await fetch(`${api.api.url}/v1/webpush`)).status).to.equal(404)
     expect((await register(JSON.stringify(SUBSCRIPTION))).status).to.equal(200)
   })
 
+  // Shows: sidecar C14.1.
   it('keeps of a subscription what is needed', async () => {
     await start()
     expect((await register(JSON.stringify({ ...SUBSCRIPTION, expirationTime: null }, null, 2))).status).to.equal(200)
@@ -48,6 +51,7 @@ describe('Web Push at the API', () => {
     expect(pushToken).to.not.match(/\s|expirationTime/)
   })
 
+  // Shows: sidecar C14.1.
   it('says what is wrong with a subscription, all of it at once', async () => {
     await start()
     expect(await refused('a-token')).to.deep.equal(['pushToken'])
@@ -61,6 +65,7 @@ describe('Web Push at the API', () => {
     expect(api.store.stations.size).to.equal(0)
   })
 
+  // Shows: sidecar C14.8.
   it('refuses endpoints in private networks, unless they are allowed', async () => {
     const endpoint = 'https://192.168.1.2:8443/up'
     await start()

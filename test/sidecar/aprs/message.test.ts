@@ -31,6 +31,7 @@ describe('The addressee of a message', () => {
     [':N0CALL-0 :hi', 'N0CALL'],
     [':!~:hi', '!~'],
   ] as const) {
+    // Shows: sidecar C4.30, F1.5, F1.9.
     it(`is ${to} in "${body}"`, () => {
       expect(parse(body)).to.include({ kind: 'message', to })
     })
@@ -58,6 +59,7 @@ describe('The number of a message', () => {
     ['text{12\x1c', 'text', '12'],
     ['text{12 \r \0 ', 'text', '12'],
   ] as const) {
+    // Shows: sidecar 17.4, C4.2, C4.5, C4.25, F1.18.
     it(`is ${JSON.stringify(seqId)} in ${JSON.stringify(field)}`, () => {
       expect(read(field)).to.deep.equal({ text, seqId })
     })
@@ -82,6 +84,7 @@ describe('The number of a message', () => {
     'text{123456}1',
     'text{}1',
   ]) {
+    // Shows: sidecar C4.3, C4.4, C4.24, F1.18.
     it(`is none in ${JSON.stringify(field)}, which is text as a whole`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
@@ -93,6 +96,7 @@ describe('The text of a message', () => {
     expect(parse(':B{1:x')).to.deep.include({ kind: 'message', to: 'B{1', text: Buffer.from('x'), seqId: '' })
   })
 
+  // Shows: sidecar C4.6.
   it('is to the byte what its sender composed, whatever it holds', () => {
     const texts = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))
     const number = fc.stringMatching(/^[AZaz09]{1,5}(?:\}[AZaz09]{0,5})?$/)
@@ -117,6 +121,7 @@ describe('The text of a message', () => {
     expect(textOf(bytes)).to.deep.equal({ text: 'Ã¼ ü\u0080', textBytes: bytes.toString('base64') })
   })
 
+  // Shows: sidecar C4.7.
   it('can always be turned back into its bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (octets) => {
@@ -171,6 +176,7 @@ describe('An ack or a rejection', () => {
 describe('A telemetry definition', () => {
   for (const field of ['PARM.Battery,Btemp', 'UNIT.Volts', 'EQNS.0,5.2,0', 'BITS.10110000,Title', 'PARM.A{12']) {
     for (const source of ['N0CALL-7', 'N1CALL']) {
+      // Shows: sidecar C4.11.
       it(`${field} from ${source} to N0CALL-7 is not for the operator`, () => {
         expect(parse(`:N0CALL-7 :${field}`, source)).to.deep.equal({
           kind: 'not_for_operator',
@@ -182,6 +188,7 @@ describe('A telemetry definition', () => {
   }
 
   for (const field of ['PARMESAN', 'Units?', 'parm.x', 'see PARM.x', 'UNIT', 'EQNS', 'BITS and pieces']) {
+    // Shows: sidecar F1.20.
     it(`is not "${field}", which is a text`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
@@ -195,6 +202,7 @@ describe('An empty text', () => {
     })
   }
 
+  // Shows: sidecar C4.11.
   it('with a number is a message, because its sender waits for an ack', () => {
     expect(read('{12')).to.deep.equal({ text: '', seqId: '12' })
   })
@@ -202,6 +210,7 @@ describe('An empty text', () => {
 
 describe('A directed query', () => {
   for (const query of ['?APRSD', '?APRSH', '?APRSM', '?APRSO', '?APRSP', '?APRSS', '?APRST', '?PING?']) {
+    // Shows: sidecar F1.20.
     it(`${query} is not for the operator, numbered or with blanks behind it too`, () => {
       for (const field of [query, `${query}   `, `${query}{12`]) {
         expect(parse(`:B        :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'B', why: 'query' })
@@ -210,6 +219,7 @@ describe('A directed query', () => {
   }
 
   for (const query of ['?APRSH N0CALL   ', '?APRSHN0CALL', '?APRSHN1CALL-9 ', '?APRSHN0CALL{1']) {
+    // Shows: sidecar F1.20.
     it(`${JSON.stringify(query)} asks for a station that was heard`, () => {
       expect(read(query)).to.equal('not_for_operator')
     })
@@ -223,6 +233,7 @@ describe('A directed query', () => {
 })
 
 describe('The ack of a message', () => {
+  // Shows: sidecar F1.19.
   it('goes from the addressee to the sender with the number as received', () => {
     expect(ackLine({ from: 'A', to: 'B', seqId: '12' })).to.equal('B>APRS,TCPIP*::A        :ack12')
     expect(ackLine({ from: 'ABCDEF-12', to: 'N0CALL-7', seqId: 'AB}CD' })).to.equal(
@@ -234,6 +245,7 @@ describe('The ack of a message', () => {
     expect(ackLine({ from: 'W2AW-0', to: 'B', seqId: '1' })).to.equal('B>APRS,TCPIP*::W2AW-0   :ack1')
   })
 
+  // Shows: sidecar C4.26, F1.19.
   it('is one line, and to us the ack of that very number, for every message that we find a number in', () => {
     const tails = fc.oneof(
       fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 8 }),

@@ -46,6 +46,7 @@ describe('A packet line', () => {
 })
 
 describe('A third-party frame', () => {
+  // Shows: sidecar 7.1, C4.10, F1.14.
   it('is sent by the inner source', () => {
     expect(parse('GATE>APRS,TCPIP*,qAC,S:}n0call-9>APK004,WIDE1-1,GATE*::B        :hi{1')).to.include({
       source: 'N0CALL-9',
@@ -65,6 +66,7 @@ describe('A third-party frame', () => {
     expect(parse('G1>APRS:}:B        :hi')).to.equal(undefined)
   })
 
+  // Shows: sidecar F1.14.
   it('is given up beyond 8 levels', () => {
     const nested = (levels: number) => parse(`${'G>APRS:}'.repeat(levels)}A>APRS::B        :hi`)
     expect(nested(8)?.source).to.equal('A')

@@ -10,6 +10,7 @@ describe('A sequence id', () => {
     fc.string({ unit: fc.constantFrom('1', 'z', 'A', '7', '}'), maxLength: 13 }),
   )
 
+  // Shows: sidecar C4.24.
   it('is 1 to 5 letters and digits, with } and 0 to 5 more in a reply-ack', () => {
     fc.assert(
       fc.property(tails, (tail) => {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { baseCallsign, parseStationKey, stationKey } from '../../../sidecar/aprs/station.ts'
 
 describe('A station key', () => {
+  // Shows: sidecar 3.1, 3.2, C5.1, C5.2, C5.4.
   it('is callsign, dash and SSID in upper case', () => {
     expect(stationKey('n0call', 7)).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
     expect(stationKey('N0CALL', '7')).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
@@ -12,6 +13,7 @@ describe('A station key', () => {
   })
 
   for (const none of [0, '', '0', null]) {
+    // Shows: sidecar 11.2, C5.3.
     it(`is the callsign alone for the SSID ${JSON.stringify(none)}`, () => {
       expect(stationKey('N0CALL', none)).to.deep.equal({ kind: 'key', key: 'N0CALL' })
     })
@@ -29,6 +31,7 @@ describe('A station key', () => {
     })
   }
 
+  // Shows: sidecar C5.4.
   it('has at most 9 characters', () => {
     expect(stationKey('ABCDEFGHI', 0)).to.deep.equal({ kind: 'key', key: 'ABCDEFGHI' })
     expect(stationKey('ABCDEF', 12)).to.deep.equal({ kind: 'key', key: 'ABCDEF-12' })

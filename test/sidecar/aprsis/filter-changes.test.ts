@@ -13,6 +13,7 @@ describe('A filter change', () => {
 
   const calls = () => its.server.clients().map(({ call }) => call)
 
+  // Shows: sidecar C1.11, C7.7.
   it('waits from the first change on and sends one filter for all till then', async () => {
     await its.start([])
     const sent = its.metrics.value('filters_sent')
@@ -27,6 +28,7 @@ describe('A filter change', () => {
     expect(its.metrics.value('filters_sent')).to.equal(sent + 1)
   })
 
+  // Shows: sidecar 2.14, 11.18, 15.3, C7.7.
   it('sends nothing when the set of stations is the same', async () => {
     await its.start(['AA1AA-1', 'BB1BB-1'])
     const { bytesIn } = its.server.traffic
@@ -36,6 +38,7 @@ describe('A filter change', () => {
     expect(its.events('upstream-filter')).to.have.length(1)
   })
 
+  // Shows: sidecar F1.1.
   it('changes a filter of 510 bytes in place, but logs in anew for 511', async () => {
     // With 55 stations of eight characters the line has 504 bytes.
     for (const [last, bytes, logins] of [
@@ -54,6 +57,7 @@ describe('A filter change', () => {
     }
   })
 
+  // Shows: sidecar C7.8, C7.9.
   it('is not ready until a filter is confirmed; resends and counts it after 10 s', async () => {
     await its.start(['AA1AA-1'])
     its.server.filterHabit = 'fixed_at_login'
@@ -93,6 +97,7 @@ describe('A filter change', () => {
 
   for (const habit of ['silent', 'fixed_at_login'] as const) {
     describe(`at a server that answers no #filter (${habit})`, () => {
+      // Shows: sidecar C7.9.
       it('is ready after two unanswered lines, and logs in again without a gap', async () => {
         await its.start(['AA1AA-1'])
         its.server.filterHabit = habit

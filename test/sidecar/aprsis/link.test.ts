@@ -15,6 +15,7 @@ describe('The link to APRS-IS', () => {
   const states = () => status().connections.map(({ state }) => state)
 
   describe('logging in', () => {
+    // Shows: sidecar 2.2.
     it('logs in verified with the configured call and the filter in the login line', async () => {
       await its.start(['AA1AA-1', 'OE1ABC-7'])
       expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
@@ -25,6 +26,7 @@ describe('The link to APRS-IS', () => {
       expect(its.metrics.value('filters_sent')).to.equal(1)
     })
 
+    // Shows: sidecar F1.16.
     it('hands over packet lines in order, byte for byte, and no server comments', async () => {
       await its.start(['BB1BB'])
       const bytes = [0xc3, 0xa4, 0xff, 0x80]
@@ -37,6 +39,7 @@ describe('The link to APRS-IS', () => {
       expect(its.metrics.value('lines_received')).to.equal(2)
     })
 
+    // Shows: sidecar F1.12.
     it('stays logged in without stations, with a filter for its own call only', async () => {
       await its.start([])
       expect(its.filters()).to.deep.equal([`g/${CALL}`])
@@ -46,6 +49,7 @@ describe('The link to APRS-IS', () => {
       await its.until(() => its.filters()[0] === `g/${CALL}` && its.link.ready())
     })
 
+    // Shows: sidecar C1.7.
     it('logs in unverified with passcode -1, says once that it cannot send, and receives', async () => {
       await its.start(['AA1AA'], { passcode: -1 })
       await its.reaches(['AA1AA'])
@@ -55,6 +59,7 @@ describe('The link to APRS-IS', () => {
       expect(its.events('upstream-unverified')).to.have.length(0)
     })
 
+    // Shows: sidecar C7.14.
     it('logs an error when a real passcode is not accepted, and goes on receiving', async () => {
       its.server.answerUnverified = true
       await its.start(['AA1AA'])
@@ -73,6 +78,7 @@ describe('The link to APRS-IS', () => {
       expect(its.events('upstream-unverified')[0]).to.include({ server: 'T2FIX' })
     })
 
+    // Shows: sidecar C7.13.
     it('tries again while logins are refused, and says why in the log', async () => {
       its.server.refuseLogins = true
       its.connect()
@@ -85,6 +91,7 @@ describe('The link to APRS-IS', () => {
       await its.ready()
     })
 
+    // Shows: sidecar C7.12.
     it('drops a server that does not answer the login within 10 s, and reconnects', async () => {
       its.server.stall()
       its.connect()
@@ -112,6 +119,7 @@ describe('The link to APRS-IS', () => {
       return retryInMs
     }
 
+    // Shows: sidecar C7.11.
     it('reconnects after a reset, with the newest filter in the login line', async () => {
       await its.start(['AA1AA'])
       its.server.dropAll()
@@ -126,6 +134,7 @@ describe('The link to APRS-IS', () => {
       await its.reaches(['AA1AA-1', 'BB1BB-1'])
     })
 
+    // Shows: sidecar C7.11.
     it('waits longer after each failure, and briefly again after a login', async () => {
       await its.start([], {}, { random: () => 0.999999 })
       its.server.refuseLogins = true
@@ -163,6 +172,7 @@ describe('The link to APRS-IS', () => {
       ['verified', passcodeOf(CALL)],
       ['receive-only', -1],
     ] as const) {
+      // Shows: sidecar C7.11.
       it(`reconnects after a dropped ${what} login within 5 s, but at most every 2 s`, async () => {
         await its.start(['AA1AA'], { passcode }, { random: Math.random })
         for (let drops = 1; drops <= 40; drops++) {
@@ -215,6 +225,7 @@ describe('The link to APRS-IS', () => {
       expect(drops()).to.equal(0)
     })
 
+    // Shows: sidecar C7.15.
     it('tells of an outage once, however long it lasts', async () => {
       const { port } = its.server
       await its.start([])
@@ -243,6 +254,7 @@ describe('The link to APRS-IS', () => {
       await its.until(() => its.server.clients()[0]?.bytesIn === once + (once - written))
     })
 
+    // Shows: sidecar C7.12, F1.16.
     it('takes a server that says nothing for more than 60 s for dead', async () => {
       await its.start([])
       await its.clock.advance(120_000)
@@ -257,6 +269,7 @@ describe('The link to APRS-IS', () => {
       await its.ready()
     })
 
+    // Shows: sidecar F1.16.
     it('takes a server that sends a byte a second and never a line for dead, too', async () => {
       await its.server.close()
       await its.startServer({ chatterMs: 10 * 60_000 })
@@ -270,6 +283,7 @@ describe('The link to APRS-IS', () => {
       expect(its.events('upstream-down')[0]?.reason).to.equal('the server fell silent')
     })
 
+    // Shows: sidecar F1.4.
     it('drops lines over 4 KiB and goes on', async () => {
       await its.start(['AA1AA'])
       its.server.say('x'.repeat(5000))
@@ -280,6 +294,7 @@ describe('The link to APRS-IS', () => {
   })
 
   describe('sending', () => {
+    // Shows: sidecar F1.4.
     it('sends nothing that is too long, breaks the line or is a command', async () => {
       await its.start([])
       const head = 'N0CALL-10>APRS,TCPIP*:>'
@@ -291,6 +306,7 @@ describe('The link to APRS-IS', () => {
       expect(its.link.send('')).to.equal(false)
     })
 
+    // Shows: sidecar C4.13.
     it('sends nothing before the login and after the close', async () => {
       its.connect()
       expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
@@ -299,6 +315,7 @@ describe('The link to APRS-IS', () => {
       expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
     })
 
+    // Shows: sidecar C7.19.
     it('refuses lines rather than pile them up when the server does not read', async () => {
       await its.start([])
       its.server.stall()
@@ -311,6 +328,7 @@ describe('The link to APRS-IS', () => {
       await closed
     })
 
+    // Shows: sidecar F1.11.
     it('sends what comes from a station by the connection that carries it', async () => {
       await its.start(stationKeys(900))
       const carriedBy = (key: string) =>
@@ -325,6 +343,7 @@ describe('The link to APRS-IS', () => {
   })
 
   describe('back-pressure', () => {
+    // Shows: sidecar C7.19.
     it('pauses reading above 5,000 unhandled lines, and resumes below half', async () => {
       const held: (() => void)[] = []
       let taken = 0

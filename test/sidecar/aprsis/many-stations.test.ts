@@ -21,6 +21,7 @@ describe('The link to APRS-IS with many stations', () => {
     [900, 2],
     [5000, 6],
   ] as const) {
+    // Shows: sidecar C7.1, C7.2, C7.3, C7.4, C7.5.
     it(`gets the messages of ${count} stations by ${connections} connections`, async () => {
       await its.start(stationKeys(count))
       expect(calls()).to.have.length(connections)
@@ -29,6 +30,7 @@ describe('The link to APRS-IS with many stations', () => {
     })
   }
 
+  // Shows: sidecar C7.3, C7.10.
   it('replaces a connection before it goes, and loses nothing of what flows meanwhile', async () => {
     await its.start(stationKeys(55))
     const texts: string[] = []
@@ -71,6 +73,7 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(stationKeys(62))
   })
 
+  // Shows: sidecar 2.13, C7.5.
   it('adds a station to thousands with a few hundred bytes', async () => {
     await its.start(stationKeys(5000))
     const { bytesIn } = its.server.traffic
@@ -92,6 +95,7 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(its.stations)
   })
 
+  // Shows: sidecar C1.9.
   it('stays within maxConnections even during changes, and counts unheard stations', async () => {
     its.stations = new Set(stationKeys(1000))
     its.connect({ maxConnections: 2 })
@@ -109,6 +113,7 @@ describe('The link to APRS-IS with many stations', () => {
     expect(most).to.be.at.most(2)
   })
 
+  // Shows: sidecar F1.6.
   it('makes do with one connection: the successor takes over its call', async () => {
     await its.start(stationKeys(60), { maxConnections: 1 })
     const texts = its.send(stationKeys(60))
@@ -124,6 +129,7 @@ describe('The link to APRS-IS with many stations', () => {
     expect(its.metrics.value('upstream_disconnects')).to.equal(0)
   })
 
+  // Shows: sidecar C1.8, F1.6.
   it('never logs in as a registered station, and leaves a call that becomes one', async () => {
     await its.start([...stationKeys(900), 'N0CALL-99'])
     expect(calls()).to.have.members([CALL, 'N0CALL-98'])
@@ -133,6 +139,7 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(its.stations)
   })
 
+  // Shows: sidecar C13.4.
   it('reports that no login call is free, and opens the connection once one is', async () => {
     const taken = Array.from({ length: 84 }, (_, index) => `N0CALL-${index + 16}`)
     its.stations = new Set([...stationKeys(900), ...taken])

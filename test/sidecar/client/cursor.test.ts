@@ -34,6 +34,7 @@ describe("the app's cursor", () => {
     })
   }
 
+  // Shows: sidecar 17.4.
   it('brings no messages that the app has heard, nor any where an answer has none', async () => {
     const cursor = cursorOf({ cursor: 1 }, async ({ time }) => time === 2)
     await cursor.take(async () => ({ serverTime: 3, messages: [message(2), message(3)] }))
@@ -44,6 +45,7 @@ describe("the app's cursor", () => {
     ])
   })
 
+  // Shows: sidecar C16.10.
   it('saves a new device id before it returns it, and keeps it', async () => {
     const cursor = cursorOf({ cursor: 1 })
     const deviceId = await cursor.deviceId()

@@ -5,6 +5,7 @@ describe('a device id', () => {
   const webCrypto = Object.getOwnPropertyDescriptor(globalThis, 'crypto') ?? {}
   afterEach(() => Object.defineProperty(globalThis, 'crypto', webCrypto))
 
+  // Shows: sidecar C16.10.
   it('is another one each time, whatever the app gives for chance', () => {
     const [one, other] = [createDeviceId(() => 0), createDeviceId(() => 0)]
     expect(one).to.match(/^[0-9a-f]{32}$/)

@@ -11,6 +11,7 @@ describe("an app's client", () => {
   const its = phoneApp()
   const { launch, launched, receive, texts, asked, push, codeOf } = its
 
+  // Shows: sidecar 17.6.
   it('registers again when the server has forgotten the station, with its avatar', async () => {
     const client = await launched({ avatar: { icon: 'dog', image } })
     await its.api.store.stations.remove('N0CALL-7')
@@ -22,6 +23,7 @@ describe("an app's client", () => {
     const uploads = () => its.app.requests.filter(({ body }) => body.avatarUpdate === true).length
     const held = () => its.api.store.stations.get('N0CALL-7')?.avatar
 
+    // Shows: sidecar 17.6.
     it('uploads it only when the server confirmed another hash, and its hash always', async () => {
       const avatar = { icon: 'dog', image }
       const client = await launched({ avatar })
@@ -78,6 +80,7 @@ describe("an app's client", () => {
   describe('with the avatars of others', () => {
     beforeEach(() => its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
 
+    // Shows: sidecar 17.7.
     it('fetches only those whose hash is another one than that of its copy', async () => {
       const client = await launched()
       await receive('one')
@@ -92,6 +95,7 @@ describe("an app's client", () => {
       expect(its.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:cat')
     })
 
+    // Shows: sidecar 17.7.
     it('keeps an avatar from a push without asking for it, and drops a cleared one', async () => {
       const client = await launched()
       await receive('one')

@@ -11,6 +11,7 @@ describe("an app's client", () => {
   const its = phoneApp()
   const { launch, launched, receive, texts, asked, push, settled } = its
 
+  // Shows: sidecar 17.2.
   it('registers at launch and brings what was missed since its cursor', async () => {
     await launched()
     await receive('one')
@@ -21,6 +22,7 @@ describe("an app's client", () => {
   })
 
   describe('its device id', () => {
+    // Shows: sidecar C16.10.
     it('is the same over launches, and sent with every call but that for avatars', async () => {
       await its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       await launched()
@@ -40,6 +42,7 @@ describe("an app's client", () => {
       expect(its.app.state?.deviceId).to.equal(deviceId)
     })
 
+    // Shows: sidecar 11.6, 11.7, 11.12, 17.2, 17.5, C2.2, C16.10.
     it('adds a device id to an older store, keeps its cursor and takes over its token', async () => {
       const { body } = await its.api.post('/v1/register', registration('N0CALL', { pushToken: 'token' }))
       await receive('seen')
@@ -57,6 +60,7 @@ describe("an app's client", () => {
     })
   })
 
+  // Shows: sidecar 17.1, 17.3.
   it('syncs on a push in the foreground, and names the conversation of a tapped one', async () => {
     const client = await launched()
     await receive('one')
@@ -100,6 +104,7 @@ describe("an app's client", () => {
     expect(its.api.store.stations.size).to.equal(1)
   })
 
+  // Shows: sidecar 2.8, 6.3, 17.5, C4.17, C15.3.
   it('shows each message once and in order, whatever requests, answers or saves fail', async () => {
     const fate = fc.constantFrom<Fate>('arrives', 'arrives', 'request_lost', 'answer_lost')
     const step = fc.oneof(

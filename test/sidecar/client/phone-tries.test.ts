@@ -27,6 +27,7 @@ describe("an app's client", () => {
       expect(its.api.store.stations.get('N0CALL-7')).to.not.equal(undefined)
     })
 
+    // Shows: sidecar C15.4.
     it('sends nothing after a rate limit until its wait is over, whatever the app asks', async () => {
       await its.restart({ rateLimit: { max: 1 } })
       const client = await launched()

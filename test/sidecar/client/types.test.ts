@@ -10,6 +10,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 describe('the types of the client', () => {
   const folder = temporaryFolder()
 
+  // Shows: sidecar C15.5.
   it('compile with the example for developers of apps, without the types of Node', function () {
     this.timeout(60_000)
     const page = readFileSync(join(ROOT, 'sidecar/docs/app-developers.md'), 'utf8')

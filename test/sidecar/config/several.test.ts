@@ -91,6 +91,7 @@ describe('configuration of several instances', () => {
     expect(pathsOf(settings, { files: { '/etc/sidecar/ca.pem': 'none' } })).to.deep.equal(['databaseTls.caFile'])
   })
 
+  // Shows: sidecar P1.8.
   it('refuses more stations than the listeners can carry by the calls of one callsign', () => {
     const settings = (max: number, listeners = 2, database = ADDRESS) =>
       pathsOf({ database, stations: { max }, aprsis: { ...aprsis, listeners } })
@@ -100,6 +101,7 @@ describe('configuration of several instances', () => {
     expect(pathsOf({ stations: { max: 100_000 } })).to.deep.equal([])
   })
 
+  // Shows: sidecar P1.5.
   it('refuses to copy a database that has means of its own', () => {
     const backup = { folder: '/var/backups/mesh' }
     expect(pathsOf({ database: ADDRESS, backup })).to.deep.equal(['backup.folder'])

@@ -47,6 +47,7 @@ async function sharedSettings(folder: string, environment: Readonly<Record<strin
 describe('what an operator installs', () => {
   const folder = temporaryFolder()
 
+  // Shows: sidecar C12.10.
   it('has the sample configuration that the quick start shows', () => {
     const shown = /Write `sidecar\.json`.*?```json\n(.*?)```/s.exec(QUICK_START)?.[1] ?? ''
     expect(JSON.parse(shown)).to.deep.equal(SAMPLE)
@@ -57,6 +58,7 @@ describe('what an operator installs', () => {
       [...read(UNIT).matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
     )
 
+    // Shows: sidecar C12.8.
     it('starts the command of the package with the configuration that the page for operators puts there', () => {
       expect(PACKAGE.bin).to.have.property(COMMAND)
       expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/node_modules/.bin/${COMMAND} --config ${CONFIG}`)
@@ -74,6 +76,7 @@ describe('what an operator installs', () => {
       expect(settings.get('RestartPreventExitStatus')?.split(' ')).to.have.members(codes)
     })
 
+    // Shows: sidecar C12.8.
     it('takes away what the sidecar does not need', () => {
       for (const name of [
         'DynamicUser',
@@ -90,9 +93,10 @@ describe('what an operator installs', () => {
     })
 
     const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
-    const whereThereIs = hasSystemd ? it : it.skip
+    const itWithSystemd = hasSystemd ? it : it.skip
     const unless = hasSystemd ? '' : ' (skipped: there is no systemd-analyze here)'
-    whereThereIs(`is a unit that systemd understands and finds well locked${unless}`, async () => {
+    // Shows: sidecar C12.8.
+    itWithSystemd(`is a unit that systemd understands and finds well locked${unless}`, async () => {
       // Here nothing is installed in /opt.
       const unit = folder.path(basename(UNIT))
       await writeFile(unit, read(UNIT).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
@@ -110,6 +114,7 @@ describe('what an operator installs', () => {
         .filter((line) => line !== '' && !line.startsWith('#'))
     const template = lines(TEMPLATE)
 
+    // Shows: sidecar P1.9.
     it('is that of one, but for what each instance has for itself', () => {
       const plain = lines(UNIT)
       expect(template.filter((line) => !plain.includes(line))).to.deep.equal([
@@ -155,6 +160,7 @@ describe('what an operator installs', () => {
     }
     const names = [...compose.matchAll(/SIDECAR_INSTANCE: (\w+)/g)].map(([, name = '']) => name)
 
+    // Shows: sidecar P1.9.
     it('starts three instances with names of their own, by the configuration beside it, over a socket', async () => {
       expect(names).to.deep.equal(['one', 'two', 'three'])
       for (const name of names) {
@@ -171,6 +177,7 @@ describe('what an operator installs', () => {
       expect(Number(/image: postgres:(\d+)/.exec(compose)?.[1])).to.be.at.least(15)
     })
 
+    // Shows: sidecar P1.9.
     it('has a balancer by client address before them, which they believe, and nobody else', async () => {
       const settings = await sharedSettings(folder.path(), environment)
       const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
@@ -190,6 +197,7 @@ describe('what an operator installs', () => {
       expect(compose.match(/ports: \["(?!127\.0\.0\.1:|443:443)/g)).to.equal(null)
     })
 
+    // Shows: sidecar P1.17.
     it('is started from a copy outside the package, which an upgrade replaces', () => {
       const [, copy = ''] = /^# {3}cp -r sidecar\/deploy\/several (\S+)$/m.exec(compose) ?? []
       expect(copy).to.match(/^\/srv\//)
@@ -219,6 +227,7 @@ describe('what an operator installs', () => {
       return all(instruction)[0] ?? ''
     }
 
+    // Shows: sidecar C12.9.
     it('copies what the package ships, and what .dockerignore lets through', () => {
       const allowed = read('sidecar/deploy/Dockerfile.dockerignore').match(/(?<=^!).+$/gm) ?? []
       const copied = all('COPY')
@@ -243,6 +252,7 @@ describe('what an operator installs', () => {
       expect(all('RUN').find((line) => line.includes('npm ci'))).to.match(/fi && node -e "require\('sqlite3'\)"$/)
     })
 
+    // Shows: sidecar C12.9.
     it('is not root, keeps the database on a volume, and is stopped as the command expects', () => {
       expect(only('USER')).to.match(/^[1-9]\d*:[1-9]\d*$/)
       expect(only('VOLUME')).to.equal(dirname(SAMPLE.database))
@@ -251,6 +261,7 @@ describe('what an operator installs', () => {
       expect(all('FROM').length).to.equal(2)
     })
 
+    // Shows: sidecar C12.9.
     it('asks /healthz how the sidecar is, with nothing but node', async () => {
       const [node, ...args]: string[] = JSON.parse(only('HEALTHCHECK').replace(/^.*? CMD /, ''))
       expect(node).to.equal('node')

@@ -68,6 +68,7 @@ describe('what is monitored', () => {
   })
 
   for (const file of [ALERTS, DASHBOARD]) {
+    // Shows: sidecar O1.12.
     it(`in ${file} are metrics that the sidecar shows`, () => {
       const names = metricsIn(read(file))
       expect(names.length).to.be.above(10)
@@ -75,6 +76,7 @@ describe('what is monitored', () => {
     })
   }
 
+  // Shows: sidecar C12.12.
   it('in the documents is every metric that the sidecar shows, with its labels, and none that there is not', () => {
     const page = textOf('operate.md', '## Metrics')
     const rows = [...rowsIn(page, 'counter'), ...rowsIn(page, 'gauge or histogram')]

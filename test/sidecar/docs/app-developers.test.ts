@@ -26,6 +26,7 @@ describe('the page for the developer of the app', () => {
   })
   afterEach(() => api.close())
 
+  // Shows: sidecar C15.6.
   it('has every call and every document, and none that there is not', () => {
     const posts = [...textOf(NAME).matchAll(/^### POST (\/v1\/\w+)$/gm)].map(([, path]) => path)
     const gets = namesIn(textOf(NAME, '### Two documents to get'), 'request').map((name) => name.replace('GET ', ''))
@@ -33,6 +34,7 @@ describe('the page for the developer of the app', () => {
     expect(posts).to.have.members(CALLS.map((call) => `/v1/${call}`))
   })
 
+  // Shows: sidecar C15.6.
   it('has every member of the bodies, those that are required as such', () => {
     const common = rowsIn(textOf(NAME, '## Requests'), 'member').slice(0, 4)
     const { since: _, ...ofEvery } = BODY_SCHEMAS.sync.properties
@@ -57,6 +59,7 @@ describe('the page for the developer of the app', () => {
     expect(message).to.have.members(Object.keys(Message.properties))
   })
 
+  // Shows: sidecar C15.6.
   it('has every error with its status, and none that there is not', () => {
     for (const page of [NAME, 'troubleshooting.md']) {
       const rows = rowsIn(textOf(page), 'error').map(([error, status]) => [codesIn(error)[0], Number(status)])
@@ -64,6 +67,7 @@ describe('the page for the developer of the app', () => {
     }
   })
 
+  // Shows: sidecar C15.6.
   it('shows bodies that the calls take', async () => {
     const shown = examples(/Body$/)
     expect(new Set(shown.map(({ name }) => pathOf(name))).size).to.equal(CALLS.length)
@@ -74,6 +78,7 @@ describe('the page for the developer of the app', () => {
     }
   })
 
+  // Shows: sidecar C15.6.
   it('shows answers as the calls give them', () => {
     const bodies = new Map(examples(/Body$/).map(({ name, value }) => [pathOf(name), value]))
     const shown = examples(/(?<!Error)Answer$/)

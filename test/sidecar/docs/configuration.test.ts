@@ -26,10 +26,12 @@ function leaves({ properties }: MemberSchema, path = ''): readonly (readonly [st
 const LEAVES = new Map(leaves(SETTINGS_SCHEMA))
 
 describe('the page of the configuration', () => {
+  // Shows: sidecar C12.11.
   it('has each member once, and none that there is not', () => {
     expect(ROWS.map(({ member }) => member).toSorted()).to.deep.equal([...LEAVES.keys()].toSorted())
   })
 
+  // Shows: sidecar C12.11.
   it('names for each member the variable that sets it', () => {
     for (const { member, variable } of ROWS) {
       const { overrides } = readEnvironment({ [variable]: 'x' }, SETTINGS_SCHEMA)
@@ -40,6 +42,7 @@ describe('the page of the configuration', () => {
     }
   })
 
+  // Shows: sidecar 3.7, 14.1, 15.4, 21.1, 21.7, 21.9, 21.10, 21.11, C1.1, C1.27, C12.11, F1.21.
   it('shows for each member what it is where nothing is said of it, or that it is required', () => {
     const reading = settingsFrom('{ "aprsis": { "callsign": "N0CALL-10" } }', '/etc/sidecar')
     const settings: unknown = 'settings' in reading ? reading.settings : undefined
@@ -70,6 +73,7 @@ describe('the configurations that the pages show', () => {
     await copyFile(folder.path('fullchain.pem'), folder.path('db-ca.pem'))
   })
 
+  // Shows: sidecar C12.10, C12.11.
   it('are all taken without a complaint, each part of one beside what is required', () => {
     const shown = EXAMPLES.filter(({ name }) => name === '')
     expect(shown.length).to.be.above(4)

@@ -25,6 +25,7 @@ function eventsAt(...levels: readonly string[]): readonly string[] {
 const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login', 'upstream-moves'] }
 
 describe('the pages for the operator', () => {
+  // Shows: sidecar C12.10.
   it('say what to do about every warning and error of the log, and of none that there is not', () => {
     const events = namesIn(textOf(TROUBLE, '## By event'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
@@ -32,6 +33,7 @@ describe('the pages for the operator', () => {
     expect(events).to.have.members([...logged, 'push-token-gone'])
   })
 
+  // Shows: sidecar C12.12.
   it('list every other event with its level, and none that there is not', () => {
     const rows = rowsIn(textOf('operate.md', '## The log'), 'event')
     const shown = (level: string) => rows.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
@@ -45,6 +47,7 @@ describe('the pages for the operator', () => {
     expect(new Set(events)).to.deep.equal(new Set([...TOLD.warnings, ...TOLD.others]))
   })
 
+  // Shows: sidecar C12.12.
   it('say what every code of the database and of the start means, and no other', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
     const addresses = source('api/http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
@@ -61,10 +64,12 @@ describe('the pages for the operator', () => {
     expect(quoted).to.include.members(reasons)
   })
 
+  // Shows: sidecar C12.12.
   it('have every reason of /readyz, and none that there is not', () => {
     expect(namesIn(textOf('operate.md', '## Readiness'), 'reason')).to.have.members(Object.keys(OBSTACLES))
   })
 
+  // Shows: sidecar C12.12.
   it('have every path of the operator’s port, and every answer to what may be asked of it', async () => {
     const admin = await serveOperatorPort()
     try {
@@ -87,6 +92,7 @@ describe('the pages for the operator', () => {
     expect(new Set(given)).to.deep.equal(new Set([...codes, 'not_found', 'internal', 'misdirected']))
   })
 
+  // Shows: sidecar C12.12.
   it('have every option of the command, and every way in which it ends by itself', () => {
     const main = join(ROOT, 'sidecar/main.ts')
     const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--help'], { cwd: ROOT, encoding: 'utf8' })

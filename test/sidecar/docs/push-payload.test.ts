@@ -53,6 +53,7 @@ describe('what the page for the developer of the app says of a push', () => {
   const sent = async (gateway: PushGateway, token: string) =>
     expect(await gateway.send(token, notification(TOWER))).to.deep.equal({ kind: 'accepted' })
 
+  // Shows: sidecar C15.7.
   it('has every key that there can be, with when it is there', () => {
     const image = pngOfLength(3000)
     const pictured = { icon: 'tower', image, hash: avatarHash('tower', image) }
@@ -71,6 +72,7 @@ describe('what the page for the developer of the app says of a push', () => {
     expect(words).to.include.members([several.title, several.body, notification('none', { text: ' ' }).body])
   })
 
+  // Shows: sidecar C1.3, C15.7.
   it('has what FCM gets, to the key', async () => {
     const fcm = closing(await startFcm())
     const { token } = example('FcmMessage')
@@ -79,6 +81,7 @@ describe('what the page for the developer of the app says of a push', () => {
     expect(namesIn(textOf(PAGE, '### Android: FCM'), 'key')).to.have.members(pathsIn(fcm.received[0], ['data']))
   })
 
+  // Shows: sidecar C1.4, C5.7, C15.7, O1.7.
   it('has what APNs gets, to the key', async () => {
     const apns = closing(await startApns())
     const clock = new FakeClock(Date.now())
@@ -97,6 +100,7 @@ describe('what the page for the developer of the app says of a push', () => {
     expect(received?.expiration).to.equal(Math.floor(clock.now() / 1000) + 24 * 3600)
   })
 
+  // Shows: sidecar C15.7.
   it('has what a push service gets, and the phone reads, to the key', async () => {
     const service = closing(await startWebPush())
     const vapid = makeVapidKeys()

@@ -10,6 +10,7 @@ import { EXAMPLES, textOf } from './page.ts'
 describe('the quick start', () => {
   const folder = temporaryFolder()
 
+  // Shows: sidecar C12.10.
   it('shows what the live check says of the configuration that it shows', async () => {
     const [, shown = ''] = /```text\n([\s\S]*?)```/.exec(textOf('quick-start.md')) ?? []
     const [upstream, fcm, apns] = await Promise.all([startAprsIs(), startFcm(), startApns()])

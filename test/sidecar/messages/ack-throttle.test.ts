@@ -6,6 +6,7 @@ const LIMITS = { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 }
 const message = (seqId: string, from = 'A', to = 'B') => ({ from, to, seqId })
 
 describe('The ack throttle', () => {
+  // Shows: sidecar C1.17.
   it('holds a sender to its acks per minute of each station', () => {
     const throttle = createAckThrottle(LIMITS)
     for (let i = 0; i < 10; i++) throttle.sent(message(`${i}`), i * 1000)
@@ -19,6 +20,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('y'), 60_500)).to.equal(false)
   })
 
+  // Shows: sidecar C1.17, C4.28.
   it('holds a sender to ten times that over all stations', () => {
     const throttle = createAckThrottle(LIMITS)
     for (let i = 0; i < 100; i++) {
@@ -54,6 +56,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('1', 'S10000'), 11)).to.equal(false)
   })
 
+  // Shows: sidecar 16.3.
   it('never lets more through than its limits, whatever comes when', () => {
     const steps = fc.array(
       fc.record({

@@ -16,6 +16,7 @@ describe('The rules of calls', () => {
     return { rules, store }
   }
 
+  // Shows: sidecar C13.3.
   it('leave out registered stations whose calls are reserved by now, and warn of them', async () => {
     const { rules } = await setUp(['SMSGTE'])
     expect([...rules.heard.keys()]).to.deep.equal(['W1AW'])
@@ -44,12 +45,14 @@ describe('The rules of calls', () => {
 })
 
 describe('A list of calls', () => {
+  // Shows: sidecar C13.6.
   it('has the calls that are on it, in any letter case, with no SSID as with 0', () => {
     const has = callList(['W1AW', 'n0call-7', 'K1ABC-0'])
     for (const call of ['W1AW', 'w1aw', 'W1AW-0', 'N0CALL-7', 'K1ABC']) expect(has(call), call).to.equal(true)
     for (const call of ['W1AW-1', 'W1AWX', 'N0CALL', 'N0CALL-70', 'K1ABC-1']) expect(has(call), call).to.equal(false)
   })
 
+  // Shows: sidecar C13.6.
   it('has whatever begins like an entry with a final *', () => {
     const has = callList(['BLN*', 'W1AW-*'])
     for (const call of ['BLN', 'BLN1', 'blnQ', 'BLN1WX', 'W1AW-5']) expect(has(call), call).to.equal(true)

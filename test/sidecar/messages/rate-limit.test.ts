@@ -3,12 +3,14 @@ import fc from 'fast-check'
 import { createRateLimit } from '../../../sidecar/messages/rate-limit.ts'
 
 describe('rate limit', () => {
+  // Shows: sidecar C1.18.
   it('lets a client do so much in a window, and again in the next', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 2 })
     expect([0, 1, 2, 999].map((at) => limit.take('a', at))).to.deep.equal([true, true, false, false])
     expect([1000, 1001, 1002].map((at) => limit.take('a', at))).to.deep.equal([true, true, false])
   })
 
+  // Shows: sidecar C3.12.
   it('counts each client alone', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     expect([limit.take('a', 0), limit.take('b', 0), limit.take('a', 1)]).to.deep.equal([true, true, false])

@@ -60,6 +60,7 @@ describe('The receiver', () => {
     expect(counts('messages_stored', 'acks_sent')).to.deep.equal([1, 1])
   })
 
+  // Shows: sidecar C13.5.
   it('neither stores nor acknowledges messages of a blocked sender, third-party or not', async () => {
     const { receive, history, counts, sent } = await setUp()
     await receive([
@@ -73,6 +74,7 @@ describe('The receiver', () => {
     expect(counts('messages_blocked', 'messages_stored')).to.deep.equal([2, 2])
   })
 
+  // Shows: sidecar C1.7, C4.13, C7.14, F1.13.
   it('does not acknowledge without a verified login, nor count that against later acks', async () => {
     const { receive, upstream, counts, sent } = await setUp()
     upstream.verified = false
@@ -100,6 +102,7 @@ describe('The receiver', () => {
     expect(counts('messages_stored', 'acks_throttled')).to.deep.equal([2, 1])
   })
 
+  // Shows: sidecar C8.2.
   it('stores all messages of a read at once, in their order', async () => {
     const { receive, batches, history } = await setUp()
     await receive([packet(':B        :one'), packet('>status'), packet(':C        :two'), packet(':B        :three')])
@@ -114,6 +117,7 @@ describe('The receiver', () => {
     expect(batches).to.deep.equal([])
   })
 
+  // Shows: sidecar C4.11, C7.17, C12.2, F1.11, F1.12.
   it('counts what it drops by the reason', async () => {
     const { receive, counts, history, sent } = await setUp()
     const reasons = ['packets_unparsable', 'messages_not_addressed', 'messages_not_for_operator'] as const
@@ -128,6 +132,7 @@ describe('The receiver', () => {
     expect(sent).to.deep.equal([])
   })
 
+  // Shows: sidecar C4.29.
   it('gives the sender of an ack back as it came, and stores it by its key', async () => {
     const { receive, history, sent } = await setUp()
     await receive([packet(':B        :hi{1', 'W2AW-0'), packet(':B        :hi{2', 'W2AW')])
@@ -135,6 +140,7 @@ describe('The receiver', () => {
     expect(sent).to.deep.equal(['B>APRS,TCPIP*::W2AW-0   :ack1', 'B>APRS,TCPIP*::W2AW     :ack2'])
   })
 
+  // Shows: sidecar 17.1, C4.12.
   it('lets nobody hear of a message before it is durable', async () => {
     const gate = deferred()
     const { receive, sent } = await setUp((original) => async (...call) => {
@@ -160,6 +166,7 @@ describe('The receiver', () => {
     expect(counts('messages_stored', 'messages_not_addressed')).to.deep.equal([0, 1])
   })
 
+  // Shows: sidecar C8.8.
   it('counts messages as lost without an ack while the store fails, and then goes on', async () => {
     let broken = true
     const { receive, counts, sent } = await setUp((original) => (...call) => {
@@ -186,6 +193,7 @@ describe('The receiver', () => {
     expect(logged).to.have.length(3)
   })
 
+  // Shows: sidecar C6.2.
   it('warns once that messages were not stored before a stop, and logs no error', async () => {
     const { receive, store, counts, sent } = await setUp()
     await store.close()
@@ -198,6 +206,7 @@ describe('The receiver', () => {
     expect(logged[0]?.msg).to.include('stopped before')
   })
 
+  // Shows: sidecar C7.18.
   it('never rejects, and counts each line exactly once, whatever the lines are', async () => {
     const { receive, counts } = await setUp()
     const fragments = fc.constantFrom(

@@ -7,6 +7,7 @@ describe('the Host header of a request to the operator port', () => {
       for (const header of [name, `${name}:9090`]) expect(answersHost(header, '127.0.0.1'), header).to.equal(true)
   })
 
+  // Shows: sidecar C13.16.
   it('may be the name in admin.host, in any letter case', () => {
     for (const header of ['push-1', 'Push-1:9090', 'push-1.']) expect(answersHost(header, 'PUSH-1')).to.equal(true)
   })

@@ -88,6 +88,7 @@ describe("the operator's port over a real store", () => {
     ['a gateway calls every token dead', 'push_tokens_doubted', () => (android = { ...android, tokensDoubted: true })],
     ['a gateway refuses us', 'push_credentials_refused', () => (android = { ...android, ...refusing })],
   ]
+  // Shows: sidecar C1.24, C12.1, C13.4, O1.1, O1.2, O1.3.
   for (const [what, reason, happens] of UNREADY)
     it(`is not ready while ${what}, and says so`, async () => {
       await open()
@@ -119,6 +120,7 @@ describe("the operator's port over a real store", () => {
     expect(await reasons()).to.deep.equal([])
   })
 
+  // Shows: sidecar C12.1.
   it('shows on /metrics the registry, the file and the event loop', async () => {
     await open()
     await register(store, 'N1CALL')

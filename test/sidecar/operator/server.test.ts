@@ -52,6 +52,7 @@ describe('the operator port', () => {
     return [answer.status, (await answer.json()) as unknown] as const
   }
 
+  // Shows: sidecar C1.24, C12.1.
   it('says on /healthz that the process works while the database answers', async () => {
     expect(await said('/healthz')).to.deep.equal([200, { status: 'ok' }])
     alive = () => Promise.reject(new Error('SQLITE_IOERR in /secret/path'))
@@ -91,6 +92,7 @@ describe('the operator port', () => {
       asked.on('error', reject).end()
     })
 
+  // Shows: sidecar C13.16.
   it('refuses every path to other names, which a web page can point at this machine', async () => {
     expect(await statusFor('localhost:9090')).to.equal(200)
     for (const host of ['attacker.example', 'attacker.example:9090']) {
@@ -101,6 +103,7 @@ describe('the operator port', () => {
     expect(unregistered).to.deep.equal([])
   })
 
+  // Shows: sidecar C1.24, C12.1.
   it('shows counters and gauges on /metrics for Prometheus', async () => {
     const { upstream } = eventfulStatus()
     const unused = { ...recordAnswers(clock).read(), tokensDoubted: false }
@@ -154,6 +157,7 @@ describe('the operator port', () => {
     expect(lines.join('\n')).to.not.include('push_last_accepted_timestamp_seconds{platform="ios"}')
   })
 
+  // Shows: sidecar C12.2.
   it('explains every counter and gauge in words', async () => {
     const text = await (await get('/metrics')).text()
     const named = [...text.matchAll(/^# TYPE (\S+)/gm)]
@@ -161,6 +165,7 @@ describe('the operator port', () => {
     for (const [, name] of named) expect(text).to.match(new RegExp(`^# HELP ${name} .{8}`, 'm'))
   })
 
+  // Shows: sidecar C12.6.
   it('serves the status page on /, under a policy that lets a browser do nothing but style it and load it anew', async () => {
     const answer = await get('/')
     expect([answer.status, await answer.text()]).to.deep.equal([200, '<p>refresh: true</p>'])
@@ -182,6 +187,7 @@ describe('the operator port', () => {
     }
   })
 
+  // Shows: sidecar O1.13.
   it('answers POST /backup with the name and the size of the file, or with what is in the way', async () => {
     const failure = { error: 'backup_failed', message: 'No space.', code: 'disk_full' }
     for (const [outcome, ...expected] of [
@@ -214,6 +220,7 @@ describe('the operator port', () => {
     })
   }
 
+  // Shows: sidecar C16.8.
   it('makes no backup and ends no station for a GET, nor for a page in a browser, of whatever origin', async () => {
     let asked = 0
     backUp = async () => {
@@ -244,6 +251,7 @@ describe('the operator port', () => {
     expect(shown('event')).to.deep.equal(['admin-failed'])
   })
 
+  // Shows: sidecar C1.27.
   it('warns when other machines can reach it', async () => {
     const open = await serveOperatorPort({ admin: { host: '0.0.0.0', port: 0 }, log })
     await open.close()

@@ -34,6 +34,7 @@ describe('shutting down', () => {
     expect(steps).to.deep.equal([...work, 'store begins', 'store ends'])
   })
 
+  // Shows: sidecar C6.2.
   it('resolves with true when parts other than the store fail or take too long', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'failing', { close: () => Promise.reject(new Error('no')) })
@@ -63,6 +64,7 @@ describe('shutting down', () => {
     expect(steps).to.deep.equal(['store begins', 'store ends', 'api begins', 'api ends'])
   })
 
+  // Shows: sidecar C6.2, C13.14.
   it('leaves behind what has not closed, so that all is over within 5 s', () => {
     const { work, watch, store } = CLOSE_WITHIN
     expect(work + watch + store).to.be.below(4800)

@@ -42,6 +42,7 @@ describe('APNs through node-apn', () => {
     secrets: async () => [(await readFile(at.service.keyFile, 'utf8')).split('\n')[1] ?? ''],
   })
 
+  // Shows: sidecar 18.4.
   it('sends everything over one connection and with one provider token', async () => {
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => send()))
     expect(outcomes).to.deep.equal(Array(50).fill(ACCEPTED))
@@ -50,6 +51,7 @@ describe('APNs through node-apn', () => {
     expect([deviceToken, topic]).to.deep.equal([DEVICE_TOKEN.toLowerCase(), 'org.example.aprs'])
   })
 
+  // Shows: sidecar 21.2.
   it('fits what is too big into the limit to the byte', async () => {
     expect(await send(DEVICE_TOKEN, BIG)).to.deep.equal(ACCEPTED)
     const payload = at.service.received[0]?.payload
@@ -57,6 +59,7 @@ describe('APNs through node-apn', () => {
     expect(Buffer.byteLength(JSON.stringify(payload))).to.equal(4096)
   })
 
+  // Shows: sidecar 3.4.
   it('takes what is no device token for gone, without asking', async () => {
     for (const token of ['', '../../../etc', 'xyz', `${DEVICE_TOKEN}\r\n`, 'a'.repeat(201)]) {
       expect(await send(token)).to.include({ kind: 'token_gone', unasked: true })
@@ -64,6 +67,7 @@ describe('APNs through node-apn', () => {
     expect(at.service.attempts).to.equal(0)
   })
 
+  // Shows: sidecar C9.19.
   it('renews an expired provider token and sends the notification again', async () => {
     await send()
     at.service.fail({ status: 403, reason: 'ExpiredProviderToken' })
@@ -87,6 +91,7 @@ describe('APNs through node-apn', () => {
   })
 
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {
+    // Shows: sidecar C9.9, C9.10.
     it(`tries later after a ${fault}, and sends the next over a new connection`, async () => {
       await send()
       at.service.fail(fault)
@@ -97,6 +102,7 @@ describe('APNs through node-apn', () => {
     })
   }
 
+  // Shows: sidecar C9.10.
   it('accepts answers that APNs sends after a GOAWAY, and notifies each phone once', async () => {
     const tokens = Array.from({ length: 50 }, (_, index) => index.toString(16).padStart(64, '0'))
     let farewell: Promise<void> | undefined
@@ -114,6 +120,7 @@ describe('APNs through node-apn', () => {
     expect(leaving).to.include({ attempts: 51, connections: 2 })
   })
 
+  // Shows: sidecar C9.10.
   it('sends over a new connection after a GOAWAY between notifications', async () => {
     await send()
     await at.service.goaway()

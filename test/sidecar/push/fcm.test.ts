@@ -69,6 +69,7 @@ describe('FCM through firebase-admin', () => {
     },
   })
 
+  // Shows: sidecar 18.4.
   it('asks for one access token and shows it with every message', async () => {
     await Promise.all(Array.from({ length: 5 }, () => send()))
     await send()
@@ -85,6 +86,7 @@ describe('FCM through firebase-admin', () => {
     await at.service.waitForDisconnects(connections)
   })
 
+  // Shows: sidecar 21.2.
   it('fits what is too big into the limit', async () => {
     expect(await send(at.subject.token, { ...BIG, body: '"ü'.repeat(4000) })).to.deep.equal(ACCEPTED)
     expect(at.service.received[0]?.data).to.deep.equal(NOTIFICATION.data)
@@ -101,6 +103,7 @@ describe('FCM through firebase-admin', () => {
     ['as if the access token were missing, compressed', { errorCode: 'THIRD_PARTY_AUTH_ERROR', gzip: true }],
   ]
   for (const [how, fault] of ofOtherPhone) {
+    // Shows: sidecar C9.19.
     it(`keeps its access token where FCM lacks credentials for the phone, said ${how}`, async () => {
       await send()
       at.service.fail(fault, 2)
@@ -114,11 +117,13 @@ describe('FCM through firebase-admin', () => {
     })
   }
 
+  // Shows: sidecar C9.9.
   it('survives a connection that is reset once', async () => {
     at.service.fail('reset')
     await sendsAgain()
   })
 
+  // Shows: sidecar C9.9.
   it('tries later when connections are reset again and again', async () => {
     at.service.fail('reset', 100)
     expect(await send()).to.deep.equal({ kind: 'try_later', reason: 'FCM cannot be reached (ECONNRESET)' })
@@ -126,6 +131,7 @@ describe('FCM through firebase-admin', () => {
   })
 
   describe('when its access token is not accepted any more', () => {
+    // Shows: sidecar C9.19.
     it('asks for another one and sends the notification again, at once', async () => {
       await send()
       at.service.revokeAccessTokens()
@@ -134,6 +140,7 @@ describe('FCM through firebase-admin', () => {
       expect(at.service.received).to.have.length(2)
     })
 
+    // Shows: sidecar C9.19.
     it('asks for one other token, however many notifications meet that', async () => {
       await send()
       at.service.revokeAccessTokens()
@@ -150,6 +157,7 @@ describe('FCM through firebase-admin', () => {
       [', as a page', page(401, '<h1>THIRD_PARTY_AUTH_ERROR</h1>')],
     ]
     for (const [how, fault] of refusals) {
+      // Shows: sidecar C9.19.
       it(`reports a second rejected access token${how}, and requests another after 10 s`, async () => {
         at.service.fail(fault, 4)
         const outcome = await send()
@@ -180,6 +188,7 @@ describe('FCM through firebase-admin', () => {
   describe('when it gets no access token', () => {
     const deny = (description: string) => () =>
       at.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
+    // Shows: sidecar C9.18.
     for (const [what, fails] of [
       ['about a service account whose key was deleted, and sends once that is done', deny('Invalid JWT Signature.')],
       ['about one that was deleted or disabled, and sends once that is done', deny('Invalid grant: account not found')],

@@ -93,6 +93,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   const { answers, unreachable, leaks, secrets, shownOf } = rules
   const reasonOf = (outcome: PushOutcome) => ('reason' in outcome ? outcome.reason : '')
 
+  // Shows: sidecar 20.1, C9.5, C9.6, C9.8, C9.12, C9.18, C14.5, C14.6, C14.7, C14.15.
   for (const [name, fault, kind, words, afterMs] of answers)
     it(`${name}, asking once`, async () => {
       at.service.fail(fault)
@@ -105,6 +106,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
       expect(await at.send()).to.deep.equal(ACCEPTED)
     })
 
+  // Shows: sidecar C9.9.
   it('tries later when nobody listens, and says so', async () => {
     await at.send()
     await at.service.close()
@@ -113,12 +115,14 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     expect(reasonOf(outcome)).to.match(unreachable)
   })
 
+  // Shows: sidecar C1.3.
   it('tries later when the server cannot be verified', async () => {
     const outcome = await at.open(null).send(at.subject.token, NOTIFICATION)
     expect(outcome).to.include({ kind: 'try_later' })
     expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
+  // Shows: sidecar C9.22.
   it('verifies the server even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
@@ -132,6 +136,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     }
   })
 
+  // Shows: sidecar C9.11, C14.10.
   it('ends a hanging call and its connection after 10 s, and sends the next call', async () => {
     await at.send()
     at.service.fail('hang')
@@ -173,6 +178,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     expect(at.service.attempts).to.equal(1)
   })
 
+  // Shows: sidecar C6.4, C14.14.
   it('puts neither tokens nor keys into log and outcomes', async () => {
     const { token } = at.subject
     const leaking = leaks(token)

@@ -23,6 +23,7 @@ function build(text: string | Buffer, { count = 1, avatar = 'none' as SenderAvat
 const bytes = (notification: Notification) => Buffer.byteLength(JSON.stringify(notification))
 
 describe('a notification', () => {
+  // Shows: sidecar 7.1, 7.2, 7.3, 7.5, C5.8.
   it('carries sender, sequence id, addressee, count and collapse id as strings', () => {
     expect(build('Hello').data).to.deep.equal({
       fromCall: 'W1AW',
@@ -33,20 +34,24 @@ describe('a notification', () => {
     })
   })
 
+  // Shows: sidecar 7.2.
   it('carries an empty sequence id for a message without a number', () => {
     expect(build('Hello', { seqId: '' }).data.seqId).to.equal('')
   })
 
+  // Shows: sidecar C9.2.
   it('shows the sender and the text of a single message', () => {
     expect(build('Hello')).to.include({ title: 'W1AW', body: 'Hello' })
   })
 
+  // Shows: sidecar 2.15, 7.4, 16.5, 16.6, 17.3, 19.2, 21.10, C1.15, C9.2.
   it('shows count, station and latest sender when there are several messages', () => {
     const notification = build('Hello', { count: 3 })
     expect(notification).to.include({ title: 'For N0CALL-7, latest from W1AW', body: '3 new APRS messages' })
     expect(notification.data.count).to.equal('3')
   })
 
+  // Shows: sidecar C9.2.
   for (const [name, text, body] of [
     ['says so when a message has no text', ' ', 'Message without text'],
     ['reads text as UTF-8', 'Grüße 📻', 'Grüße 📻'],
@@ -56,6 +61,7 @@ describe('a notification', () => {
   ] as const)
     it(name, () => expect(build(text).body).to.equal(body))
 
+  // Shows: sidecar 7.5.
   it('keeps one collapse id per station, within 64 bytes', () => {
     const other = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
     expect(build('one').collapseId).to.equal(build('two', { count: 2 }).collapseId)
@@ -82,6 +88,7 @@ describe('a notification', () => {
       ],
       ['has no icon when the avatar is only an image', record({ image: 'AAAA' }), { Hash: HASH, Image: 'AAAA' }],
     ]
+    // Shows: sidecar 2.9, 2.10, 5.1, 5.8, 7.6, 7.7, 7.8, 16.7, 16.8, 17.7, 19.2, 21.3.
     for (const [name, avatar, expected] of cases)
       it(name, () => {
         const keys = Object.entries(build('x', { avatar }).data).filter(([key]) => key.startsWith('fromAvatar'))
@@ -93,6 +100,7 @@ describe('a notification', () => {
     expect(NOTIFICATION_TTL_MS).to.equal(86_400_000)
   })
 
+  // Shows: sidecar 7.10, 7.11, 7.12, 7.13, 7.14.
   it('never has a reserved key, and strings only', () => {
     const avatars: SenderAvatar[] = ['none', 'cleared', { icon: 'car', image: 'AAAA', hash: HASH }]
     for (const avatar of avatars) {
@@ -112,6 +120,7 @@ describe('fitting a notification to a limit', () => {
     expect(fitNotification(notification, bytes, bytes(notification))).to.equal(notification)
   })
 
+  // Shows: sidecar 7.6, 7.7, 21.2, C9.3.
   it('drops the inline image first, and leaves the body alone when that is enough', () => {
     const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
     const fitted = fitNotification(notification, bytes, bytes(notification) - 1)
@@ -121,6 +130,7 @@ describe('fitting a notification to a limit', () => {
     expect(fitNotification(notification, bytes, bytes(fitted)).body).to.equal('Hello')
   })
 
+  // Shows: sidecar C9.4.
   it('shortens the body last, by as little as possible, and says so with an ellipsis', () => {
     const fitted = fitNotification(build('x'.repeat(9000)), bytes)
     expect(fitted.body).to.match(/^x+…$/)
@@ -132,6 +142,7 @@ describe('fitting a notification to a limit', () => {
     expect(fitNotification(notification, bytes).body).to.equal(' A…')
   })
 
+  // Shows: sidecar C9.4.
   it('cuts between characters as people see them', () => {
     const family = '👩‍👩‍👧'
     const fitted = fitNotification(build(family.repeat(500)), bytes)
@@ -139,6 +150,7 @@ describe('fitting a notification to a limit', () => {
     expect(fitted.body.length).to.be.above(family.length)
   })
 
+  // Shows: sidecar 21.2.
   it('cuts any text to 4,096 bytes with an ellipsis and without split surrogates', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 60 }),

@@ -11,6 +11,7 @@ const OFF = settingsOf({}).push
 describe('Opening the push gateways', () => {
   const { log, shown } = recordedLog('info')
 
+  // Shows: sidecar C14.11.
   it('leaves those off that are not configured, with a warning each', () => {
     expect(openGateways(OFF, log)).to.deep.equal({})
     expect(shown('level', 'event', 'platform')).to.deep.equal([
@@ -30,6 +31,7 @@ describe('Opening the push gateways', () => {
     await Promise.all([...Object.values(gateways).map((gateway) => gateway.close()), fcm.close(), apns.close()])
   })
 
+  // Shows: sidecar C1.28.
   it('throws with the name of the file when one cannot be opened, and leaves none open', async () => {
     const fcm = await startFcm()
     const apns = { ...OFF.apns, keyFile: '/nowhere/key.p8', keyId: 'K', teamId: 'T', topic: 't' }

@@ -8,6 +8,7 @@ describe('A sidecar that receives messages', () => {
   })
   afterEach(() => its.close())
 
+  // Shows: sidecar 17.4, C4.1, C4.6, C4.7, F1.7, F1.15.
   it('gives the text to the byte, as UTF-8 or with its bytes beside it', async () => {
     await its.register('N0CALL')
     // Every byte but the two that end a line.
@@ -22,6 +23,7 @@ describe('A sidecar that receives messages', () => {
     ])
   })
 
+  // Shows: sidecar 2.4, 16.1, 16.2, 19.3, F1.8.
   it('acknowledges each retransmission that the network passes, storing and pushing the message once', async () => {
     await its.register('N0CALL', { ackMessages: true })
     for (let times = 0; times < 3; times++) {

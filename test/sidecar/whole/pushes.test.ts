@@ -10,6 +10,7 @@ describe('A push of the sidecar', () => {
   })
   afterEach(() => its.close())
 
+  // Shows: sidecar O1.9.
   it('is timed from the message coming in to the gateway accepting it, by platform', async () => {
     await its.register('N0CALL')
     await its.receive('N9CALL', 'N0CALL-7', 'Good morning{12')
@@ -27,6 +28,8 @@ describe('A push of the sidecar', () => {
     expect(await metric('count{platform="ios"}')).to.not.equal('0')
   })
 
+  // Shows: sidecar 2.6, 3.3, 3.4, 7.1, 7.2, 7.3, 7.5, 7.10, 7.11, 7.12, 7.13, 7.14, 17.3, 19.1, 19.2, 20.1, C5.7.
+  // Shows: sidecar C5.8.
   it('goes to the gateway of its platform and token, with the specified data', async () => {
     await its.register('N0CALL')
     await its.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
@@ -48,6 +51,7 @@ describe('A push of the sidecar', () => {
     expect(its.fcm.attempts).to.equal(1)
   })
 
+  // Shows: sidecar 2.10, 5.12, 7.9, 16.7, 16.9, 19.4, C5.5.
   it('carries a tombstone when its sender cleared the avatar, and none when that never set one', async () => {
     await its.register('N0CALL')
     const avatarKeys = async (text: string) => {
@@ -67,6 +71,7 @@ describe('A push of the sidecar', () => {
     expect(await avatarKeys('cleared')).to.deep.equal({ fromAvatarCleared: '1' })
   })
 
+  // Shows: sidecar 2.7.
   it('holds up neither storing nor syncing nor the other gateway while its own hangs', async () => {
     const { promise, resolve } = deferred()
     its.fcm.ready = promise

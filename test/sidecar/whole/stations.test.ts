@@ -20,6 +20,7 @@ describe('The stations of a sidecar', () => {
     return { status: answer.status, text: await answer.text() }
   }
 
+  // Shows: sidecar 2.3, 2.13, 15.1, 15.2.
   it('are those that messages are asked for, and nothing else is asked for', async () => {
     await its.register('N0CALL')
     await its.register('N1CALL', { platform: 'ios', pushToken: TABLET })
@@ -32,6 +33,7 @@ describe('The stations of a sidecar', () => {
     expect(its.upstream.traffic.bytesOut).to.equal(bytesOut)
   })
 
+  // Shows: sidecar C13.1, C13.2.
   for (const [ssid, callsign, status] of [
     [10, 'N0CALL', 403],
     ['16', 'n0call', 403],
@@ -46,6 +48,7 @@ describe('The stations of a sidecar', () => {
       expect([answer.status, answer.body.error]).to.deep.equal([status, status === 200 ? undefined : 'reserved'])
     })
 
+  // Shows: sidecar C16.8.
   it('are ended with all their devices by the operator', async () => {
     await its.register('N0CALL', phone)
     await its.register('N0CALL', tablet)
@@ -55,6 +58,7 @@ describe('The stations of a sidecar', () => {
     expect(its.logged.some((line) => line.includes('"station-ended"') && line.includes('N0CALL-7'))).to.equal(true)
   })
 
+  // Shows: sidecar C16.6.
   it('shows device ids in no answer, log line, page, metric or notification', async () => {
     const shown: unknown[] = []
     for (const members of [phone, tablet]) shown.push(await its.register('N0CALL', { ...members, wantHistory: true }))

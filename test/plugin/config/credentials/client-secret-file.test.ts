@@ -25,6 +25,7 @@ describe('client.client_secret_file', () => {
   const folder = temporaryFolder()
   const real = () => ({ configFolder: folder.path(), readFile: readTextFile })
 
+  // Shows: plugin 4.3.
   it('is read from the folder of the configuration, or by its absolute path', async () => {
     await writeFile(folder.path('secret'), 'from the file\n')
     for (const file of ['secret', './secret', folder.path('secret')]) {
@@ -52,6 +53,7 @@ describe('client.client_secret_file', () => {
     )
   })
 
+  // Shows: plugin 4.3.
   it('beside client_secret is an error', () => {
     expect(problemOf(naming('a', { client_secret: 'b' }), holding('c'))).to.include('stands beside `client_secret`')
     const deprecated = { ...naming('a'), clientsecret: 'b' }
@@ -62,6 +64,7 @@ describe('client.client_secret_file', () => {
     expect(problemOf(naming('a'), { readFile: () => 'it' })).to.match(/relative path.*absolute path.*configFolder/)
   })
 
+  // Shows: plugin 4.3.
   it('that is missing, a folder or unreadable is an error with the path as resolved', async () => {
     expect(problemOf(naming('gone'), real()))
       .to.include('does not exist (ENOENT)')
@@ -90,6 +93,7 @@ describe('client.client_secret_file', () => {
     expect(problemOf(naming('secret'), real())).to.include('may not read (EACCES)')
   })
 
+  // Shows: plugin 4.3.
   it('that is empty, over 8 KB or no single line in UTF-8 is an error that quotes none of it', async () => {
     for (const text of ['', '\n', '\r\n', '\ufeff']) {
       expect(problemOf(naming('a'), holding(text)), JSON.stringify(text)).to.include('names an empty file')

@@ -32,6 +32,7 @@ describe('a place in a JSON document', () => {
 })
 
 describe("a member's name", () => {
+  // Shows: meshcentral 1.
   it('means the known one that it is, else the first that differs in letter case only', () => {
     const known = ['Sync', 'sync', 'scope']
     expect(['sync', 'SYNC', 'Scope', 'scop'].map((name) => canonicalName(name, known))).to.deep.equal([

@@ -26,6 +26,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
   })
 
   describe('with a plugin that MeshCentral does not load', () => {
+    // Shows: plugin 9.36.
     it('is an error where settings.plugins is missing, null or false', () => {
       for (const plugins of [undefined, null, false])
         expect(paths({ plugins })).to.deep.equal(['error settings.plugins'])
@@ -68,6 +69,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     })
   })
 
+  // Shows: plugin 9.36.
   it('warns of a misspelt member of settings.plugins.meshcompanion', () => {
     const own = { sessionCheckMinute: 5, nonsense: 1, loginTokenDays: 3, _old: 1 }
     expect(found({ plugins: { ...PLUGINS, meshcompanion: own } })).to.deep.equal([
@@ -90,6 +92,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     ])
   })
 
+  // Shows: plugin 9.36.
   it('warns if neither authLog nor syslogAuth is set, and if sessionKey is empty', () => {
     expect(paths({ authLog: undefined, sessionKey: '' })).to.deep.equal([
       'not_recorded settings.authLog',
@@ -98,6 +101,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     expect(paths({ authLog: undefined, syslogAuth: true })).to.deep.equal([])
   })
 
+  // Shows: plugin 9.36.
   it('suggests "" for a domain key like "default" unless domain "" has a strategy', () => {
     for (const key of ['default', 'Default', 'defualt', ' ']) {
       expect(found({}, { [key]: DOMAIN })[0], key).to.match(/^error domains.*: For the default domain write "" instead/)
@@ -105,6 +109,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     expect(found({}, { '': DOMAIN, default: DOMAIN, sub: DOMAIN })).to.deep.equal([])
   })
 
+  // Shows: plugin 9.36.
   it('suggests oidc for a misspelt strategy, and for none of the others that there are', () => {
     for (const name of ['oicd', 'oid', 'OIDCC', 'openid']) {
       expect(found({}, { '': { authStrategies: { [name]: OIDC } } }), name).to.deep.equal([
@@ -123,6 +128,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     )
   })
 
+  // Shows: plugin 9.36.
   it('says where settings of the domain belong that stand inside authStrategies', () => {
     expect(found({}, { '': { authStrategies: { oidc: OIDC, title: 'X', certUrl: 'https://x' } } })).to.deep.equal([
       'misplaced domains[""].authStrategies.title: If it is a setting of the domain, move it to domains[""].title, beside authStrategies.',
@@ -130,6 +136,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     ])
   })
 
+  // Shows: plugin 9.36.
   it('names the path where a login begins for an unknownUserRootRedirect on a callback', () => {
     const at = (redirect: string, key = '', client: Members = {}) =>
       found(

@@ -21,6 +21,7 @@ const readOidc = (oidc: unknown, settings: Members = SETTINGS, domain: Members =
 }
 
 describe('a configuration that is read as MeshCentral reads it', () => {
+  // Shows: plugin 9.35.
   it('ignores domains and members whose names begin with an underscore', () => {
     const client = { ...OIDC.client, _client_secret: 'old' }
     const oidc = { ...OIDC, client, _scope: 'x', groups: { _required: ['a'], rights: { _staff: ['recordings'] } } }
@@ -33,6 +34,7 @@ describe('a configuration that is read as MeshCentral reads it', () => {
     expect(reading?.settings?.groups?.rights).to.deep.equal([{ group: '_staff', rights: ['recordings'] }])
   })
 
+  // Shows: plugin 9.35.
   it('inherits domaindefaults in domains without strategies, and reports its paths', () => {
     const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
     const domains = read({
@@ -63,6 +65,7 @@ describe('a configuration that is read as MeshCentral reads it', () => {
     expect(read({ domains: { '': { share: '/srv', authStrategies: { oidc: OIDC } } } })).to.deep.equal([])
   })
 
+  // Shows: plugin 9.35.
   it('ignores ports that are texts: the next one counts', () => {
     const of = (settings: Members) => readOidc(OIDC, { ...SETTINGS, ...settings }).settings?.origin
     expect(of({ port: 9000, AliasPort: '9001' })).to.equal('https://mesh.example.com:9000')
@@ -70,6 +73,7 @@ describe('a configuration that is read as MeshCentral reads it', () => {
     expect(of({ port: 9000, aliasPort: 9001 })).to.equal('https://mesh.example.com:9001')
   })
 
+  // Shows: plugin 9.35.
   it('takes the address from the redirect address where settings.cert is missing', () => {
     const redirect_uri = 'https://mesh.example.com:8443/auth-oidc-callback'
     const { settings, warnings, problems } = readOidc({ ...OIDC, client: { ...OIDC.client, redirect_uri } }, {})
@@ -83,6 +87,7 @@ describe('a configuration that is read as MeshCentral reads it', () => {
     expect(readOidc(OIDC, {}).problems.map(({ path }) => path)).to.deep.equal(['settings.cert'])
   })
 
+  // Shows: plugin 9.35.
   it('counts a newAccounts that is no boolean as false, with a warning', () => {
     for (const newAccounts of ['true', 1, null, {}]) {
       const { settings, warnings } = readOidc({ ...OIDC, newAccounts })

@@ -32,6 +32,7 @@ const put = (oidc: object, path: string, value: unknown): object => {
 
 describe('deprecated keys', () => {
   for (const [old, value, place, beside, both] of TABLE) {
+    // Shows: plugin 7.1, 7.2, 7.3, 7.4, 7.5, 7.6, 7.7, 7.8, 7.9, 7.10.
     it(`${old} still works in place of ${place}, with one warning that names it`, () => {
       const oidc = { ...MINIMAL, ...beside, [old]: value }
       const { settings, warnings } = readOne(oidc)
@@ -42,6 +43,7 @@ describe('deprecated keys', () => {
       expect(warnings[0]?.remedy).to.equal(`Move it to ${place}.`)
     })
 
+    // Shows: plugin 7.13.
     it(`${old} gives way to ${place}, and the warning says so`, () => {
       const { settings, warnings } = readOne({ ...MINIMAL, ...both, [old]: value })
       expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...both }))
@@ -50,6 +52,7 @@ describe('deprecated keys', () => {
     })
   }
 
+  // Shows: plugin 7.11.
   it('groups.sync.enabled is groups.sync itself, and beside a filter says nothing', () => {
     for (const [old, now] of [
       [{ enabled: true }, true],

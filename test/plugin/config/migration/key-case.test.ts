@@ -18,6 +18,7 @@ function respell(value: unknown, mask: readonly boolean[], kept: readonly string
 }
 
 describe('letter case', () => {
+  // Shows: plugin 2.11, 7.14.
   it('of names makes no difference', () => {
     const whole = fc.record({ oidc: validOidc, dns: fc.constant('a.example'), port: fc.constantFrom(443, 8443) })
     fc.assert(

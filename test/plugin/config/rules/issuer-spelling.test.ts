@@ -28,6 +28,7 @@ describe('spellings of an issuer', () => {
     it(`are not the same: ${one || 'nothing'} and ${other}`, () => expect(isSameSpelling(one, other)).to.equal(false))
   }
 
+  // Shows: plugin 5.13.
   it('settle: the spelling of a spelling is itself', () => {
     const texts = fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string())
     fc.assert(fc.property(texts, (text) => issuerSpelling(issuerSpelling(text)) === issuerSpelling(text)))

@@ -38,6 +38,7 @@ describe('placeholders of an example', () => {
     }
   })
 
+  // Shows: plugin 9.39.
   it('are a warning wherever they stand, and quote nothing', () => {
     const client = { client_id: '<id>', client_secret: 'CHANGE_ME' }
     const oidc = { ...MINIMAL, client, groups: { required: ['a', 'your-group'] }, custom: { buttonText: '<Corp>' } }

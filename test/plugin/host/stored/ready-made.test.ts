@@ -73,6 +73,7 @@ describe('Ready-made accounts and user groups', () => {
     describe(`over ${kind}`, () => {
       accountsContract(() => open())
 
+      // Shows: plugin 9.24.
       it('refuses one account more than there may be, and counts each domain for itself', async () => {
         const { accounts, close } = await open({ most: 1 })
         await accounts.create('small', ALICE)
@@ -95,6 +96,7 @@ describe('Ready-made accounts and user groups', () => {
     })
   }
 
+  // Shows: plugin 9.24.
   it('create one account when two first logins come at once, and let both in', async () => {
     for (const open of Object.values(kinds)) {
       const { accounts, groups, close } = await open()

@@ -27,6 +27,7 @@ describe('the way on after a login', () => {
     expect(body).not.to.match(/<script|a="|'&b/)
   })
 
+  // Shows: meshcentral 7, 8.
   it('leads to a message of MeshCentral for every failure, an unknown one too', () => {
     for (const [reason, message] of [
       ['account_unknown', 'cannotCreate'],
@@ -42,6 +43,7 @@ describe('the way on after a login', () => {
     expect(messageOf({ reason: 'constructor', code: 'constructor' })).to.equal(MESSAGE.failed)
   })
 
+  // Shows: meshcentral 6.
   it('has a message of MeshCentral for everything that a person may read', () => {
     for (const code of Object.keys(MESSAGES)) {
       expect(Object.values<number>(MESSAGE), code).to.include(messageOf({ reason: 'new', code }))

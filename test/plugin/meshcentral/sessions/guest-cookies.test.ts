@@ -30,6 +30,7 @@ describe("a guest's cookie", () => {
     }
   })
 
+  // Shows: plugin 10.17.
   it('opens tunnels and files in any domain, and no other path', () => {
     const tunnel = relay()
     for (const path of ['/meshrelay.ashx/.websocket', '/sub/MeshRelay.ashx/.websocket']) {
@@ -49,6 +50,7 @@ describe("a guest's cookie", () => {
     }
   })
 
+  // Shows: plugin 10.17.
   it('opens tunnels of what is shared only, and none to a port', () => {
     for (const [p, protocol, isOpen] of [
       [1, '1', true],
@@ -71,12 +73,14 @@ describe("a guest's cookie", () => {
     for (const port of ['tcpport', 'udpport']) expect(opens(GUEST, relay({ p: '2', [port]: '22' }))).to.equal(false)
   })
 
+  // Shows: plugin 10.17.
   it('opens nothing once the share expired', () => {
     for (const place of [relay(), files]) {
       expect([NOW, NOW + 1].map((expire) => opens({ ...GUEST, expire }, place))).to.deep.equal([false, true])
     }
   })
 
+  // Shows: plugin 10.17.
   it('opens nothing but its own web relay where the request is unknown', () => {
     for (const p of [8, 16]) {
       expect([32, 60].map((minutes) => opens({ ...GUEST, p }, undefined, minutes))).to.deep.equal([true, false])

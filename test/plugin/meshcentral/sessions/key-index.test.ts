@@ -4,6 +4,7 @@ import { KeyIndex } from '../../../../plugin/meshcentral/sessions/key-index.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
 
 describe('an index by keys', () => {
+  // Shows: plugin 9.10.
   it('finds what a look through all entries finds, whatever was added and removed', () => {
     const keys = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__'), { maxLength: 4 })
     const steps = fc.array(fc.record({ add: fc.boolean(), at: fc.nat(9) }), { maxLength: 40 })

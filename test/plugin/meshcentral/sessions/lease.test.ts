@@ -56,6 +56,7 @@ describe('the lease that servers of one database have', () => {
     }
   })
 
+  // Shows: plugin 9.15.
   it('is lost after 10 s by a server that died, and then not given back by it', async () => {
     const late = await take()
     await clock.advance(9_000)

@@ -53,6 +53,7 @@ describe('open sessions', () => {
     expect([isClosed(socket), open.isIn(USER)]).to.deep.equal([true, false])
   })
 
+  // Shows: plugin 6.11.
   it('close sockets of a login token, and of what it began, when its days are over', async () => {
     const clock = new FakeClock(10)
     const open = createOpenSessions(clock)
@@ -78,6 +79,7 @@ describe('open sessions', () => {
       open = createOpenSessions(clock)
     })
 
+    // Shows: plugin 9.15.
     it('have a socket, also one of what was sealed for them, or were seen since they were handed out', async () => {
       const [own, sealed] = [new Socket(), new Socket()]
       open.seen(session('a'), own)
@@ -145,6 +147,7 @@ describe('open sessions', () => {
     expect(open.find(keysOfFilter({ ...ended, issuer: 'https://other', sid: 'sid of b' }))).to.deep.equal([])
   })
 
+  // Shows: plugin 9.10.
   it('are looked through neither for what is not there nor for one that ends', () => {
     const open = createOpenSessions(new FakeClock(10))
     let looks = 0

@@ -184,6 +184,7 @@ describe('what MeshCentral seals', () => {
     }
   })
 
+  // Shows: plugin 10.17.
   it('a guest cookie opens no upload form whose body arrives after its head', async () => {
     const all = await setUp()
     const request = new EventEmitter()
@@ -197,6 +198,7 @@ describe('what MeshCentral seals', () => {
     expect(opened).to.equal(null)
   })
 
+  // Shows: plugin 10.17.
   it('ends with its session where the request that brings it is unknown', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })

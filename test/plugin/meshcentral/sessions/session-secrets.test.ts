@@ -50,6 +50,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(await before.read('handle-2')).to.deep.equal(NOTHING)
   })
 
+  // Shows: plugin 9.15.
   it('cannot be read from the database, nor by its handle from another one or with another secret', async () => {
     const rows = new Map<string, Members>()
     open(databaseOf(rows)).keep(signIn(), 'handle-1', LATER)

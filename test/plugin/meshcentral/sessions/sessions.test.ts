@@ -51,6 +51,7 @@ describe('a session of MeshCentral', () => {
     }
   })
 
+  // Shows: meshcentral 13, 17, 25.
   it('begins anew with each login, as whoever signs in, whose account notes the time', async () => {
     const { web, sessions, clock } = await setUp()
     const browser = requestWith({})
@@ -77,6 +78,7 @@ describe('a session of MeshCentral', () => {
     expect(web.destroyedSessions).to.have.all.keys(names.slice(0, 2))
   })
 
+  // Shows: meshcentral 12.
   it('stays when a login that was requested before it ends with a later authentication', async () => {
     const { web, sessions, clock } = await setUp()
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser

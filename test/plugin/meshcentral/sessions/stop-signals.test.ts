@@ -15,6 +15,7 @@ function signalled() {
 }
 
 describe('a stop signal of MeshCentral', () => {
+  // Shows: plugin 9.14.
   it('ends the process once the renewals under way are written', async () => {
     const { target, killed, emitter } = signalled()
     const { promise, resolve } = deferred()
@@ -28,6 +29,7 @@ describe('a stop signal of MeshCentral', () => {
     expect(emitter.listenerCount('SIGTERM')).to.equal(0)
   })
 
+  // Shows: plugin 9.14.
   it('reaches the listener that was there before, afterwards and once', async () => {
     const { target, killed, emitter } = signalled()
     const left: string[] = []

@@ -28,6 +28,7 @@ describe('web relays', () => {
     ])
   })
 
+  // Shows: plugin 6.11.
   it('end with the first of the login tokens that opened one', () => {
     const relays = createWebRelays()
     relays.opened(USER, owner('a'), 'x of a')

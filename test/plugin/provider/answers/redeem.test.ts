@@ -159,6 +159,7 @@ describe('a redeemed login', () => {
   })
 
   for (const response_types of ['code', 'id_token', 'code id_token']) {
+    // Shows: plugin 4.13.
     it(`is refused with ${response_types} where the person signed in longer ago than default_max_age`, async () => {
       const client = { ...FRONT, response_types, default_max_age: 600 }
       for (const [age, isRefused] of [

@@ -17,6 +17,7 @@ const byTheBook = (sent: string) => new URLSearchParams(`value=${sent}`).get('va
 describe('Basic credentials', () => {
   const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
 
+  // Shows: plugin 4.2.
   it('are read as what was meant by whoever decodes forms, and by whoever decodes percent signs alone', () => {
     fc.assert(
       fc.property(texts, texts, (id, secret) => {
@@ -35,6 +36,7 @@ describe('Basic credentials', () => {
     )
   })
 
+  // Shows: plugin 4.2.
   it('leave as it is what some compare without decoding', () => {
     const secret = '0f8fad5b-d9cb-469f-a165-70867728950e._~AZ'
     expect(sentHalves(basicCredentials('my-client', secret))).to.deep.equal(['my-client', secret])

@@ -18,6 +18,7 @@ describe('the client secret of a file', () => {
   }
   const holding = (secret: string): SecretFileContent => ({ kind: 'secret', secret })
 
+  // Shows: plugin 4.3.
   it('is read again once a second at most, and at once after the clock was set back', () => {
     const { state, secret } = setUp()
     const readsAfter = (ms: number) => {

@@ -21,6 +21,7 @@ describe('the response mode of a login', () => {
   ] as const
   for (const [type, mode, published, asked] of TABLE) {
     const which = `${mode ?? 'none'} configured, ${published === undefined ? 'nothing' : String(published)} published`
+    // Shows: plugin 4.24.
     it(`is ${asked ?? 'the one of the IdP'} for ${type} with ${which}`, () => {
       const client = { response_types: [type] as const, ...(mode === undefined ? {} : { response_mode: mode }) }
       expect(responseModeOf(client, idp(published))).to.equal(asked)

@@ -71,6 +71,7 @@ for (const [whose, make] of Object.entries(makers)) {
       expect((await failure(limited()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
     })
 
+    // Shows: plugin 10.21.
     it('stop reading an endless body at the limit', async () => {
       let sent = 0
       const closed = new Promise<void>((resolve) => {
@@ -120,6 +121,7 @@ for (const [whose, make] of Object.entries(makers)) {
       expect(await failure(limited()(url, init).then((response) => response.text()))).to.be.instanceOf(Error)
     })
 
+    // Shows: plugin 10.21.
     it('end in time when nothing comes, and when a byte comes now and then', async () => {
       for (const bytes of ['', 'x']) {
         const clock = new FakeClock()
@@ -141,6 +143,7 @@ for (const [whose, make] of Object.entries(makers)) {
       }
     })
 
+    // Shows: plugin 10.22.
     it('follow no redirect', async () => {
       let asked = 0
       answer = (_, res) => {
@@ -151,6 +154,7 @@ for (const [whose, make] of Object.entries(makers)) {
       expect(asked).to.equal(1)
     })
 
+    // Shows: plugin 10.23.
     it('go over TLS, or to loopback', async () => {
       const good = [
         'https://idp.test/',
@@ -226,6 +230,7 @@ describe('a request of our own', () => {
     expect(requests).to.equal(3)
   })
 
+  // Shows: plugin 10.25.
   it('with a form is sent once, over a connection of its own, even if that is reset', async () => {
     let requests = 0
     const connections = new Set<unknown>()

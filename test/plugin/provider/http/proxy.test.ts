@@ -35,6 +35,7 @@ describe('the proxy of the environment', () => {
     expect(addressFor('http://127.0.0.1:80/')).to.equal('http://127.0.0.1:3128/')
   })
 
+  // Shows: plugin 4.37.
   it('is none for what NO_PROXY names, by its name in capitals or not', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     for (const name of ['NO_PROXY', 'no_proxy']) {
@@ -105,6 +106,7 @@ describe('the proxy of the environment', () => {
     return { proxy, clock, failed: errorOf<Error & { code?: string }>(ask('https://idp.example/request', GET)) }
   }
 
+  // Shows: plugin 4.37.
   it('that refuses is never heard as the IdP, whatever it answers with', async () => {
     const forged = '{"request_uri":"urn:evil","expires_in":60}'
     for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
@@ -163,6 +165,7 @@ describe('the proxy of the environment', () => {
       return stdout.trim()
     }
 
+    // Shows: plugin 10.24.
     it('refuses an unknown authority, even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
       const outcome = await askThrough('https://idp.example/jwks', {
         NODE_EXTRA_CA_CERTS: '',

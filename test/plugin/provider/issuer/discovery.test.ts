@@ -84,6 +84,7 @@ describe('discovery of an issuer', () => {
     expect(error.message).to.match(/^OIDC: Discovery failed\..* `publishedIssuer`, not `configuredIssuer`/)
   })
 
+  // Shows: plugin 2.8.
   it('accepts an issuer with extra slashes or its document path; the published counts', async () => {
     for (const written of ['/', '/.well-known/openid-configuration', '/.well-known/openid-configuration/']) {
       const metadata = await start({ issuer: idp.issuer + written }).issuer.metadata()
@@ -139,6 +140,7 @@ describe('discovery of an issuer', () => {
     }
   })
 
+  // Shows: plugin 10.23.
   it('refuses endpoints that are not reached over TLS', async () => {
     publish({ issuer: idp.issuer, authorization_endpoint: 'http://idp.test/a' })
     expect(causeCode(await refusal(start().issuer))).to.equal('PLAIN_HTTP')
@@ -166,6 +168,7 @@ describe('discovery of an issuer', () => {
     }
 
     for (const address of [here, 'http://localhost/x', 'http://[::1]:9/x']) {
+      // Shows: plugin 10.26.
       it(`refuses every discovered endpoint at ${address}`, async () => {
         for (const name of endpoints) {
           const error = await refusal(discover({ [name]: address }))
@@ -180,6 +183,7 @@ describe('discovery of an issuer', () => {
       })
     }
 
+    // Shows: plugin 10.26.
     it('takes an endpoint on loopback that was set by hand, whatever is published', async () => {
       const published = Object.fromEntries(endpoints.map((name) => [name, here]))
       const manual = Object.fromEntries(endpoints.map((name) => [name, 'http://127.0.0.1:9/own']))

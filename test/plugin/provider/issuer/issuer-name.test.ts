@@ -14,6 +14,7 @@ describe('the name of an issuer', () => {
     expect(discoveryAddress('https://idp.test')).to.equal(`https://idp.test${SUFFIX}`)
   })
 
+  // Shows: plugin 2.8.
   it('is another one with any other difference', () => {
     const beside = ['two', 'ONE', 'one//', 'one/x', 'one/../one/x', 'one?x', 'one#x'].map(
       (end) => `https://idp.test/realms/${end}`,
@@ -26,6 +27,7 @@ describe('the name of an issuer', () => {
     }
   })
 
+  // Shows: plugin 2.8.
   it("may be a directory's domain name at Microsoft's cloud, which publishes the id of the directory", () => {
     const at = (name: string, host = 'login.microsoftonline.com') => `https://${host}/${name}/v2.0`
     expect(isSameIssuer(at('contoso.example'), at(TENANT))).to.equal(true)
@@ -44,6 +46,7 @@ describe('the name of an issuer', () => {
     expect(isSameIssuer(policy, `https://other.b2clogin.com/${TENANT}/v2.0/`)).to.equal(false)
   })
 
+  // Shows: plugin 2.8.
   it('accepts an External ID issuer by name for one by id of the same directory', () => {
     const at = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
     for (const configured of [

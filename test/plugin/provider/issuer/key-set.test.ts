@@ -51,6 +51,7 @@ describe('the key set of an IdP', () => {
     expect(found[3]?.find).to.not.equal(found[0]?.find)
   })
 
+  // Shows: plugin 9.20.
   it('is looked at a second time for a key that it lacks, by all who wait together and no sooner than a second later', async () => {
     const { clock, asked, ids } = serve([['a'], ['a', 'b'], ['c']])
     const found = Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])

@@ -15,6 +15,7 @@ describe('lists that an IdP publishes', () => {
     expect(missing({ scopes_supported: 'openid', response_types_supported: { code: true } })).to.deep.equal([])
   })
 
+  // Shows: plugin 3.10, 3.11, 3.12, 3.16.
   it('bring a finding for each thing that is configured and not in them', () => {
     expect(
       missing(

@@ -42,6 +42,7 @@ describe('where a session ends at the IdP', () => {
     expect(await parametersOf(own, { idToken: null, sid: null })).to.deep.equal({ ...rest, logout_hint: 'u-1' })
   })
 
+  // Shows: plugin 9.5.
   it('is a form from 1,501 characters of ID token on', async () => {
     const { endSession } = open({ end_session_endpoint: ENDPOINT })
     for (const [length, kind] of [
@@ -52,6 +53,7 @@ describe('where a session ends at the IdP', () => {
     }
   })
 
+  // Shows: plugin 9.8.
   it('looks once per discovery for an unpublished logout address, and warns each time', async () => {
     const { endSession, asked, missing, discoverAnew } = open({ issuer: `${ISSUER}/` }, {}, 404)
     for (const _ of [1, 2]) {

@@ -68,6 +68,7 @@ describe('what a logout token says by itself', () => {
     ['whose event is a list', { events: { [EVENT]: [] } }, /^events /],
     ['whose events are a list', { events: [EVENT] }, /^events does not tell of a logout: a list came/],
   ] as const) {
+    // Shows: plugin 10.20.
     it(`is nothing of worth in one ${what}`, async () => {
       const said = await inspect(claims)
       if (typeof reason === 'string') expect(said).to.equal(reason)

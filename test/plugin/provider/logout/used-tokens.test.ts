@@ -47,6 +47,7 @@ describe('a logout token', () => {
   const never = () => new Promise<never>(() => undefined)
   const USED = 'it was used before'
 
+  // Shows: plugin 10.20.
   it('works once, among all processes that share what was used', async () => {
     const store = shared()
     const [first, second] = [process(store), process(store)]
@@ -73,6 +74,7 @@ describe('a logout token', () => {
     expect(await said(process(store).use(logout(), done))).to.equal(USED)
   })
 
+  // Shows: plugin 10.20.
   it('fails with the copy that came just before, or is refused once that has worked, and acts once', async () => {
     const tokens = process(shared())
     let acted = 0

@@ -114,6 +114,7 @@ describe('verbs about tokens', () => {
       ['another audience', { aud: 'other' }],
       ['one audience more', { aud: ['mesh', 'other'] }],
     ] as const) {
+      // Shows: plugin 9.15.
       it(`not with an ID token of ${what}`, async () => {
         answerWith(fresh(await idp.sign({ ...claims(), ...changes })))
         expect(await failureOf(renew())).to.equal('id_token_invalid')
@@ -150,6 +151,7 @@ describe('verbs about tokens', () => {
     ['client_secret_jwt', 'HS512'],
     ['private_key_jwt', 'ES256'],
   ] as const) {
+    // Shows: plugin 4.19, 4.20, 4.22, 4.23.
     it(`authenticate by ${method}, whatever the token endpoint wants`, async () => {
       await register()
       const key = makeKey('P-256', { kid: 'k' })

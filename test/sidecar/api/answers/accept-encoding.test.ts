@@ -11,6 +11,7 @@ describe('Accept-Encoding', () => {
     'identity;q=0.5, gzip',
     '*;q=0, gzip',
   ]) {
+    // Shows: sidecar C10.8.
     it(`${header} takes gzip`, () => expect(acceptsGzip(header)).to.equal(true))
   }
 
@@ -26,6 +27,7 @@ describe('Accept-Encoding', () => {
     'gzip;q=x',
     'notgzip',
   ]) {
+    // Shows: sidecar C10.8.
     it(`${header} does not`, () => expect(acceptsGzip(header)).to.equal(false))
   }
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { BytesInFlight, type Room } from '../../../../sidecar/api/answers/bytes-in-flight.ts'
 
 describe('Bytes of answers in flight', () => {
+  // Shows: sidecar C13.17.
   it('stay within the limits in all and of each client, whatever comes and goes', () => {
     const step = fc.oneof(
       fc.record({ client: fc.constantFrom('a', 'b', 'c'), bytes: fc.nat(60) }),

@@ -11,6 +11,7 @@ const padded = [0, 1, 2]
   .find((text) => text.endsWith('=='))!
 
 describe('avatar hash', () => {
+  // Shows: sidecar 5.7.
   it('of an image is the SHA-256 of icon, line feed and image in hex', () => {
     const expected = createHash('sha256').update(`dog\n${image}`).digest('hex')
     expect(avatarHash('dog', image)).to.equal(expected)
@@ -19,6 +20,7 @@ describe('avatar hash', () => {
       .and.not.equal(expected)
   })
 
+  // Shows: sidecar 5.8, 5.9.
   it('of an icon alone is icon:<name>, of nothing the empty string', () => {
     expect(avatarHash('dog', '')).to.equal('icon:dog')
     expect(avatarHash('', '')).to.equal('')
@@ -29,6 +31,7 @@ describe('the avatar in a register call', () => {
   const hash = avatarHash('dog', image)
   const decide = (members: object) => decideAvatar({ avatarUpdate: true, ...members })
 
+  // Shows: sidecar 5.6, 5.10, 11.11, 11.19, 14.1, 22.2.
   it('stays as it is when the call does not say avatarUpdate', () => {
     for (const avatarUpdate of [undefined, false, null])
       for (const rest of [{}, { avatarHash: 'icon:cat' }, { avatarIcon: 'dog', avatarImage: 'junk' }])
@@ -46,12 +49,14 @@ describe('the avatar in a register call', () => {
       expect(decide(sent)).to.deep.equal({ kind: 'replace', ...kept })
   })
 
+  // Shows: sidecar C5.5.
   it('is cleared by empty icon, image and hash, absent ones included', () => {
     const empty = { avatarIcon: '', avatarImage: '', avatarHash: '' }
     for (const sent of [empty, {}, { avatarIcon: null, avatarImage: null }])
       expect(decide(sent)).to.deep.equal({ kind: 'replace', icon: '', image: '', hash: '' })
   })
 
+  // Shows: sidecar 5.7, C5.6.
   it('is refused with a hash of something else', () => {
     fc.assert(
       fc.property(fc.string(), (avatarHash) => {
@@ -63,6 +68,7 @@ describe('the avatar in a register call', () => {
     expect(decide({ avatarImage: image, avatarHash: avatarHash('', image).toUpperCase() }).kind).to.equal('invalid')
   })
 
+  // Shows: sidecar 5.4, 21.4.
   it('is refused with an image over 24000 characters', () => {
     expect(pngOfLength(24_000)).to.have.length(24_000)
     expect(decide({ avatarImage: pngOfLength(24_000) }).kind).to.equal('replace')
@@ -71,6 +77,7 @@ describe('the avatar in a register call', () => {
     expect(decide({ avatarImage: pngOfLength(24_004) })).to.deep.equal(refused)
   })
 
+  // Shows: sidecar 5.2.
   for (const [what, text] of [
     ['is not base64', '!!!!'],
     ['is base64url', 'ab-_'],
@@ -86,6 +93,7 @@ describe('the avatar in a register call', () => {
 
   it('is taken with its padding', () => expect(decide({ avatarImage: padded }).kind).to.equal('replace'))
 
+  // Shows: sidecar 5.1.
   it('is refused with an icon name that is too long or has control characters', () => {
     for (const avatarIcon of ['x'.repeat(64), '\u{1f6b2}']) expect(decide({ avatarIcon }).kind).to.equal('replace')
     for (const avatarIcon of ['x'.repeat(65), 'a\nb', '\ud800', 'a\udfff', '\udeb2\ud83d'])

@@ -10,6 +10,7 @@ const NETWORK = '2001:db8:0:7::/64'
 const SOME = ['10.0.0.0/8', '192.0.2.5', '2001:db8:1::/48', 'fe80::/10']
 
 describe('the client that a request counts for', () => {
+  // Shows: sidecar C1.23, C3.13.
   for (const [name, trusted, asked] of [
     ['is the peer, whatever X-Forwarded-For says', false, [['192.0.2.1', '198.51.100.7', '192.0.2.1']]],
     [

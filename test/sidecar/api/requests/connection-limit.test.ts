@@ -60,6 +60,7 @@ describe('the connections that one address may have', () => {
   const secured = (socket: Socket) => connectTls({ socket, rejectUnauthorized: false }).on('error', () => {})
   const over = async () => (await answerOn(await open())) === ''
 
+  // Shows: sidecar C13.8.
   it('drops a connection over the limit without a byte, and serves other addresses', async () => {
     await start()
     for (let count = 0; count < LIMIT; count++) await open()
@@ -69,6 +70,7 @@ describe('the connections that one address may have', () => {
     expect(api.metrics.value('api_connections_dropped')).to.equal(1)
   })
 
+  // Shows: sidecar C13.9.
   it('are counted before TLS, in which nothing was said yet', async () => {
     await start(true)
     for (let count = 0; count < LIMIT; count++) await open()
@@ -77,6 +79,7 @@ describe('the connections that one address may have', () => {
     expect(await answerOn(secured(await open('127.0.0.2')))).to.match(/^HTTP\/1.1 415 /)
   })
 
+  // Shows: sidecar C13.8.
   it('are free again when they end', async () => {
     await start(true)
     for (let round = 0; round < 2 * LIMIT; round++) {
@@ -90,6 +93,7 @@ describe('the connections that one address may have', () => {
     }
   })
 
+  // Shows: sidecar C13.10.
   it('are not counted when they are those of a trusted proxy', async () => {
     await start(false, ['127.0.0.1'])
     for (let count = 0; count < LIMIT; count++) await open()

@@ -40,16 +40,19 @@ describe('an avatar image', () => {
     ['64x65', { height: 65 }],
     ['0x0', { width: 0, height: 0 }],
   ] as const) {
+    // Shows: sidecar 5.3, 21.5.
     it(`is refused at ${size}`, () => {
       expect(fault(options)).to.equal('The PNG is not 64x64 pixels.')
     })
   }
 
+  // Shows: sidecar 21.5.
   it('is refused when it is something else', () => {
     expect(pngFault(Buffer.from('GIF89a'))).to.equal('It is not a PNG.')
     expect(pngFault(Buffer.alloc(0))).to.equal('It is not a PNG.')
   })
 
+  // Shows: sidecar 5.3.
   it('is refused when a single bit is wrong, wherever it is', () => {
     const good = pngFile()
     expect(pngFault(good)).to.equal(undefined)
@@ -74,6 +77,7 @@ describe('an avatar image', () => {
     expect(pngFault(pngFile(chunks))).to.equal('The PNG has no image data.')
   })
 
+  // Shows: sidecar 5.3.
   it('is refused when its image data is not compressed, or ends early', () => {
     expect(pngFault(pngWith(RGBA_8, Buffer.from([7, 99, 180, 3])))).to.equal(UNDECODABLE)
     const whole = deflateSync(rows(64, 256))
@@ -129,6 +133,7 @@ describe('an avatar image', () => {
     expect(pngFault(pngWith(GREY_1, data, palette(6)))).to.match(/palette/)
   })
 
+  // Shows: sidecar 5.3.
   it('is refused when it is animated', () => {
     for (const type of ['acTL', 'fcTL', 'fdAT'])
       expect(fault({ extra: [{ type, data: Buffer.alloc(8) }] })).to.equal('The PNG is animated.')
@@ -144,6 +149,7 @@ describe('an avatar image', () => {
       expect(text(type, data)).to.equal('The PNG has compressed text.')
   })
 
+  // Shows: sidecar 5.3.
   it('is refused with a colour profile that inflates to more than 64 KiB', () => {
     expect(fault({ extra: [iccp(Buffer.alloc(65_536))] })).to.equal(undefined)
     for (const chunk of [

@@ -153,6 +153,7 @@ describe('A connection to APRS-IS', () => {
     expect(server.traffic.connections).to.equal(1)
   })
 
+  // Shows: sidecar C7.12.
   it('gives up a connection that is not established within 10 s', async () => {
     network.hold()
     open()
@@ -219,6 +220,7 @@ describe('A connection to APRS-IS', () => {
     expect(connection.status().bytesIn).to.be.above(first.bytesIn)
   })
 
+  // Shows: sidecar C7.8.
   it('does not take a late answer to an earlier filter for its own', async () => {
     await openUp()
     server.filterHabit = 'silent'
@@ -292,6 +294,7 @@ describe('A connection to APRS-IS', () => {
       expect(mostInATurn).to.be.at.most(32_768)
     })
 
+    // Shows: sidecar C7.16.
     it('goes on after a name that cannot be resolved, looking it up again at each try', async () => {
       let looked = 0
       lookUpBy((found) => {

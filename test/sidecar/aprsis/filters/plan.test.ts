@@ -19,6 +19,7 @@ function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[]
 }
 
 describe('The plan of connections', () => {
+  // Shows: sidecar C7.6.
   it('opens the fewest connections that carry all stations', () => {
     const counts = [0, 1, 55, 56, 882, 883, 900, 5000].map((count) => {
       const plan = planConnections(new Set(stationKeys(count)), [], limits, false)
@@ -41,6 +42,7 @@ describe('The plan of connections', () => {
     expect(plan).to.deep.include({ change: new Map(), retire: new Set([1]), tight: true })
   })
 
+  // Shows: sidecar C2.6.
   it('goes back to one connection, changed in place, when few stations are left', () => {
     const carriers = [carrier(2, stationKeys(20, 800)), carrier(1, stationKeys(800))]
     const plan = planConnections(new Set(stationKeys(55)), carriers, limits, false)
@@ -108,6 +110,7 @@ describe('The plan of connections', () => {
     compact: fc.boolean(),
   })
 
+  // Shows: sidecar C7.6.
   it('gives every station a connection within all limits, from any earlier state', () => {
     fc.assert(
       fc.property(situation, ({ wanted, carried, trackOutgoing, compact }) => {

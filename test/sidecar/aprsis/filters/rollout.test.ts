@@ -79,6 +79,7 @@ describe('The rollout of a plan', () => {
     expect(steps.filter(({ kind }) => kind === 'change')).to.have.length(1)
   })
 
+  // Shows: sidecar C7.10.
   it('leaves no registered station unheard, and completes any sequence of plans', () => {
     const keys = fc.subarray(['A', 'B', 'C', 'D', 'E', 'F'])
     // Any plan that has a place for each station: the rollout must not rely on the planner.

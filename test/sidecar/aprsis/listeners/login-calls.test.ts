@@ -16,6 +16,7 @@ describe('The call of a further connection', () => {
     expect(freeLoginCall('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
   })
 
+  // Shows: sidecar C1.8.
   it('picks an SSID that no radio, connection or registered station uses', () => {
     const inUse = new Set(['N0CALL', 'N0CALL-99'])
     expect(freeLoginCall('N0CALL', inUse, new Set(['N0CALL-98']))).to.equal('N0CALL-97')
@@ -28,6 +29,7 @@ describe('The call of a further connection', () => {
     expect(freeLoginCall('N0CALLS', new Set(['N0CALLS']), new Set())).to.equal(undefined)
   })
 
+  // Shows: sidecar C13.1.
   it('is one of those that no station may have', () => {
     for (const configured of ['N0CALL', 'N0CALL-10', 'N0CALL-99', 'A1A'])
       expect(new Set(loginCalls(configured))).to.deep.equal(callsInTurn(configured))

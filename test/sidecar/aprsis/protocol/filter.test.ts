@@ -20,16 +20,19 @@ const narrow = { trackOutgoing: false }
 const tracking = { trackOutgoing: true }
 
 describe('The filter', () => {
+  // Shows: sidecar 15.1.
   it('asks for messages to the stations, in an order that does not depend on theirs', () => {
     expect(filterText(new Set(['OE1ABC-7', 'AA1AA-1']), 'N0CALL', narrow)).to.equal('g/AA1AA-1/OE1ABC-7')
   })
 
+  // Shows: sidecar 15.4, C1.10.
   it('asks for what they send as well where that is tracked', () => {
     expect(filterText(new Set(['AA1AA-1', 'BB1BB-1']), 'N0CALL', tracking)).to.equal(
       'g/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1',
     )
   })
 
+  // Shows: sidecar C4.30.
   it('also asks for SSID 0 of a station without SSID, up to nine characters', () => {
     const stations = new Set(['BB1BB', 'AA1AA-0A', 'CC1CCCC', 'DD1DDDDD'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA-0A/BB1BB/BB1BB-0/CC1CCCC/CC1CCCC-0/DD1DDDDD')
@@ -47,6 +50,7 @@ describe('The filter', () => {
     }
   })
 
+  // Shows: sidecar C7.2, F1.1.
   it('fits a #filter line with 55 stations of eight characters, and not with 56', () => {
     const line = (count: number) => filterLine(filterText(new Set(stationKeys(count)), 'N0CALL', narrow))
     expect(line(55)).to.have.length(504)
@@ -55,6 +59,7 @@ describe('The filter', () => {
     expect(filterLine('x'.repeat(IN_PLACE_BYTES))).to.have.length(MAX_FILTER_LINE_BYTES)
   })
 
+  // Shows: sidecar F1.2.
   it('knows the answer by which a server confirms it: its first 255 bytes', () => {
     expect(confirmationLine('g/AA1AA')).to.equal('# filter g/AA1AA active')
     expect(confirmationLine('x'.repeat(300))).to.equal(`# filter ${'x'.repeat(255)} active`)
@@ -69,6 +74,7 @@ describe('The login line', () => {
     )
   })
 
+  // Shows: sidecar F1.3.
   it('has at most 7,998 bytes with the longest call, passcode and filter', () => {
     expect(loginLine('N0CALL-99', 32767, 'x'.repeat(LOGIN_FILTER_BYTES))).to.have.length(MAX_LOGIN_LINE_BYTES)
     expect(MAX_LOGIN_LINE_BYTES).to.equal(7998)

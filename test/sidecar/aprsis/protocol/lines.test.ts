@@ -25,6 +25,7 @@ describe('The line splitter', () => {
     expect(tooLong).to.equal(0)
   })
 
+  // Shows: sidecar C7.18.
   it('drops a longer line up to its end, counts it once and goes on with the next', () => {
     const split = splitter()
     expect(split(`before\n${'x'.repeat(MAX_LINE_BYTES + 1)}\nafter\n`)).to.deep.equal(['before', 'after'])
@@ -34,6 +35,7 @@ describe('The line splitter', () => {
     expect(tooLong).to.equal(2)
   })
 
+  // Shows: sidecar C7.18.
   it('does not keep an endless line', () => {
     const split = lineSplitter(MAX_LINE_BYTES, () => {})
     const chunk = Buffer.alloc(1024 * 1024, 'x')

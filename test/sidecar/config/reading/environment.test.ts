@@ -6,6 +6,7 @@ const read = (env: Record<string, string>) => readEnvironment(env, SETTINGS_SCHE
 const overrideOf = (variable: string, text: string) => read({ [variable]: text }).overrides[0]?.value
 
 describe('environment variables', () => {
+  // Shows: sidecar C1.2.
   it('name a setting by its path in upper snake case', () => {
     const { overrides, warnings } = read({
       SIDECAR_APRSIS_PASSCODE: '13023',
@@ -57,6 +58,7 @@ describe('environment variables', () => {
     ])
   })
 
+  // Shows: sidecar C13.11.
   it('that an orchestrator makes for a service of such a name are warnings, and set nothing', () => {
     const { overrides, warnings } = read({
       SIDECAR_PORT: 'tcp://10.0.0.1:8080',

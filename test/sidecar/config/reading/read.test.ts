@@ -37,6 +37,7 @@ describe('configuration', () => {
     expect(open).to.deep.equal([])
   })
 
+  // Shows: sidecar C1.2.
   it('lets the environment win over the file, also where the file has no such table', () => {
     const env = { SIDECAR_APRSIS_CALLSIGN: 'n1call', SIDECAR_LISTEN_PORT: '0' }
     const settings = settingsRead({}, { env })
@@ -61,6 +62,7 @@ describe('configuration', () => {
     ])
   })
 
+  // Shows: sidecar C1.28.
   it('reports every mistake at once, each with its path, reason and remedy', () => {
     const problems = problemsOf(
       `{
@@ -162,6 +164,7 @@ describe('configuration', () => {
       return [`one port for both servers on ${one} and ${other}`, config, ...paths] as const
     }),
   ]
+  // Shows: sidecar C1.27.
   for (const [what, config, ...paths] of CASES)
     it(`${paths.length > 0 ? 'refuses' : 'takes'} ${what}`, () => expect(pathsOf(config)).to.have.members(paths))
 
@@ -203,6 +206,7 @@ describe('configuration', () => {
       expect(problems[0]?.reason).to.include('/etc/sidecar/broken.pem, which is not a certificate in PEM')
     })
 
+    // Shows: sidecar C1.22.
     it('needs both or neither', () => {
       expect(listening({ certFile: 'cert.pem' }).map(({ path }) => path)).to.deep.equal(['listen.keyFile'])
       expect(listening({ keyFile: 'key.pem' }).map(({ path }) => path)).to.deep.equal(['listen.certFile'])
@@ -215,6 +219,7 @@ describe('configuration', () => {
       expect(problem?.remedy).to.include("the server's own certificate stands first")
     })
 
+    // Shows: sidecar 2.18.
     it('refuses files that are missing or no PEM, both at once', () => {
       const problems = listening({ certFile: 'text.pem', keyFile: 'gone.pem' })
       expect(problems.map(({ path }) => path)).to.deep.equal(['listen.certFile', 'listen.keyFile'])
@@ -240,11 +245,13 @@ describe('configuration', () => {
     const pushing = (push: object) => problemsOf({ push }, { files })
     const apns = { keyFile: 'p256.p8', keyId: 'ABC1234567', teamId: 'DEF1234567', topic: 'org.example.app' }
 
+    // Shows: sidecar 18.4.
     it('takes complete credentials', () => {
       const fcm = { serviceAccountFile: 'account.json', endpoint: 'https://127.0.0.1:8443' }
       expect(pushing({ fcm, apns })).to.deep.equal([])
     })
 
+    // Shows: sidecar C1.28, O1.18.
     it('refuses a service account file without its members or with a key of no use, and does not quote it', () => {
       for (const name of ['half', 'nobody', 'text', 'broken', 'person', 'broken-key', 'other-key']) {
         const problems = pushing({ fcm: { serviceAccountFile: `${name}.json` } })
@@ -315,10 +322,12 @@ describe('configuration', () => {
         (subject) => [`the Web Push subject ${subject}`, subjected(subject)] as const,
       ),
     ]
+    // Shows: sidecar C1.28.
     for (const [what, push, ...paths] of PUSHES)
       it(`${paths.length > 0 ? 'refuses' : 'takes'} ${what}`, () =>
         expect(pushing(push).map(({ path }) => path)).to.deep.equal(paths))
 
+    // Shows: sidecar O1.18.
     for (const id of ['ABC', 'ABC12345678', 'abc1234567', 'ABC-123456'])
       it(`refuses ${id} for one of Apple's ids`, () => {
         const problems = pushing({ apns: { ...apns, keyId: id, teamId: id } })
@@ -326,6 +335,7 @@ describe('configuration', () => {
         expect(problems[0]?.remedy).to.include('10 capital letters and digits')
       })
 
+    // Shows: sidecar C14.12.
     it('takes VAPID keys that are still to be made, and refuses damaged ones with a remedy, quoting nothing', () => {
       const keys = makeVapidKeys()
       const webpush = { subject: 'mailto:operator@example.org' }

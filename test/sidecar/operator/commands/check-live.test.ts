@@ -32,6 +32,7 @@ describe('the live check', () => {
   }
   const linesOf = async (given: Settings) => (await checkLive(given)).map(({ verdict, text }) => `${verdict} ${text}`)
 
+  // Shows: sidecar O1.21.
   it('logs in beside a sidecar that is at work, has a filter confirmed, and tells no phone', async () => {
     expect(await linesOf(settings())).to.deep.equal([
       'ok APRS-IS login as K1ABC-16 at T2FIX: verified',
@@ -60,6 +61,7 @@ describe('the live check', () => {
     expect(login).to.match(/^fail APRS-IS login at 127\.0\.0\.1:\d+: ECONNREFUSED\. Check aprsis\.host/)
   })
 
+  // Shows: sidecar O1.21.
   it('fails where the server does not accept the passcode', async () => {
     upstream.answerUnverified = true
     upstream.filterHabit = 'fixed_at_login'
@@ -69,6 +71,7 @@ describe('the live check', () => {
     expect(lines[1]).to.match(/^fail APRS-IS filter at T2FIX: ECONNRESET\. Check that aprsis\.port/)
   })
 
+  // Shows: sidecar O1.21.
   it('fails where a gateway refuses us or cannot be asked, with its reason and no secret', async () => {
     fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
     apns.fail('drop')

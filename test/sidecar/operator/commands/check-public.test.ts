@@ -40,6 +40,7 @@ describe('the check by the address that phones call', () => {
   const replaced = () => '198.51.100.1'
   const passedOn = (made: string) => made
   const dropped = () => undefined
+  // Shows: sidecar P1.13.
   for (const [what, trustProxy, says, expected] of [
     ['is believed and adds who asks', ['127.0.0.1'], added, 'ok'],
     ['is believed and says who asks alone', true, replaced, 'ok'],

@@ -24,12 +24,14 @@ describe('the check of what a start would find', () => {
       folder.path(),
     )
 
+  // Shows: sidecar O1.20.
   it('finds nothing wrong with a new place, and leaves nothing there', async () => {
     const { errors } = await checkStart(settings({ database: 'data/sub/sidecar.sqlite', backup: { folder: 'b' } }))
     expect(errors).to.deep.equal([])
     expect(await readdir(folder.path())).to.deep.equal([])
   })
 
+  // Shows: sidecar C1.6, O1.19.
   it('gives the warnings that a start gives', async () => {
     const upstream = await startAprsIs()
     try {
@@ -50,6 +52,7 @@ describe('the check of what a start would find', () => {
     }
   })
 
+  // Shows: sidecar O1.19.
   it("knows the example's callsign", async () => {
     const { warnings } = await checkStart(settings({ aprsis: { callsign: 'N0CALL-7' } }))
     expect(warnings[0]).to.include("still the example's, N0CALL-7")
@@ -62,6 +65,7 @@ describe('the check of what a start would find', () => {
     ...BROKEN_FILES,
     ['a folder', 'database_not_writable', (path) => mkdir(path)],
   ]
+  // Shows: sidecar O1.18.
   for (const [what, code, make] of databases)
     it(`finds a database that is ${what}`, async () => {
       const given = settings()
@@ -75,6 +79,7 @@ describe('the check of what a start would find', () => {
         .and.include(STORE_FAULTS[code].what)
     })
 
+  // Shows: sidecar O1.18.
   it('finds a place where nobody can make a database, root included', async () => {
     await writeFile(folder.path('file'), '')
     for (const database of ['file/sidecar.sqlite', '/proc/nope/sidecar.sqlite']) {
@@ -83,6 +88,7 @@ describe('the check of what a start would find', () => {
     }
   })
 
+  // Shows: sidecar O1.18.
   it('finds a place where no keys for Web Push can be made, and says nothing of keys beside such a database', async () => {
     await writeFile(folder.path('file'), '')
     const push = (webpush: object) => ({ push: { webpush: { subject: 'mailto:operator@example.org', ...webpush } } })
@@ -133,6 +139,7 @@ describe('the check of what a start would find', () => {
     )
   })
 
+  // Shows: sidecar O1.20.
   it('takes the database and the ports of a sidecar that is at work for what they are, and disturbs nothing', async () => {
     const upstream = await startAprsIs()
     const aprsis = { callsign: CALL, host: upstream.host, port: upstream.port }

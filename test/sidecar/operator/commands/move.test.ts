@@ -77,6 +77,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(lines.at(-1)).to.equal('Then start the sidecar.')
   })
 
+  // Shows: sidecar P1.2.
   it('takes stations, devices, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {
     const file = await openFile()
     await register(file, ...MANY)
@@ -123,6 +124,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await shownBy(await openFile())).to.deep.equal(before)
   })
 
+  // Shows: sidecar P1.3.
   it('finds copies afterwards of what rings hold, and of what they have dropped', async () => {
     const file = await openFile()
     await register(file, 'N0CALL')
@@ -136,6 +138,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await held(moved)).to.deep.equal(['m3', 'm4', 'm5'])
   })
 
+  // Shows: sidecar P1.3.
   it('keeps cursors valid after a burst and a clock set back, and knows what was seen', async () => {
     const file = await openFile()
     await register(file, 'N0CALL', 'N1CALL')
@@ -155,6 +158,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await held(moved, 'N0CALL', newest)).to.deep.equal(['after'])
   })
 
+  // Shows: sidecar P1.4.
   it('refuses a database that has stations, and changes nothing in it', async () => {
     await smallFile()
     expect((await move()).done).to.equal(true)
@@ -162,6 +166,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await stationsThere()).to.equal(1)
   })
 
+  // Shows: sidecar P1.4.
   it('refuses while a sidecar has the file open', async () => {
     const store = await files.open()
     await register(store, 'N0CALL')
@@ -169,6 +174,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await stationsThere()).to.equal(0)
   })
 
+  // Shows: sidecar P1.4.
   it('keeps every sidecar from the file while it goes on', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
@@ -177,6 +183,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await (await files.open()).close()
   })
 
+  // Shows: sidecar P1.4.
   it('refuses while an instance is at work on the database', async () => {
     await smallFile()
     const other = await postgres.open({ instance: 'early' })
@@ -185,6 +192,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect((await move()).done).to.equal(true)
   })
 
+  // Shows: sidecar P1.4.
   it('leaves nothing where it is broken off, and can then be begun anew', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
@@ -210,6 +218,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect((await move()).done).to.equal(true)
   })
 
+  // Shows: sidecar P1.2.
   it('is done by the command, which says how it went by its exit code too, and never the password', async () => {
     await smallFile()
     const config = files.path('sidecar.json')

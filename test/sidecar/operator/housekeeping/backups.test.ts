@@ -56,6 +56,7 @@ describe('the backups', () => {
     expect(lines[0]).to.include({ event: 'backup-made', file: NAME, bytes: 4 })
   })
 
+  // Shows: sidecar O1.13.
   it('come once a day by themselves, in the night by local time, until they are closed', async () => {
     await open()
     // Real writing takes as many of these short days as it likes: one that comes meanwhile is passed over, and another
@@ -71,6 +72,7 @@ describe('the backups', () => {
     expect(clock.pending).to.equal(0)
   })
 
+  // Shows: sidecar O1.14.
   it('are the newest few, in which nothing is touched that is not theirs by name', async () => {
     await open({ keep: 2 })
     const others = [
@@ -109,6 +111,7 @@ describe('the backups', () => {
     expect((await open()).lastMadeAt()).to.equal(right + 2 * HOUR_MS)
   })
 
+  // Shows: sidecar O1.13.
   it('are made one at a time', async () => {
     const { make } = await open()
     const [first, second] = await Promise.all([make(), make()])

@@ -14,6 +14,7 @@ function hourly(expireAfterHours: number, runs: number): (number | undefined)[] 
 }
 
 describe('the expiry of stations', () => {
+  // Shows: sidecar C11.3.
   it('judges nobody before every phone had its chance to register with this sidecar', () => {
     expect(hourly(720, 9)).to.deep.equal([...Array(6).fill(undefined), 7 - 720, 8 - 720, 9 - 720])
   })
@@ -28,6 +29,7 @@ describe('the expiry of stations', () => {
     expect(expiry.cutoff(START + 9 * HOUR, START + 3 * HOUR)).to.equal(undefined)
   })
 
+  // Shows: sidecar C11.3.
   it('gives phones their chance again after the machine slept, or the clock leapt, in either direction', () => {
     for (const leap of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
       const expiry = createExpiry(720 * HOUR, START)

@@ -22,6 +22,7 @@ describe('the schedule', () => {
   })
   afterEach(() => schedule.close())
 
+  // Shows: sidecar C11.1.
   it('comes once an hour, off the full hour', async () => {
     const task = createTask(HOURLY, () => {})
     const next = task.getNextRuns(3).map((date) => date.getTime())
@@ -30,11 +31,13 @@ describe('the schedule', () => {
     expect(new Date(next[0]!).getMinutes()).to.not.be.oneOf([0, 15, 30, 45])
   })
 
+  // Shows: sidecar C11.1.
   it('calls the task when its time has come, and again', async () => {
     await clock.advance(2 * HOUR)
     expect(runs).to.deep.equal(['2026-01-01 13:17:00', '2026-01-01 14:17:00'])
   })
 
+  // Shows: sidecar C11.7.
   it('goes on by the new time after the clock leapt from 1970, and makes up for none of the hours between', async () => {
     clock.set(1000)
     await clock.advance(HOUR)
@@ -48,6 +51,7 @@ describe('the schedule', () => {
     expect((user + system) / 1000).to.be.lessThan(2000)
   })
 
+  // Shows: sidecar C11.7.
   it('goes on by the new time after the clock was set back, be it by an hour or by years', async () => {
     clock.set(START - HOUR)
     await clock.advance(HOUR)

@@ -5,6 +5,7 @@ describe('figures for a person', () => {
   const stations = (value: number) => counted(value, 'station')
   const largeBytes = [99_949, 99_950, 999_499, 999_500, 34_273_280, 5e12, 5e16, Number.NaN]
   const spans = [-5000, 0, 59_999, 60_000, 3_599_000, 3_600_000, 90_061_000, 86_400_000 * 400]
+  // Shows: sidecar O1.6.
   for (const [name, shown, values, written] of [
     ['have their thousands apart', count, [0, 999, 1000, 1_234_567], '0 | 999 | 1,000 | 1,234,567'],
     ['are followed by one thing or several', stations, [0, 1, 1000], '0 stations | 1 station | 1,000 stations'],

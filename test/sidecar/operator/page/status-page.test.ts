@@ -57,6 +57,7 @@ describe('the status page', () => {
       .and.include('set aprsis.callsign to an SSID that nothing else uses')
   })
 
+  // Shows: sidecar O1.4.
   it('is red while a gateway refuses notifications, and shows the state of each', () => {
     const { gateways, now } = eventfulStatus()
     const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
@@ -78,6 +79,7 @@ describe('the status page', () => {
     expect(text(page({ gateways: [] }))).to.include('None is configured, so no phone is notified.')
   })
 
+  // Shows: sidecar P1.7.
   it('says which instances listen, and of those of others by which calls and where', () => {
     const { upstream } = eventfulStatus()
     expect(text(page())).not.to.include('listeners')
@@ -92,6 +94,7 @@ describe('the status page', () => {
     expect(standby).not.to.include('No station is registered')
   })
 
+  // Shows: sidecar P1.7.
   it('shows the instances that share a database, and where that is', () => {
     expect(text(page())).not.to.include('Instances')
     const { now } = eventfulStatus()
@@ -118,6 +121,7 @@ describe('the status page', () => {
     )
   })
 
+  // Shows: sidecar O1.6.
   it('speaks of one station in the singular', () => {
     const { upstream } = eventfulStatus()
     const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))
@@ -125,6 +129,7 @@ describe('the status page', () => {
     expect(shown).to.include('No room for 1 station:').and.include('1 station, 7.8 kB').and.not.include('1 stations')
   })
 
+  // Shows: sidecar C12.5.
   it('shows version, uptime, stations with their cap, devices by platform, database and memory', () => {
     const shown = text(page())
     for (const part of [
@@ -144,6 +149,7 @@ describe('the status page', () => {
       .and.include('no packet yet')
   })
 
+  // Shows: sidecar C12.4.
   it('says what came of packets, messages, notifications and requests since the start', () => {
     for (const part of [
       'Packets from APRS-IS received 4,211,907',
@@ -162,6 +168,7 @@ describe('the status page', () => {
     expect(text(page({ devices, gateways }))).to.not.include('Web Push (push off)')
   })
 
+  // Shows: sidecar C12.3.
   it('shows of each connection its call, server, verification, age, filter and traffic', () => {
     const rows = [...page().matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => text(row).trim())
     expect(rows).to.deep.equal([
@@ -171,6 +178,7 @@ describe('the status page', () => {
     ])
   })
 
+  // Shows: sidecar C12.3.
   it('says that acks cannot be sent by an unverified login, that stations have no room, and that reading waits', () => {
     const { upstream } = eventfulStatus()
     const [first] = upstream.connections
@@ -182,11 +190,13 @@ describe('the status page', () => {
     expect(shown).to.include('reading waits for the database')
   })
 
+  // Shows: sidecar C12.5.
   it('lists what was logged, how often, and says when there was nothing', () => {
     expect(text(page())).to.include('push-gateway-failing × 14')
     expect(text(page({ events: [] }))).to.include('None since the start.')
   })
 
+  // Shows: sidecar C12.6.
   it('lets no text from outside become markup', () => {
     const hostile = `"><script>alert('1')</script>&`
     const { upstream, events } = eventfulStatus()
@@ -203,6 +213,7 @@ describe('the status page', () => {
     expect(markup).to.include('&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;')
   })
 
+  // Shows: sidecar C12.6.
   it('needs nothing but itself: one style sheet and one script, the very ones that the policy allows', () => {
     const markup = page()
     for (const kind of ['style', 'script']) {

@@ -33,6 +33,7 @@ describe('the lag of the event loop', () => {
       measuredMs = 1020
     })
 
+    // Shows: sidecar O1.11.
     it("is without the probe's own pause, and the same for everybody who asks, however often", async () => {
       const shown = createMetrics()
       const { close } = watchEventLoop(shown, new FakeClock(), delays)
@@ -40,6 +41,7 @@ describe('the lag of the event loop', () => {
       close()
     })
 
+    // Shows: sidecar O1.11.
     it('is that of the last minute', async () => {
       const [shown, clock] = [createMetrics(), new FakeClock()]
       const { close } = watchEventLoop(shown, clock, delays)

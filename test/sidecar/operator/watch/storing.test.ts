@@ -20,6 +20,7 @@ describe('What is watched of storing', () => {
     return { way, storing, append }
   }
 
+  // Shows: sidecar O1.1.
   it('is not well from a message that was lost, whatever for, until one is stored', async () => {
     const { way, storing, append } = await watched()
     expect(storing.problems()).to.deep.equal([])
@@ -43,6 +44,7 @@ describe('What is watched of storing', () => {
     await storing.close()
   })
 
+  // Shows: sidecar O1.1.
   it('is not well while a message has been waiting for more than 5 s', async () => {
     const { way, storing, append } = await watched()
     const stuck = deferred()

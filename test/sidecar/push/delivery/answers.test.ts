@@ -31,6 +31,7 @@ describe("a gateway's answers", () => {
       expect(answered(UNAUTHORIZED, good)).to.deep.include({ state: 'working', credentialsRefused: false })
   })
 
+  // Shows: sidecar O1.3.
   it('tell a gateway that refuses us from one that refuses a notification', () => {
     expect(answered(UNAUTHORIZED)).to.deep.include({
       state: 'refusing',
@@ -41,6 +42,7 @@ describe("a gateway's answers", () => {
     expect(answered(UNAUTHORIZED, ACCEPTED).credentialsRefused).to.equal(false)
   })
 
+  // Shows: sidecar O1.3.
   it('are not taken back by silence', () => {
     const answers = answered(UNAUTHORIZED, SILENT)
     expect(answers).to.deep.include({ state: 'refusing', credentialsRefused: true })

@@ -19,6 +19,7 @@ describe('The dispatcher', () => {
     expect(its.isUnpushed()).to.equal(false)
   })
 
+  // Shows: sidecar O1.4.
   it('says of each gateway what it last answered, and how many stations wait for it', async () => {
     const state = () => its.dispatcher.gateways()[0]
     expect(its.dispatcher.gateways().map(({ platform }) => platform)).to.deep.equal(['android'])
@@ -37,6 +38,7 @@ describe('The dispatcher', () => {
       ['a platform without a gateway', () => its.register(KEY, 'token', 'ios')],
     ] as const
 
+    // Shows: sidecar 19.5, C1.5.
     for (const [what, before] of UNSENDABLE)
       it(`counts messages to ${what} and lets them rest, without a word`, async () => {
         await before()
@@ -81,6 +83,7 @@ describe('The dispatcher', () => {
     const reason = 'the app was removed'
     const gone: PushOutcome = { kind: 'token_gone', reason }
 
+    // Shows: sidecar 9.3, 11.17, C5.10, C9.7.
     it('stops pushing until the station registers a token again, and says so once', async () => {
       its.android.always = gone
       await its.tell('one')
@@ -117,6 +120,7 @@ describe('The dispatcher', () => {
       expect(JSON.stringify(its.lines)).not.to.include('a-secret')
     })
 
+    // Shows: sidecar C9.7.
     it('sends to the token that the station registered meanwhile', async () => {
       const first = await its.underWay()
       expect(its.dispatcher.underWay()).to.equal(1)
@@ -131,6 +135,7 @@ describe('The dispatcher', () => {
     })
   })
 
+  // Shows: sidecar C9.12.
   it('gives up on what is refused at once, with one line', async () => {
     its.android.always = { kind: 'refused', reason: 'no good' }
     await its.tell()
@@ -153,6 +158,7 @@ describe('The dispatcher', () => {
     expect(its.isUnpushed()).to.equal(false)
   })
 
+  // Shows: sidecar C9.15, C9.16, C16.11.
   it('limits a gateway to 100 notifications in flight without delaying others', async () => {
     const ios = new ManualGateway()
     ios.always = ACCEPTED

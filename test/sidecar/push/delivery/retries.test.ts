@@ -13,6 +13,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       its.android.always = LATER
     })
 
+    // Shows: sidecar C5.11, C9.13.
     it('tries again with growing delays, and tells of what came meanwhile too', async () => {
       await its.tell('one')
       await its.advance(999)
@@ -31,6 +32,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(its.stores.clock.pending).to.equal(0)
     })
 
+    // Shows: sidecar 2.7, C9.13.
     it('gives up within an hour and a bounded number of tries, with one line', async () => {
       await its.receive()
       const start = its.stores.clock.now()
@@ -66,6 +68,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       its.android.always = REFUSED
     })
 
+    // Shows: sidecar C9.18.
     it('retries endlessly, at most every 5 minutes, while a gateway refuses the sidecar', async () => {
       await its.tell('one')
       await its.advance(1_000)
@@ -99,6 +102,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       })
     }
 
+    // Shows: sidecar C9.18.
     it('logs a refusal by the gateway once per reason, and once when it ends', async () => {
       await its.register('N1CALL')
       for (const key of [KEY, 'N1CALL']) {
@@ -185,6 +189,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     expect(its.metrics.value('pushes_retried')).to.equal(2)
   })
 
+  // Shows: sidecar C14.15.
   it('retries for a day after the newest message while a phone is away; no warning', async () => {
     its.android.always = { kind: 'phone_away', reason: 'off line' }
     await its.receive('one')
@@ -212,6 +217,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     expect((await its.metrics.expose()).text).to.include('push_latency_seconds_count{platform="android"} 1\n')
   })
 
+  // Shows: sidecar C9.20.
   it('counts elapsed time until it gives up, whatever the clock says', async () => {
     its.android.always = LATER
     its.stores.clock.set(1000)

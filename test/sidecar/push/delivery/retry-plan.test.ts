@@ -26,6 +26,7 @@ describe('The next try of a notification', () => {
     expect([0, 0.5].map((random) => delayMs(0, { random }))).to.deep.equal([500, 750])
   })
 
+  // Shows: sidecar C9.8.
   it('waits 15 minutes at most, whatever the gateway asks', () => {
     for (const [afterMs, expected] of [
       [MINUTE, MINUTE + 1000],
@@ -35,6 +36,7 @@ describe('The next try of a notification', () => {
       expect(delayMs(0, { afterMs })).to.equal(expected)
   })
 
+  // Shows: sidecar C9.13.
   it('gives up after 20 tries, or when the next one would come after an hour', () => {
     expect(planned(MAX_TRIES - 2, { random: 0 })).to.include({ tries: MAX_TRIES - 1 })
     expect([MAX_TRIES, planned(MAX_TRIES - 1, { random: 0 })]).to.deep.equal([20, undefined])

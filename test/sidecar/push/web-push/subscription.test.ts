@@ -21,6 +21,7 @@ const endpointOf = (endpoint: string, allowPrivate = false) => {
 }
 
 describe('a push subscription', () => {
+  // Shows: sidecar C14.1.
   it('is read from its JSON, whatever else is in it, and has one text', () => {
     const browser = JSON.stringify({ ...VALID, expirationTime: null }, null, 2)
     expect(parse(browser)).to.deep.equal({ subscription: VALID })
@@ -34,6 +35,7 @@ describe('a push subscription', () => {
     expect(parse({ ...VALID, keys: { p256dh: base64(P256DH), auth: base64(AUTH) } })).to.deep.equal(parse(VALID))
   })
 
+  // Shows: sidecar C14.14.
   it('ends as a token in a log with nothing of its endpoint or its secret', () => {
     const text = subscriptionText(VALID)
     expect(shortToken(text)).to.equal(`…${P256DH.slice(-3)}"}}`)
@@ -82,6 +84,7 @@ describe('a push subscription', () => {
     expect(endpointOf('https://android.googleapis.com/wp/a')).to.match(/^https:/)
   })
 
+  // Shows: sidecar C14.8.
   for (const host of ['intranet', '127.0.0.1', '2130706433', '0177.0.0.1', '[::ffff:10.0.0.1]', '１２７.0.0.1'])
     it(`has no endpoint on ${host}, unless private networks are allowed`, () => {
       expect(endpointOf(`https://${host}/x`)).to.equal('It must be on the public internet.')

@@ -21,6 +21,7 @@ describe('The keys of Web Push', () => {
 
   const refusal = (settings: Settings) => rejection(openVapidKeys(settings, log))
 
+  // Shows: sidecar C14.12.
   it('creates VAPID keys once, beside the database and readable by the owner only', async () => {
     const made = await open()
     const file = folder.path('data/sidecar.sqlite.vapid.json')
@@ -49,6 +50,7 @@ describe('The keys of Web Push', () => {
     expect(events()).to.deep.equal(Array(2).fill(['warn', 'webpush-keys-not-kept']))
   })
 
+  // Shows: sidecar C14.12.
   it('are never replaced where their file is damaged: that is an error with a remedy', async () => {
     const text = JSON.stringify(makeVapidKeys()).slice(0, 60)
     // Past the check of the configuration, which finds the same.

@@ -11,6 +11,7 @@ import { proxyEnvironment } from '../../../support/proxy-environment.ts'
 describe('The connections to push services', () => {
   proxyEnvironment()
 
+  // Shows: sidecar C14.8, C14.10.
   it('refuses private addresses by any name, and keeps no sockets for failed names', async () => {
     const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
     const { port } = new URL(service.url)
@@ -56,6 +57,7 @@ describe('The connections to push services', () => {
     await Promise.all([service.close(), dns.close(), proxy.close()])
   })
 
+  // Shows: sidecar C14.10.
   it('wait for another notification in a bounded number', async () => {
     const certificates = await makeCertificates()
     const service = await startWebPush({ certificates })

@@ -72,6 +72,7 @@ describe('Web Push through web-push', () => {
     secrets: () => [new URL(phone().endpoint).pathname, phone().keys.auth, VAPID.privateKey],
   })
 
+  // Shows: sidecar C14.2.
   it('delivers title, body and data encrypted for the phone, urgent and for a day', async () => {
     expect(await send()).to.deep.equal(ACCEPTED)
     const [{ topic, size, ...received } = expect.fail('nothing came')] = at.service.received
@@ -85,6 +86,7 @@ describe('Web Push through web-push', () => {
     expect(size).to.be.above(86 + 17)
   })
 
+  // Shows: sidecar C14.4.
   it('sends a topic that is stable over restarts and does not reveal the station', async () => {
     const others = makeVapidKeys()
     await sendBy(at.gateway, phone())
@@ -98,6 +100,7 @@ describe('Web Push through web-push', () => {
     expect(elsewhere).to.not.equal(first)
   })
 
+  // Shows: sidecar C14.3.
   it('fits what is too big into the limit to the byte', async () => {
     expect(await send(at.subject.token, BIG)).to.deep.equal(ACCEPTED)
     const [received] = at.service.received
@@ -110,6 +113,7 @@ describe('Web Push through web-push', () => {
     while (at.service.connections === at.service.received.length) await send()
   })
 
+  // Shows: sidecar C14.6.
   it('passes on how long to wait, in seconds or as a date', async () => {
     at.service.fail({ status: 429, headers: { 'retry-after': '120' } })
     expect(await send()).to.have.property('afterMs', 120_000)
@@ -119,6 +123,7 @@ describe('Web Push through web-push', () => {
       .that.is.within(58_000, 60_000)
   })
 
+  // Shows: sidecar C14.10.
   it('counts a 201 with an endless or stalled body as accepted, and disconnects', async () => {
     at.service.fail({ status: 201, endless: true })
     expect(await send()).to.deep.equal(ACCEPTED)
@@ -145,6 +150,7 @@ describe('Web Push through web-push', () => {
     expect(await sendBy(gateway, stuck!)).to.deep.equal(ACCEPTED)
   })
 
+  // Shows: sidecar C14.9.
   it('does not follow a redirect', async () => {
     const elsewhere = at.closing(await startWebPush())
     for (const status of [301, 302, 307, 308]) {
@@ -154,6 +160,7 @@ describe('Web Push through web-push', () => {
     expect(elsewhere.attempts).to.equal(0)
   })
 
+  // Shows: sidecar C14.5.
   it('takes an end of the subscription, and what is none, for gone', async () => {
     at.service.unsubscribe(phone())
     expect(await send()).to.include({ kind: 'token_gone' })
@@ -206,6 +213,7 @@ describe('Web Push through web-push', () => {
           expect(tunnels).to.deep.equal([new URL(phone.endpoint).host])
         })
 
+      // Shows: sidecar C14.8.
       it('asks the proxy for no private address, name or name that resolves to one', async () => {
         dns.addresses.set(PUBLIC_NAME, ['10.0.0.1'])
         const outcome = await sendTo(PUBLIC_NAME)

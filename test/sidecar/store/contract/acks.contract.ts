@@ -16,6 +16,7 @@ export function acksContract(stores: ContractStores): void {
   const acksOf = async (batch: Parameters<Store['history']['append']>[0], mayAck = true) =>
     (await store.history.append(batch, mayAck)).map((outcome) => outcome.kind !== 'no_station' && outcome.ack)
 
+  // Shows: sidecar 3.5, C4.3.
   it('are those of numbered messages to stations that want acks', async () => {
     await register(store, 'W1AW')
     expect(await acksOf([message('a'), message('b', { seqId: '' })])).to.deep.equal([true, false])
@@ -27,6 +28,7 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf([message('a')])).to.deep.equal([true])
   })
 
+  // Shows: sidecar 16.3, C1.16.
   it('are those of retransmissions too, once in the interval', async () => {
     expect(await acksOf([message('a'), message('a')])).to.deep.equal([true, false])
     await stores.shift(INTERVAL_MS - 1)
@@ -41,6 +43,7 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf(batch)).to.deep.equal([true, true, true])
   })
 
+  // Shows: sidecar 16.3, 21.11, C4.28.
   it('are limited per sender and station in a minute, and tenfold per sender', async () => {
     const numbered = (count: number, changes = {}) =>
       Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))

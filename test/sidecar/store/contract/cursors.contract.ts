@@ -47,17 +47,20 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       return time
     }
 
+    // Shows: sidecar C4.19.
     it('is as new as what is stored for others while nothing is stored for it', async () => {
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await current()).to.be.at.least(time)
       expect((await sync(0)).serverTime).to.be.at.least(time)
     })
 
+    // Shows: sidecar C4.19.
     it('is the time of registration while messages wait and the phone sent no cursor', async () => {
       await receive()
       for (const since of [undefined, 0, 0.5, -1]) expect(await current(since)).to.equal(registeredAt)
     })
 
+    // Shows: sidecar C4.20.
     it('is the time of the newest message in an answer once the phone sends it back', async () => {
       const times = [await receive(), await receive()]
       const { messages, serverTime } = await sync(0)
@@ -67,6 +70,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect(await current()).to.be.at.least(serverTime)
     })
 
+    // Shows: sidecar C4.19.
     it('is the newest cursor from a sync or heartbeat while newer messages wait', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
@@ -76,6 +80,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect(await current()).to.equal(second)
     })
 
+    // Shows: sidecar C4.20.
     it('is an older cursor for the call that sends it, and the newest for the next', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
@@ -84,6 +89,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect(await current()).to.equal(second)
     })
 
+    // Shows: sidecar C4.19.
     it('does not heed a cursor above every stamp', async () => {
       await receive()
       for (const since of [stores.now() + 1_000_000, Number.MAX_SAFE_INTEGER, 1e300]) {
@@ -92,6 +98,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       }
     })
 
+    // Shows: sidecar C4.20.
     it('survives a restart, and a crash if it was written 10 seconds later', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
@@ -110,6 +117,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect(await current()).to.equal(first)
     })
 
+    // Shows: sidecar C4.19.
     it('is that of its new registration for a station that registers again', async () => {
       await sync(await receive())
       await receive()
@@ -140,6 +148,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect((await newer(store, KEY, 0)).serverTime).to.be.at.least(time)
     })
 
+    // Shows: sidecar C16.15.
     it('is that of its registration, whatever cursor a stranger brings', async () => {
       const stored = await stampOf(store, 'first')
       for (const stranger of [stored, stored + 1, stores.now()]) {
@@ -159,6 +168,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
   })
 
+  // Shows: sidecar 2.8, 6.3, C4.17, C4.20, C8.11.
   it('shows each phone every message, and once if it keeps the newest cursor', () =>
     bringsEachOnce(stores, { runs, instances }))
 }

@@ -54,6 +54,7 @@ export function devicesContract(stores: ContractStores): void {
     return Object.fromEntries(claims.map(({ device: { id }, unpushed }) => [id, unpushed.count]))
   }
 
+  // Shows: sidecar C16.1.
   it('keeps platform, token, ack wish and times of each device over a restart', async () => {
     expect(await register(PHONE)).to.equal('created')
     await stores.shift(HOUR)
@@ -94,6 +95,7 @@ export function devicesContract(stores: ContractStores): void {
     expectCounted({}, {})
   })
 
+  // Shows: sidecar C16.1, C16.7.
   it('claims every message for each device, and counts what each was not told', async () => {
     await registerAll()
     await receive()
@@ -128,6 +130,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await told()).to.deep.equal({ [PHONE.deviceId]: 1, [TABLET.deviceId]: 1 })
   })
 
+  // Shows: sidecar C16.1.
   it('has a cursor for each, and one for all that is safe for each', async () => {
     await registerAll()
     const [first, second] = [await receive(), await receive()]
@@ -145,6 +148,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await timeOf(undefined)).to.be.at.least(second)
   })
 
+  // Shows: sidecar C16.7.
   it('knows no other one: nothing is read for it, and nothing removed', async () => {
     await register(TABLET)
     await receive()
@@ -180,6 +184,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(ids()).to.not.include('')
   })
 
+  // Shows: sidecar C16.15.
   it('keeps station and history when a stranger replaces the token and unregisters', async () => {
     await register(PHONE)
     const time = await receive()
@@ -193,6 +198,7 @@ export function devicesContract(stores: ContractStores): void {
     expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.time)).to.deep.equal([time])
   })
 
+  // Shows: sidecar C16.15.
   it('keeps the history when a stranger who registered first takes the token back and ends it', async () => {
     await register({ ...PHONE, pushToken: 'of a stranger' })
     await register(PHONE)
@@ -221,6 +227,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(ids()).to.deep.equal([TABLET.deviceId])
   })
 
+  // Shows: sidecar C4.27, C16.11.
   it('ends notifications of the one whose token is dead only', async () => {
     await registerAll()
     await store.stations.markTokenDead(KEY, TABLET.deviceId, TABLET.pushToken)
@@ -234,6 +241,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(dead()).to.deep.equal([])
   })
 
+  // Shows: sidecar C16.12.
   it('gives a token to its newest device, and keeps the cursor of the former one', async () => {
     await registerAll()
     await store.stations.register(registration('W1AW', { pushToken: BROWSER.pushToken, platform: 'webpush' }))
@@ -250,6 +258,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(dead()).to.deep.equal([])
   })
 
+  // Shows: sidecar C4.27, C16.11.
   it('acknowledges once, when one that wants acks has a living token', async () => {
     await reopen({ ack: SETTINGS.ack })
     const ackOf = async (seqId: string) => {
@@ -267,6 +276,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await ackOf('4')).to.equal(false)
   })
 
+  // Shows: sidecar C16.4.
   it('counts a new one as a new station among what its client may register in an hour', async () => {
     await reopen({ rateLimit: { newStationsPerHour: 2 } })
     expect([await register(PHONE), await register(TABLET), await register(BROWSER)]).to.deep.equal([
@@ -281,6 +291,7 @@ export function devicesContract(stores: ContractStores): void {
     ])
   })
 
+  // Shows: sidecar C16.3.
   for (const { expireAfterHours, hours } of [
     { expireAfterHours: 48, hours: 48 },
     { expireAfterHours: 10_000, hours: 720 },

@@ -24,6 +24,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     store = await stores.open({ history: { ...SETTINGS.history, perStation } })
   }
 
+  // Shows: sidecar 2.4, 4.1, 16.1, C4.14.
   it('takes sender, addressee, sequence id and text together', async () => {
     const others = [{ from: 'W1AW-1' }, { to: 'W1AW' }, { seqId: '2' }].map((changes) => message('a', changes))
     expect(await kindsOf(store, 'a', ...others, 'A', 'a')).to.deep.equal([...Array(5).fill('stored'), 'duplicate'])
@@ -33,6 +34,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ['a numbered message', '1', 120 * MINUTE],
     ['a message without a number', '', 30_000],
   ] as const) {
+    // Shows: sidecar C1.14, C4.14, F1.21.
     it(`forgets ${what} at the configured age, counted from the stored copy`, async () => {
       let age = 0
       const kindAt = async (ms: number) => {
@@ -46,6 +48,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     })
   }
 
+  // Shows: sidecar C4.21.
   it('judges age by the wall clock, so that a clock that was ahead does no harm', async () => {
     let ahead = 0
     const kindAt = async (ms: number) => {
@@ -62,6 +65,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindAt(2 * DAY)).to.equal('stored')
   })
 
+  // Shows: sidecar C4.21.
   it('takes a copy that lies ahead for one while it is less than the horizon ahead', async () => {
     await append(store, 'a')
     await stores.shift(-119 * MINUTE)
@@ -70,6 +74,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
+  // Shows: sidecar C4.21.
   it('recognizes duplicates after a start with a wrong clock', async () => {
     await append(store, 'a', message('b', { to: 'W1AW' }))
     const real = stores.now()
@@ -80,6 +85,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindsOf(store, 'a', message('b', { to: 'W1AW' }))).to.deep.equal(['duplicate', 'duplicate'])
   })
 
+  // Shows: sidecar C4.22.
   it('compares reply-acks by the number before the brace, and keeps the first', async () => {
     const kinds = async (...seqIds: readonly string[]) =>
       new Set(await kindsOf(store, ...seqIds.map((seqId) => message('a', { seqId }))))
@@ -88,6 +94,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect((await newer(store, 'N0CALL')).messages[0]?.seqId).to.equal('MM}')
   })
 
+  // Shows: sidecar C4.22.
   it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
     const kinds = async (...texts: readonly string[]) =>
       new Set(await kindsOf(store, ...texts.map((text) => message(text, { seqId: '' }))))
@@ -95,6 +102,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kinds('a  ', 'a\0', 'a \x1c\x7f')).to.deep.equal(new Set(['duplicate']))
   })
 
+  // Shows: sidecar C4.15.
   it('knows a copy that the ring has dropped, within one batch and over restarts too', async () => {
     await reopenedWith(2)
     const batch = ['a', 'b', 'a', 'c', 'a', 'd'].map((text) => message(text))
@@ -134,6 +142,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     }
   })
 
+  // Shows: sidecar 4.1.
   it('agrees with a plain model for any sequence of batches', async () => {
     await store.close()
     await agreesWithModel(stores, { restarts: true, runs })

@@ -30,6 +30,7 @@ export function historyContract(stores: ContractStores): void {
     expect(stored).to.deep.include({ seqId: '', text: Buffer.alloc(0) })
   })
 
+  // Shows: sidecar C4.8.
   it('stamps the messages of a batch in order, and returns an outcome for each', async () => {
     const [b, c] = [message('b', { to: 'W1AW' }), message('c', { to: 'K9NONE' })]
     const outcomes = await append(store, 'a', b, 'a', c, 'd')
@@ -47,6 +48,7 @@ export function historyContract(stores: ContractStores): void {
     expect(answers).to.deep.equal([['stored', 'stored'], ['duplicate'], ['stored', 'duplicate', 'stored']])
   })
 
+  // Shows: sidecar 2.8, 2.16, 4.2, 4.3, 6.3, 12.2, 12.3, 17.5, C4.1, C4.9.
   it('returns what is strictly newer than the cursor, oldest first', async () => {
     const outcomes = await append(store, 'a', 'b', 'c')
     const cursor = outcomes[1]?.kind === 'stored' ? outcomes[1].message.time : 0
@@ -78,6 +80,7 @@ export function historyContract(stores: ContractStores): void {
   })
 
   describe('as a ring', () => {
+    // Shows: sidecar 2.5, 3.7, 16.4, 21.1, C4.18.
     it('keeps the newest 50 of each station', async () => {
       const numbered = (from: number, count: number) => Array.from({ length: count }, (_, at) => `text ${from + at}`)
       // The last batch is more than there is room for.
@@ -92,6 +95,7 @@ export function historyContract(stores: ContractStores): void {
       expect(await held(store, 'W1AW')).to.deep.equal(['other'])
     })
 
+    // Shows: sidecar C1.13.
     it('follows a changed ring size at the next start, and restores nothing dropped', async () => {
       await append(store, 'a', 'b', 'c', 'd', message('z', { to: 'W1AW' }))
       for (const [perStation, stored, expected] of [

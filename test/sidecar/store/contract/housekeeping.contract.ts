@@ -13,6 +13,7 @@ export function housekeepingContract(stores: ContractStores): void {
     store = await stores.open()
   })
 
+  // Shows: sidecar C11.2.
   it('removes the stations that were last seen before a time, and what was theirs', async () => {
     await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     await append(store, message('one', { to: 'N1CALL' }))
@@ -34,6 +35,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect((await newer(store, 'N1CALL')).messages).to.deep.equal([])
   })
 
+  // Shows: sidecar 11.18, 14.1, 21.7.
   it('keeps a station whose heartbeat came in time, though it brought nothing new', async () => {
     await register(store, 'N1CALL')
     await stores.shift(3 * HOUR)

@@ -95,6 +95,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     for (const key of ['A', 'B']) await register(key)
   })
 
+  // Shows: sidecar 2.15, 7.4, 16.5, 16.6, 17.3, 19.2, 21.10, C1.15, C9.1.
   it('makes a station due a window after its first message, despite later ones', async () => {
     await receive('A', 'one')
     await advance(WINDOW_MS - 1)
@@ -117,6 +118,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       expect(unpushed).to.deep.equal({ count: 1, newest: (await newer(store, station)).messages[0] })
   })
 
+  // Shows: sidecar C1.15, O1.9.
   for (const [rule, tale] of leasesEnd ? TALES : [...TALES, TALE_OF_ONE])
     it(rule, () => play(tale.split(', '), ['A', 'B']))
 
@@ -129,6 +131,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal([])
   })
 
+  // Shows: sidecar C9.21.
   it('starts a new notification when tries are reset, or after a settlement', async () => {
     await receive('A')
     await windowEnds()
@@ -228,6 +231,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     while (!isKnown()) await advance(1000)
   })
 
+  // Shows: sidecar C9.14.
   it('makes unsettled entries due in order after a restart, and no settled ones', async () => {
     await register('C')
     for (const key of ['B', 'C', 'A']) {

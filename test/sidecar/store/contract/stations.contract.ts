@@ -24,6 +24,7 @@ export function stationsContract(stores: ContractStores): void {
   const avatarOf = (key: string) => store.stations.get(key)?.avatar
   const kindOf = async (key: string, changes = {}) => (await store.stations.register(registration(key, changes))).kind
 
+  // Shows: sidecar 9.1.
   it('creates a station at its first registration and refreshes it at the next', async () => {
     const before = stores.now()
     const first = await store.stations.register(registration('N0CALL'))
@@ -51,6 +52,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(await store.stations.find('N0CALL')).to.equal(undefined)
   })
 
+  // Shows: sidecar 2.1, 11.17, C1.12.
   it('updates token, platform and ack wish, but not the time of registration', async () => {
     const [first] = await register(store, 'N0CALL')
     await stores.shift(5)
@@ -88,6 +90,7 @@ export function stationsContract(stores: ContractStores): void {
       }
     })
 
+    // Shows: sidecar C13.20.
     it('displaces the oldest unproven station over an hour old, also after a restart', async () => {
       expect(await displacedBy('K4NEW')).to.equal('full')
       await stores.shift(HOUR)
@@ -105,6 +108,7 @@ export function stationsContract(stores: ContractStores): void {
       expect((await newer(store, 'K1OLD', 0)).messages).to.deep.equal([])
     })
 
+    // Shows: sidecar C13.20.
     it('never displaces stations that registered again, gained a device or are proven', async () => {
       await register(store, 'K1OLD')
       await store.stations.register(registration('K2OLD', { deviceId: 'another' }))
@@ -152,6 +156,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(await kindOf('D', { client })).to.equal('created')
   })
 
+  // Shows: sidecar 6.1, 9.2, 14.2, C2.5.
   it('removes a station with its history and its avatar', async () => {
     await store.stations.register(registration('N0CALL', { avatar: PHOTO }))
     await append(store, 'hello')
@@ -164,6 +169,7 @@ export function stationsContract(stores: ContractStores): void {
     expect((await store.stations.avatars(['N0CALL'])).size).to.equal(0)
   })
 
+  // Shows: sidecar 2.14, 11.18, 15.3, C2.6, C7.7.
   it('tells listeners once a station was added or removed, and not at a refresh', async () => {
     const sizes: number[] = []
     store.stations.onChange(() => {
@@ -186,6 +192,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(await store.stations.remove('N0CALL', { seenBeforeMs: seenAt + 1 })).to.equal('station')
   })
 
+  // Shows: sidecar C9.7.
   it('revives a token when the station registers the same or another', async () => {
     await register(store, 'N0CALL')
     for (const pushToken of ['token-of-N0CALL', 'new']) {
@@ -213,6 +220,7 @@ export function stationsContract(stores: ContractStores): void {
       return found
     }
 
+    // Shows: sidecar 5.11.
     it('knows one that was never set from one that was set, changed and cleared', async () => {
       expect(await upload(NOTHING)).to.deep.equal({ state: 'never' })
       expect(await upload()).to.deep.equal({ state: 'never' })

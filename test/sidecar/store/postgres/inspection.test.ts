@@ -88,6 +88,7 @@ describe('A check of a PostgreSQL database', () => {
       'SELECT oid, xmin FROM pg_namespace UNION ALL SELECT oid, xmin FROM pg_proc UNION ALL SELECT oid, xmin FROM pg_class ORDER BY 1',
     )
 
+  // Shows: sidecar P1.11.
   for (const [what, text, code, words] of REFUSED)
     it(`finds ${what}, as a start does, and changes nothing`, async () => {
       await prepare(text)
@@ -112,6 +113,7 @@ describe('A check of a PostgreSQL database', () => {
     expect((await check(at(closed, port))).errors).to.deep.equal([])
   })
 
+  // Shows: sidecar P1.11.
   for (const [what, text] of FINE)
     it(`finds nothing wrong with a user who may ${what}, who then starts, before and after`, async () => {
       await prepare(text)

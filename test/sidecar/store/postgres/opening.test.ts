@@ -70,6 +70,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect(shown('event')).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
+  // Shows: sidecar C6.2.
   it('stays open on a stop that comes after the start, until it is closed', async () => {
     const stopping = new AbortController()
     const settings = { ...SETTINGS, ...own.at() }

@@ -27,6 +27,7 @@ describe('The API while PostgreSQL does not keep up', () => {
     }
   }
 
+  // Shows: sidecar P1.16.
   it('answers 503 overloaded with Retry-After, and serves again once it does', async () => {
     const goOn = await fill()
     const { status, body, headers } = await register('N0CALL')
@@ -37,6 +38,7 @@ describe('The API while PostgreSQL does not keep up', () => {
     expect((await register('N0CALL')).status).to.equal(200)
   })
 
+  // Shows: sidecar P1.16.
   it('logs api-overloaded once until a minute passes without a refused call', async () => {
     const goOn = await fill()
     for (const callsign of ['N0CALL', 'N1CALL', 'N2CALL']) await register(callsign)
@@ -48,6 +50,7 @@ describe('The API while PostgreSQL does not keep up', () => {
     await goOn()
   })
 
+  // Shows: sidecar C6.2.
   it('closes only once the store has settled the registration under way', async () => {
     const release = await stores.hold('BEGIN; UPDATE mesh_companion.clock SET last = last')
     const answer = register('N0CALL').catch(() => 'cut')

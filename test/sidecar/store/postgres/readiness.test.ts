@@ -33,6 +33,7 @@ describe('A store in PostgreSQL where messages cannot be written', () => {
       'ALTER FUNCTION mesh_companion.another RENAME TO claim_acks',
     ],
   ] as const) {
+    // Shows: sidecar O1.1.
     it(`finds out by itself, and says once, that ${what}, and that it is there again, and stores nothing for that`, async () => {
       const end = await own.hold(broken)
       await logged('store-write-failed')

@@ -41,6 +41,7 @@ describe('PostgreSQL refuses the sidecar', function () {
   })
   after(() => server.stop())
 
+  // Shows: sidecar P1.18.
   for (const [how, who, database, code, words] of REFUSALS)
     it(`${how}, and both the start and --check say ${code} with what to do`, async () => {
       const address = server.address.replace('mesh@', `${who}@`).replace(/[^/]*$/, database)

@@ -27,6 +27,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
   }
   const kept = () => stores.run('SELECT name, value FROM keyring')
 
+  // Shows: sidecar P1.1.
   it('are the same at all instances that start at once, made by one, and stay', async () => {
     const opened = await instances('a', 'b', 'c')
     const keys = await Promise.all(opened.map(({ keyring }) => agree(keyring)))
@@ -46,6 +47,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(await kept()).to.deep.equal([])
   })
 
+  // Shows: sidecar P1.1.
   it('come from the file that the first instance names, and a file with others is refused', async () => {
     const [own, other] = [await keyFile('own.json'), await keyFile('other.json')]
     const [a, b] = await instances('a', 'b')

@@ -10,6 +10,7 @@ const SECRET = 'h0rse-battery'
 describe('Sidecars on one PostgreSQL', () => {
   const own = ownDatabase()
 
+  // Shows: sidecar P1.7.
   it('show the password of the database nowhere', async () => {
     const lines: string[] = []
     const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }

@@ -7,6 +7,7 @@ describe('A process that is killed', () => {
   const stores = temporaryStores()
   const its = sidecarProcesses()
 
+  // Shows: sidecar C8.9.
   it('keeps other processes from its file as long as it lives, and no longer', async () => {
     const sidecar = its.start(['--config', await its.configure({ database: stores.path() })])
     await sidecar.url()

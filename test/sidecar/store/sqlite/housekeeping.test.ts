@@ -45,6 +45,7 @@ describe('The housekeeping of the store in SQLite', () => {
     expect([gone, outcome.kind, store.stations.size]).to.deep.equal([1, 'created', 1])
   })
 
+  // Shows: sidecar C11.4.
   it('removes rows of stations that somebody else took out of the file, and no others', async () => {
     const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 5000 } })
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
@@ -67,6 +68,7 @@ describe('The housekeeping of the store in SQLite', () => {
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
   })
 
+  // Shows: sidecar C11.5.
   it('checkpoints the whole log into the file, so that the log starts empty', async () => {
     const { store, connection } = await stores.openOverWith('N1CALL')
     await store.housekeeping.tidy(NEVER)
@@ -114,6 +116,7 @@ describe('The housekeeping of the store in SQLite', () => {
 
     const rowsIn = (times: SqlValue | undefined): number => (JSON.parse(`${times}`) as readonly number[]).length
 
+    // Shows: sidecar C11.6.
     it('removes a hundred rows at a time, and lets requests in between', async () => {
       const store = await fill()
       await stores.clock.advance(1)
@@ -138,6 +141,7 @@ describe('The housekeeping of the store in SQLite', () => {
       expect(store.stations.size).to.equal(1)
     })
 
+    // Shows: sidecar C11.6.
     it('looks through it without a single write when every row has its station', async () => {
       const store = await fill()
       removed.length = 0
@@ -145,6 +149,7 @@ describe('The housekeeping of the store in SQLite', () => {
       expect(removed).to.deep.equal([])
     })
 
+    // Shows: sidecar C11.6.
     it('stops within a slice when it is told to', async () => {
       const store = await fill()
       const stop = new AbortController()

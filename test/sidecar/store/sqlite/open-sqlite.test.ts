@@ -11,6 +11,7 @@ import { append, held, register, registration, rejection, SETTINGS, temporarySto
 describe('Opening the store', () => {
   const stores = temporaryStores()
 
+  // Shows: sidecar C8.1.
   it('creates the file and the folders above it, for their owner alone', async () => {
     const path = stores.path('new/folder/store.sqlite')
     const store = await stores.open({}, path)
@@ -28,6 +29,7 @@ describe('Opening the store', () => {
     expect(statSync(stores.path()).mode & 0o777).to.equal(0o600)
   })
 
+  // Shows: sidecar C1.12.
   it('keeps a store in memory for :memory:', async () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'N0CALL')
@@ -35,6 +37,7 @@ describe('Opening the store', () => {
     expect(await held(store)).to.deep.equal(['hello'])
   })
 
+  // Shows: sidecar C8.4.
   it('syncs the file at each commit, checks references and uses strict tables', async () => {
     const { connection } = await stores.openOver()
     const [pragmas] = await connection.all(`
@@ -55,6 +58,7 @@ describe('Opening the store', () => {
     await store.close()
   }
 
+  // Shows: sidecar C8.7, C8.10.
   for (const [what, code, make] of BROKEN_FILES)
     it(`refuses a file that is ${what}, and leaves it as it was`, async () => {
       await filledFile()
@@ -66,6 +70,7 @@ describe('Opening the store', () => {
       if (code === 'database_foreign') expect(statSync(stores.path()).mode & 0o777).to.equal(0o644)
     })
 
+  // Shows: sidecar C8.9.
   it('refuses a file that this process has open already', async () => {
     await stores.open()
     expect((await refusal()).code).to.equal('database_locked')
@@ -105,6 +110,7 @@ describe('Opening the store', () => {
 describe('Closing the store', () => {
   const stores = temporaryStores()
 
+  // Shows: sidecar C8.1.
   it('finishes what waits, and leaves one file', async () => {
     const store = await stores.openWith('N0CALL')
     const waiting = append(store, 'just in time')

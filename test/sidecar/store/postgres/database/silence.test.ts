@@ -83,6 +83,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
     expect(shown('event')).to.include('store-write-failed')
   })
 
+  // Shows: sidecar P1.17.
   it('is listened to on another connection where it did not answer LISTEN', async () => {
     const server = Number(new URL(database.address).port)
     let listens = 0

@@ -42,6 +42,7 @@ describe('Syncs that are read through', () => {
     expect([sizes, most]).to.deep.equal([[32, 32, 32, 32, 12], 2])
   })
 
+  // Shows: sidecar P1.14.
   it('change the lineage after a restore to an older state or a new timeline', async () => {
     const database = await own.tables(PER_STATION)
     await registerIn(database, 'S1')

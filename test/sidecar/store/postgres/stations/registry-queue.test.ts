@@ -30,6 +30,7 @@ describe('The queue of registry writes', () => {
     expect(statements).to.deep.equal(['A1A,B1B,C1C'])
   })
 
+  // Shows: sidecar P1.15.
   it('keeps the order of calls for one station, other writes among them', async () => {
     const { registers, write, statements } = opened()
     const removed = async () => void statements.push('remove A1A')
@@ -61,6 +62,7 @@ describe('The queue of registry writes', () => {
     expect(await write(async () => 'done')).to.equal('done')
   })
 
+  // Shows: sidecar P1.16.
   it('refuses registrations with store_overloaded while 10,000 wait', async () => {
     let open = () => {}
     const gate = new Promise<void>((resolve) => {

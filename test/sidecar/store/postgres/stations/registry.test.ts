@@ -118,6 +118,7 @@ describe('The registry of several instances', () => {
     await until(b, () => b.size === 2)
   })
 
+  // Shows: sidecar P1.15.
   it('registers 3,000 stations that come at once, and their new tokens', async () => {
     // Without a time limit, whatever else the machine does.
     const a = await open({ clock: { ...STILL, elapsed: () => 0 }, listen: DEAF })
@@ -132,6 +133,7 @@ describe('The registry of several instances', () => {
     expect(await one('SELECT station_count FROM clock')).to.deep.equal({ station_count: 3000 })
   })
 
+  // Shows: sidecar P1.15.
   it('gives registrations that come at once the outcomes of the same ones in turn', async () => {
     const settings: StoreSettings = {
       ...SETTINGS,

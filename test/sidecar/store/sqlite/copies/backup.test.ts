@@ -27,6 +27,7 @@ describe('A backup', () => {
     expect(await held(store)).to.deep.equal(['one', 'two'])
   })
 
+  // Shows: sidecar O1.13.
   it('copies in slices while messages are stored, and is still complete', async () => {
     const settings = { ...SETTINGS, history: { ...SETTINGS.history, perStation: 10_000 } }
     const store = await stores.open(settings)

@@ -35,6 +35,7 @@ describe('A restore', () => {
   /** What a phone with that cursor finds of a message that comes next. */
   const afterwards = (cursor: number, path?: string) => messagesOf(path, cursor, 'after')
 
+  // Shows: sidecar O1.15.
   it('replaces the database by the backup, and keeps both files as they were', async () => {
     await storeAndBackup()
     const before = await readFile(backup())
@@ -49,12 +50,14 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept', 'later'])
   })
 
+  // Shows: sidecar O1.16.
   it('leaves no cursor ahead of what comes: stamps go on above all that were issued', async () => {
     const cursor = await storeAndBackup()
     await restore()
     expect(await afterwards(cursor)).to.deep.equal(['after'])
   })
 
+  // Shows: sidecar O1.16.
   it('shows phones new messages even if the clock was set back since', async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
@@ -67,6 +70,7 @@ describe('A restore', () => {
     expect(await afterwards(serverTime)).to.deep.equal(['after'])
   })
 
+  // Shows: sidecar O1.16.
   it('shows phones new messages even if the former database is damaged or gone', async () => {
     const cursor = await storeAndBackup()
     await writeFile(stores.path(), 'no database any more')
@@ -79,6 +83,7 @@ describe('A restore', () => {
     expect(await afterwards(cursor, stores.path('elsewhere.sqlite'))).to.deep.equal(['after'])
   })
 
+  // Shows: sidecar O1.15.
   it('refuses while a sidecar has the database open, and changes nothing', async () => {
     await storeAndBackup()
     const store = await stores.open()
@@ -99,6 +104,7 @@ describe('A restore', () => {
     expect(await messagesOf(kept)).to.deep.equal(['in the log'])
   })
 
+  // Shows: sidecar C13.15.
   it('restores only the backup if the database is gone, and keeps its old log', async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'in the backup')
@@ -169,6 +175,7 @@ describe('A restore', () => {
       ...BROKEN_FILES.map(([what, code, make]) => [`a backup that is ${what}`, code, () => made(make)] as const),
     ]
     for (const [what, code, make] of sources) {
+      // Shows: sidecar O1.15.
       it(what, async () => {
         await storeAndBackup()
         const error = await rejection(restore(await make()))

@@ -45,6 +45,7 @@ describe('Group commit', () => {
       return rows.map((row) => row.value)
     })
 
+  // Shows: sidecar C8.2.
   it('writes all that waits in one transaction, and what comes meanwhile in the next', async () => {
     const first = [1, 2, 3].map((value) => database.write(insert, value))
     await new Promise((resolve) => setImmediate(resolve))
@@ -56,6 +57,7 @@ describe('Group commit', () => {
     ])
   })
 
+  // Shows: sidecar C8.3.
   it('fails only the faulty write, and does the others of its transaction in order', async () => {
     const writes = [1, 2, 2, 3].map((value) => database.write(insert, value))
     const results = await Promise.allSettled(writes)
@@ -64,6 +66,7 @@ describe('Group commit', () => {
     expect(await numbers()).to.deep.equal([1, 2, 3])
   })
 
+  // Shows: sidecar C13.17.
   it('lets writes and other reads pass bulky reads, of which one runs at a time', async () => {
     const order: string[] = []
     const noted: Write<string, string> = {
@@ -195,6 +198,7 @@ describe('Group commit', () => {
 describe('A store whose disk gives out', () => {
   const stores = temporaryStores()
 
+  // Shows: sidecar C8.8.
   it('rejects what no longer fits, still serves reads, and writes once there is space', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
@@ -215,6 +219,7 @@ describe('A store whose disk gives out', () => {
     expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
+  // Shows: sidecar C8.8.
   it('answers syncs in order while nothing can be written, and skips no message later', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
@@ -245,6 +250,7 @@ describe('A store whose disk gives out', () => {
       'DROP TRIGGER no',
     ],
   ] as const) {
+    // Shows: sidecar O1.1.
     it(`reports why it writes nothing into ${what}, and recovers without a caller`, async () => {
       const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
@@ -266,6 +272,7 @@ describe('A store whose disk gives out', () => {
     })
   }
 
+  // Shows: sidecar C8.8.
   it('accepts heartbeats without changes while nothing can be written', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await connection.exec('PRAGMA query_only = ON')
@@ -285,6 +292,7 @@ describe('A store whose disk gives out', () => {
     expect(row?.seen).to.equal(stores.clock.now())
   })
 
+  // Shows: sidecar C8.3.
   it('fails one caller with bad data and stores the messages of the others', async () => {
     const store = await stores.openWith('N0CALL')
     const results = await Promise.allSettled([

@@ -37,6 +37,7 @@ describe('The watch over the file of the database', () => {
     ['loses its log', (path: string) => rm(`${path}-wal`)],
     ['goes with its folder', (path: string) => rm(dirname(path), { recursive: true })],
   ] as const) {
+    // Shows: sidecar C13.15.
     it(`reports within 10 s that it ${what}: logs it once, and keeps listing it`, async () => {
       await happens(await open())
       await tenSeconds()

@@ -13,6 +13,7 @@ describe('Migrations', () => {
   const first = 'CREATE TABLE a (x); INSERT INTO a VALUES (1)'
   const second = 'ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1'
 
+  // Shows: sidecar 22.4.
   it('take an older file step by step to the newest version, each step once', async () => {
     await migrate(connection, await schemaVersion(connection, 1), [first])
     expect(await schemaVersion(connection, 2)).to.equal(1)
@@ -22,6 +23,7 @@ describe('Migrations', () => {
     expect(await connection.all('SELECT x, y FROM a')).to.deep.equal([{ x: 1, y: 2 }])
   })
 
+  // Shows: sidecar C8.6.
   it('leave nothing of a step that fails, and keep the steps before it', async () => {
     const error = await rejection(migrate(connection, 0, [first, `${second}; SELECT * FROM nowhere`]))
     expect(error.message).to.include('nowhere')

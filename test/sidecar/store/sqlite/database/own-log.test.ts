@@ -32,6 +32,7 @@ describe('The log of a database', () => {
     ['was replaced', (path: string) => copyFile(backup(), `${path}.new`).then(() => rename(`${path}.new`, path))],
     ['was deleted, and another one is put there', (path: string) => rm(path)],
   ] as const) {
+    // Shows: sidecar C13.15.
     it(`is put aside with a warning, not used for another file, if its own ${what}`, async () => {
       await closedAfter(happens)
       expect(events()).to.deep.equal([['warn', 'database-log-left']])

@@ -17,6 +17,7 @@ for (const version of [1, 2, 4, 5]) {
       stores.clock.set(1_700_000_060_000)
     })
 
+    // Shows: sidecar C8.5, C16.13.
     it('opens with all its stations, avatars and messages, and in the newest version', async () => {
       const { stations, history, pushes } = await stores.open()
       expect([...stations.keys()]).to.have.members(['N0CALL-7', 'N1CALL', 'N2CALL-5', 'N3CALL'])
@@ -53,6 +54,7 @@ for (const version of [1, 2, 4, 5]) {
       expect(await cursors.timeOf('N0CALL-7', '')).to.equal(1_700_000_000_001)
     })
 
+    // Shows: sidecar C8.5.
     it('goes on from there: nothing is issued, stored or told twice', async () => {
       const { history, serverTime } = await stores.open()
       expect(await serverTime.issue()).to.be.above(1_700_000_090_000)
@@ -62,6 +64,7 @@ for (const version of [1, 2, 4, 5]) {
       expect(await held({ history }, 'N3CALL')).to.deep.equal(['73', '73'])
     })
 
+    // Shows: sidecar C14.1, C16.13.
     it('accepts further devices and platforms, and removes a station with its data', async () => {
       const { stations, history } = await stores.open()
       const registered = await stations.register({ ...registration('N4CALL'), platform: 'webpush' })
@@ -76,6 +79,7 @@ for (const version of [1, 2, 4, 5]) {
     })
 
     if (version > 1)
+      // Shows: sidecar C4.15.
       it('recognizes a copy of a dropped message without showing it, at any ring size', async () => {
         for (const perStation of [50, 100]) {
           const { history, close } = await stores.open({ history: { ...SETTINGS.history, perStation } })
@@ -87,6 +91,7 @@ for (const version of [1, 2, 4, 5]) {
         }
       })
 
+    // Shows: sidecar C8.6.
     it('is what its steps make, which are released: what changes comes in a further step', async () => {
       const file = await connect(stores.path(), 0)
       const made = await connect(':memory:', 0)

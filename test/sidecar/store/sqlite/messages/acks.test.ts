@@ -7,6 +7,7 @@ describe('The acks of a store', () => acksContract(temporaryStores()))
 describe('The acks of a store in SQLite', () => {
   const stores = temporaryStores()
 
+  // Shows: sidecar C11.8.
   it('count elapsed time, however the clock is set', async () => {
     const store = await stores.open()
     await store.stations.register(registration('N0CALL', { ackMessages: true }))

@@ -16,6 +16,7 @@ describe('What is remembered of messages that rings have dropped', () => {
     return found ?? { count: 0, oldest: '' }
   }
 
+  // Shows: sidecar C4.23.
   it('is bounded: the oldest go, some at a time', async () => {
     const before = await stores.openOver(small)
     await register(before.store, 'N0CALL')

@@ -31,6 +31,7 @@ describe('The history in SQLite', () => {
     if (store.stations.size === 0) await register(store, 'N0CALL', 'W1AW')
   }
 
+  // Shows: sidecar C4.23.
   it('keeps what the ring drops until no copy of it can come any more', async () => {
     await openWith(1)
     const kept = async () => {

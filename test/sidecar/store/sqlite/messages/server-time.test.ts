@@ -12,6 +12,7 @@ describe('Server time', () => serverTimeContract(temporaryStores()))
 describe('Server time in SQLite', () => {
   const stores = temporaryStores()
 
+  // Shows: sidecar 6.1, 6.2, 12.3.
   it('is the clock in milliseconds, and moves on when the clock stands still', async () => {
     const store = await stores.open()
     const now = stores.clock.now()
@@ -43,6 +44,7 @@ describe('Server time in SQLite', () => {
     expect(await second.serverTime.issue()).to.equal(issued + 2)
   })
 
+  // Shows: sidecar C4.16.
   it('issues nothing twice after a crash and a clock set back; skips at most 10 s', async () => {
     const first = await stores.open()
     let newest = 0
@@ -90,6 +92,7 @@ describe('Server time in SQLite', () => {
     expect(await store.serverTime.issue()).to.equal(before + 1)
   })
 
+  // Shows: sidecar 6.2, C4.8, C4.16, C4.17, C8.11.
   it('shows phones every message by rings in memory, and once by the newest cursor', () =>
     bringsEachOnce(stores, {
       runs: 10,

@@ -58,6 +58,7 @@ describe('The registry in SQLite', () => {
     })
   })
 
+  // Shows: sidecar C13.20.
   it('finds the oldest unproven station by an index', async () => {
     await store.close()
     const { connection } = await stores.openOver()
@@ -65,6 +66,7 @@ describe('The registry in SQLite', () => {
     expect(plan[0]?.detail).to.match(/^SEARCH station USING (?:COVERING )?INDEX station_unproven \(registered_at<\?\)$/)
   })
 
+  // Shows: sidecar P1.16.
   it('refuses with store_overloaded once more than 50 MB of avatars wait', async () => {
     // One string, so that the test itself holds no 60 MB.
     const avatar: AvatarUpload = { icon: '', image: 'a'.repeat(60_000), hash: 'sha' }
