@@ -1,101 +1,117 @@
-/** A value in a JSON text: from `start` up to `end`, and for an object its members. */
+/** A value in a JSON text: where it starts and ends, and for an object its members. */
 export interface JsonNode {
   readonly start: number
   readonly end: number
-  /** By name; of two members with the same name the last one, as `JSON.parse` has it. */
+  /** Members by name. Of two members with the same name, the last one counts, as in `JSON.parse`. */
   readonly members: ReadonlyMap<string, JsonNode>
-  /** Names of members that are there more than once. */
+  /** Names that occur more than once. */
   readonly repeated: readonly string[]
 }
 
-/** Where a text stops being JSON. Line and column count from 1. Quotes none of the text: it may hold secrets. */
+/** The place where a text stops being JSON. Line and column count from 1. Quotes no text, which may contain secrets. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
   readonly line: number
   readonly column: number
-  constructor(text: string, at: number, reason: string) {
+  constructor(text: string, offset: number, reason: string) {
     super(reason)
-    const lines = text.slice(0, at).split('\n')
+    const lines = text.slice(0, offset).split('\n')
     this.line = lines.length
     this.column = (lines.at(-1)?.length ?? 0) + 1
   }
 }
 
 /**
- * Says where the values of a JSON text (RFC 8259) stand; takes exactly what `JSON.parse` takes, up to 1000 levels.
- * `JSON.parse` neither tells that, nor in every version of Node where and why it gave up.
+ * Finds the places of all values in a JSON text (RFC 8259). Accepts exactly the texts that `JSON.parse` accepts, up to
+ * 1000 levels. `JSON.parse` reports no places, and not every version of Node reports where and why it failed.
  *
  * @throws JsonSyntaxError
  */
 export function locateJson(text: string): JsonNode {
-  let at = 0
-
-  function match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = at
-    const found = pattern.exec(text)?.[0]
-    if (found !== undefined) at += found.length
-    return found
-  }
-
-  function fail(expected: string): never {
-    const found = at >= text.length ? 'the end of the text' : nameOf(text.slice(at, at + 2))
-    throw new JsonSyntaxError(text, at, `expected ${expected}, found ${found}`)
-  }
-
-  function sign(character: string): boolean {
-    match(SPACE)
-    if (text[at] !== character) return false
-    at++
-    return true
-  }
-
-  function memberName(): string {
-    match(SPACE)
-    return JSON.parse(match(STRING) ?? fail('a name in double quotes'))
-  }
-
-  function value(depth: number): JsonNode {
-    match(SPACE)
-    const start = at
-    if (depth > DEEPEST) throw new JsonSyntaxError(text, at, `more than ${DEEPEST} levels deep`)
-    const members = new Map<string, JsonNode>()
-    const repeated = new Set<string>()
-    if (sign('{')) {
-      let more = !sign('}')
-      while (more) {
-        const name = memberName()
-        if (!sign(':')) fail('":"')
-        if (members.has(name)) repeated.add(name)
-        members.set(name, value(depth + 1))
-        more = sign(',')
-        if (!more && !sign('}')) fail('"," or "}"')
-      }
-    } else if (sign('[')) {
-      let more = !sign(']')
-      while (more) {
-        value(depth + 1)
-        more = sign(',')
-        if (!more && !sign(']')) fail('"," or "]"')
-      }
-    } else if (match(STRING) === undefined && match(NUMBER) === undefined && match(WORD) === undefined) {
-      fail('a value')
-    }
-    return { start, end: at, members, repeated: [...repeated] }
-  }
-
-  const whole = value(0)
-  match(SPACE)
-  if (at < text.length) fail('nothing more')
-  return whole
+  return new JsonReader(text).document()
 }
 
 const SPACE = /[ \t\r\n]*/y
-// No alternatives under a star, which would need a stack as deep as the string is long. The ranges leave out control
+// No alternatives under a star: these would need a stack as deep as the string is long. The ranges leave out control
 // characters, the quotation mark and the backslash.
 const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*"/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /true|false|null/y
-const DEEPEST = 1000
+const MAX_DEPTH = 1000
+
+/** Reads one text from its beginning to its end. `#offset` is the place of the next character. */
+class JsonReader {
+  readonly #text: string
+  #offset = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  document(): JsonNode {
+    const node = this.#value(0)
+    this.#match(SPACE)
+    if (this.#offset < this.#text.length) this.#fail('nothing more')
+    return node
+  }
+
+  #value(depth: number): JsonNode {
+    this.#match(SPACE)
+    const start = this.#offset
+    if (depth > MAX_DEPTH) throw new JsonSyntaxError(this.#text, start, `more than ${MAX_DEPTH} levels deep`)
+    const members = new Map<string, JsonNode>()
+    const repeated = new Set<string>()
+    if (this.#accept('{')) {
+      this.#list('}', () => {
+        const name = this.#memberName()
+        if (!this.#accept(':')) this.#fail('":"')
+        if (members.has(name)) repeated.add(name)
+        members.set(name, this.#value(depth + 1))
+      })
+    } else if (this.#accept('[')) {
+      this.#list(']', () => this.#value(depth + 1))
+    } else if ([STRING, NUMBER, WORD].every((pattern) => this.#match(pattern) === undefined)) {
+      this.#fail('a value')
+    }
+    return { start, end: this.#offset, members, repeated: [...repeated] }
+  }
+
+  /** Reads entries with commas between them, up to the closing bracket. */
+  #list(closing: '}' | ']', readEntry: () => void): void {
+    let more = !this.#accept(closing)
+    while (more) {
+      readEntry()
+      more = this.#accept(',')
+      if (!more && !this.#accept(closing)) this.#fail(`"," or "${closing}"`)
+    }
+  }
+
+  #memberName(): string {
+    this.#match(SPACE)
+    return JSON.parse(this.#match(STRING) ?? this.#fail('a name in double quotes'))
+  }
+
+  #accept(character: string): boolean {
+    this.#match(SPACE)
+    if (this.#text[this.#offset] !== character) return false
+    this.#offset++
+    return true
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset
+    const token = pattern.exec(this.#text)?.[0]
+    if (token !== undefined) this.#offset += token.length
+    return token
+  }
+
+  #fail(expected: string): never {
+    const offset = this.#offset
+    const isAtEnd = offset >= this.#text.length
+    const actual = isAtEnd ? 'the end of the text' : nameOf(this.#text.slice(offset, offset + 2))
+    throw new JsonSyntaxError(this.#text, offset, `expected ${expected}, found ${actual}`)
+  }
+}
 
 function nameOf(beginning: string): string {
   if (beginning.startsWith('\ufeff')) return 'a byte order mark'

@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client'
 import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
-import type { DpopKey } from '../authentication/dpop.ts'
+import { type DpopKey, proofFor } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
 
 const ENDPOINT = 'pushed_authorization_request_endpoint'
@@ -31,7 +31,7 @@ export async function pushRequest(
     throw new LoginError('metadata_incomplete', { details: { endpoint: ENDPOINT, member: `issuer.${ENDPOINT}` } })
   }
   try {
-    return await oidc.buildAuthorizationUrlWithPAR(config, parameters, dpop ? { DPoP: await dpop(config) } : {})
+    return await oidc.buildAuthorizationUrlWithPAR(config, parameters, await proofFor(dpop, config))
   } catch (error) {
     throw translateTokenFault(error, 'pushed_request_refused')
   }

@@ -12,13 +12,13 @@ import type { Documents } from './documents.ts'
 /** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
-/** What discovery found is looked up anew after this, in the background: endpoints move, rarely. */
+/** How long discovered metadata counts as fresh. Older metadata is refreshed in the background: endpoints rarely move. */
 const FRESH_MS = 60 * 60_000
 
-/** What is known of an issuer: discovered, and overlaid with what an administrator set by hand. */
+/** The metadata of an issuer: discovered, and overlaid with what the administrator configured. */
 export interface Issuer {
   /**
-   * The metadata, at once where it is known; else this is the next attempt to discover it.
+   * Returns the metadata at once if there is any; otherwise the outcome of the next attempt to discover it.
    *
    * @throws LoginError `discovery_failed`
    */
@@ -32,90 +32,129 @@ export interface DiscoveryDeps {
   /** Shared by all domains. */
   readonly documents: Documents
   readonly clock: Clock
-  /** Between 0 and 1. */
+  /** Returns a number between 0 and 1. */
   readonly random: () => number
-  /** Called for each failed attempt, with what broke: `discovery_failed`. */
+  /** Called for each failed attempt with `discovery_failed` and its cause. */
   readonly onFailure: (error: LoginError, outage: Outage) => void
-  /** Called each time, with what was found, overlaid with what was set by hand. */
+  /** Called after each successful attempt with the metadata, overlaid with what the administrator configured. */
   readonly onDiscovered: (metadata: oidc.ServerMetadata) => void
 }
 
 export interface Outage {
-  /** The attempt before did not fail, or there was none. */
+  /** True for the first failed attempt, and for the first one after a success. */
   readonly begins: boolean
-  /** All endpoints that a login needs are set by hand: it works without discovery. */
+  /** All endpoints that a login needs are configured, so logins work without discovery. */
   readonly byHand: boolean
 }
 
 /**
- * Begins to discover an issuer, in the background: nobody waits and nothing rejects. While it fails it is tried again
- * with back-off and at each login. An issuer whose needed endpoints are all set by hand works without discovery.
+ * Starts to discover an issuer in the background; it never rejects. An issuer whose needed endpoints are all configured
+ * works without discovery.
  */
 export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issuer {
-  const byHand = settings.manual.authorization_endpoint && settings.manual.token_endpoint && settings.manual.jwks_uri
-  const fallback = byHand ? overlay({ issuer: withoutSuffix(settings.issuer) }, settings) : undefined
-  let known: { readonly metadata: oidc.ServerMetadata; readonly at: number } | undefined
-  let attempt: Promise<oidc.ServerMetadata> | undefined
-  let failures = 0
-  let timer: Timer | undefined
-  let closed = false
+  return new DiscoveredIssuer(settings, deps)
+}
 
-  function discover(): Promise<oidc.ServerMetadata> {
-    attempt ??= discoverOnce(settings, deps)
+interface Discovered {
+  readonly metadata: oidc.ServerMetadata
+  readonly discoveredAt: number
+}
+
+/**
+ * An issuer is in one of three states:
+ *
+ * - *Unknown*, from the start until the first attempt succeeds. Each login joins the running attempt or starts one. If
+ *   all needed endpoints are configured, a login uses these instead once an attempt has failed.
+ * - *Discovered*, after a success. Logins use the metadata at once. The first login after an hour refreshes it in the
+ *   background.
+ * - *Failing*, after a failed attempt, with metadata or without. A timer retries, first after a second, then after twice
+ *   the time, up to five minutes. The next success leads to *discovered*.
+ *
+ * At most one attempt runs at a time. Metadata is never discarded, only replaced. Once closed, the issuer plans no retry
+ * and reports no failure.
+ */
+class DiscoveredIssuer implements Issuer {
+  readonly #settings: IssuerSettings
+  readonly #deps: DiscoveryDeps
+  /** The configured metadata, if it suffices for a login. */
+  readonly #fallback: oidc.ServerMetadata | undefined
+  #discovered: Discovered | undefined
+  #attempt: Promise<oidc.ServerMetadata> | undefined
+  #failures = 0
+  #retry: Timer | undefined
+  #closed = false
+
+  constructor(settings: IssuerSettings, deps: DiscoveryDeps) {
+    const { authorization_endpoint, token_endpoint, jwks_uri } = settings.manual
+    this.#settings = settings
+    this.#deps = deps
+    this.#fallback =
+      authorization_endpoint && token_endpoint && jwks_uri
+        ? overlay({ issuer: withoutSuffix(settings.issuer) }, settings)
+        : undefined
+    this.#discoverInBackground()
+  }
+
+  async metadata(): Promise<oidc.ServerMetadata> {
+    const fallback = this.#fallback
+    if (this.#discovered) {
+      const age = this.#deps.clock.now() - this.#discovered.discoveredAt
+      // A negative age means that the clock was set back, so the true age is unknown.
+      if ((age > FRESH_MS || age < 0) && this.#failures === 0) this.#discoverInBackground()
+      return this.#discovered.metadata
+    }
+    if (fallback && this.#failures > 0) return fallback
+    return this.#discover().catch((error: unknown) => {
+      if (fallback) return fallback
+      throw error
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#retry?.cancel()
+  }
+
+  #discoverInBackground(): void {
+    // `onFailure` has already reported the error.
+    this.#discover().catch(() => undefined)
+  }
+
+  #discover(): Promise<oidc.ServerMetadata> {
+    this.#attempt ??= discoverOnce(this.#settings, this.#deps)
       .then(
-        (metadata) => {
-          known = { metadata, at: deps.clock.now() }
-          failures = 0
-          timer?.cancel()
-          deps.onDiscovered(metadata)
-          return metadata
-        },
-        (error: unknown) => {
-          failures += 1
-          const fault = discoveryFault(error)
-          if (!closed) deps.onFailure(fault, { begins: failures === 1, byHand: fallback !== undefined })
-          planRetry()
-          throw fault
-        },
+        (metadata) => this.#succeed(metadata),
+        (error: unknown) => this.#fail(error),
       )
       .finally(() => {
-        attempt = undefined
+        this.#attempt = undefined
       })
-    return attempt
+    return this.#attempt
   }
 
-  function planRetry() {
-    timer?.cancel()
-    if (closed) return
-    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 20))
-    // Half of it by chance: servers that lost an IdP together do not come back to it together.
-    timer = deps.clock.after(pause * (0.5 + deps.random() / 2), inBackground)
+  #succeed(metadata: oidc.ServerMetadata): oidc.ServerMetadata {
+    this.#discovered = { metadata, discoveredAt: this.#deps.clock.now() }
+    this.#failures = 0
+    this.#retry?.cancel()
+    this.#deps.onDiscovered(metadata)
+    return metadata
   }
 
-  // `onFailure` has told of it.
-  function inBackground() {
-    discover().catch(() => undefined)
+  #fail(error: unknown): never {
+    this.#failures += 1
+    const fault = discoveryFault(error)
+    const outage = { begins: this.#failures === 1, byHand: this.#fallback !== undefined }
+    if (!this.#closed) this.#deps.onFailure(fault, outage)
+    this.#planRetry()
+    throw fault
   }
 
-  inBackground()
-  return {
-    async metadata() {
-      if (known) {
-        const age = deps.clock.now() - known.at
-        // Below zero the clock was set back: how old it is, nobody knows.
-        if ((age > FRESH_MS || age < 0) && failures === 0) inBackground()
-        return known.metadata
-      }
-      if (fallback && failures > 0) return fallback
-      return discover().catch((error: unknown) => {
-        if (fallback) return fallback
-        throw error
-      })
-    },
-    close() {
-      closed = true
-      timer?.cancel()
-    },
+  #planRetry(): void {
+    this.#retry?.cancel()
+    if (this.#closed) return
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 20))
+    // Half of the pause is random, so that servers that lost an IdP at the same time do not all retry at the same time.
+    this.#retry = this.#deps.clock.after(pause * (0.5 + this.#deps.random() / 2), () => this.#discoverInBackground())
   }
 }
 
@@ -123,35 +162,35 @@ async function discoverOnce(
   settings: IssuerSettings,
   { documents, fetch }: Pick<DiscoveryDeps, 'documents' | 'fetch'>,
 ): Promise<oidc.ServerMetadata> {
-  const found = await documents(settings.issuer, fetch)
-  // As it is, then: where many domains share an IdP, one copy of what it publishes serves them all.
-  const metadata = isNothingByHand(settings) ? found : overlay(found, settings)
+  const published = await documents(settings.issuer, fetch)
+  // Not copied without need: if many domains share an IdP, they share one copy of its metadata.
+  const metadata = isAllDiscovered(settings) ? published : overlay(published, settings)
   assertSafeAddresses(metadata, settings)
   return metadata
 }
 
-function isNothingByHand({ manual }: IssuerSettings): boolean {
+function isAllDiscovered({ manual }: IssuerSettings): boolean {
   return Object.keys(manual).length === 0
 }
 
 /**
- * What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service
- * does".
+ * Overlays published metadata with configured members; these win even if they differ. Source: Issuer object, and
+ * "Discovery" under "What the service does".
  */
-function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
-  const { mtls_endpoint_aliases: aliases, userinfo_endpoint: userInfo, ...others } = structuredClone(settings.manual)
-  const manual = { ...others, ...(userInfo === undefined ? {} : { userinfo_endpoint: userInfo || undefined }) }
-  // An endpoint that was set by hand is not bypassed by the alias that discovery has for it.
-  const foundAliases = Object.entries(found.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
+function overlay(published: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
+  const { mtls_endpoint_aliases: aliases, userinfo_endpoint: userInfo, ...members } = structuredClone(settings.manual)
+  const manual = { ...members, ...(userInfo === undefined ? {} : { userinfo_endpoint: userInfo || undefined }) }
+  // A published alias must not bypass a configured endpoint.
+  const publishedAliases = Object.entries(published.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
   return {
-    ...found,
+    ...published,
     ...(manual as Partial<oidc.ServerMetadata>),
-    mtls_endpoint_aliases: { ...Object.fromEntries(foundAliases), ...aliases },
-    issuer: found.issuer,
+    mtls_endpoint_aliases: { ...Object.fromEntries(publishedAliases), ...aliases },
+    issuer: published.issuer,
   }
 }
 
-/** What kept an issuer from being discovered, as one of our errors; the cause is kept. */
+/** Translates the reason why discovery failed into `discovery_failed`, and keeps the cause. */
 function discoveryFault(error: unknown): LoginError {
   const chain = causes(error)
   const document = chain.find((cause) => cause instanceof UnusableDocument)

@@ -3,36 +3,36 @@ import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 
-/** Keys are asked for at most this often, and are never older than that where a login is judged by them. */
+/** The shortest time between two requests for keys, and the greatest age of the keys that a login is verified with. */
 const SECOND_MS = 1_000
 
-/** How long somebody waits at most for one request after the other that fails. */
-const MOST_SECONDS = 3
+/** How many failed requests in a row a caller waits for at most. */
+const MAX_FAILURES = 3
 
-/** The public keys of an IdP as they were published at one time. */
+/** The public keys of an IdP as published at one time. */
 export interface PublishedKeys {
   readonly jwks: JSONWebKeySet
-  /** Finds the key that a token names, as jose wants it. */
+  /** Finds the key that a token names, in the form that jose expects. */
   readonly find: JWTVerifyGetKey
 }
 
-/** One domain's keys of its IdP, for all that is signed by it: logins and logout tokens alike. */
+/** The IdP's keys for one domain, which verify its logins and its logout tokens. */
 export interface KeySet {
   /**
-   * As they were published within the last second: a key that the IdP rotated in works at once, and one that it
-   * withdrew stops working within a second. However many ask, the IdP is asked once a second.
+   * Returns the keys as published within the last second. So a key that the IdP adds works at once, and a key that it
+   * withdraws stops working within a second. The IdP gets one request a second at most, however many callers there are.
    *
-   * @param kid key id that is needed. Where the set lacks it, there is a second look as soon as the second is over:
-   *   keys may have changed just after the first.
-   * @throws LoginError `provider_unreachable`, or `id_token_invalid` where what is published there is of no use
+   * @param kid the key id that is needed. If the set lacks it, the set is requested again once that second has passed,
+   *   because the keys may have changed just after the first request.
+   * @throws LoginError `provider_unreachable`, or `id_token_invalid` if the published document is no usable key set
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>
   /**
-   * The last ones that were of use, if they came within this time; nobody is asked, so a key may have been withdrawn
-   * since.
+   * Returns the last usable keys without a request, if they were requested within this time. The IdP may have withdrawn
+   * one since.
    */
   atHand(jwksUri: string, withinMs: number): PublishedKeys | undefined
-  /** Milliseconds since those that were last of use were asked for; null: there were none yet. Nobody is asked. */
+  /** Milliseconds since the last usable keys were requested; null if there are none yet. Sends no request. */
   ageMs(): number | null
   /** Ends all waiting. */
   close(): void
@@ -46,89 +46,117 @@ export interface KeySetDeps {
 
 interface KeyRequest {
   readonly address: string
-  readonly at: number
+  readonly sentAt: number
   readonly outcome: Promise<ReadDocument>
   failed: boolean
 }
 
-/** Keys of use, and the document that they were read from. */
+/** Usable keys, and the document that they were read from. */
 interface ReadDocument {
   readonly text: string
   readonly keys: PublishedKeys
 }
 
-export function createKeySet({ fetch, clock }: KeySetDeps): KeySet {
-  let last: KeyRequest | undefined
-  let useful: { readonly address: string; readonly at: number; readonly document: ReadDocument } | undefined
-  const waiting = new Set<() => void>()
-  let closed = false
+interface UsableKeys {
+  readonly address: string
+  readonly requestedAt: number
+  readonly document: ReadDocument
+}
 
-  function ask(address: string): KeyRequest {
-    const outcome = load(address, fetch, useful?.document)
-    const asked: KeyRequest = { address, at: clock.elapsed(), outcome, failed: false }
-    asked.outcome.then(
-      (document) => {
-        // One that took longer than the next has nothing new to say.
-        if (useful === undefined || asked.at >= useful.at) useful = { address, at: asked.at, document }
-      },
-      () => {
-        asked.failed = true
-      },
-    )
-    return asked
+export function createKeySet(deps: KeySetDeps): KeySet {
+  return new ThrottledKeySet(deps)
+}
+
+/**
+ * Requests the key set at most once a second, and shares each request among all callers.
+ *
+ * A caller joins the latest request if it was sent within this second, to the same address, and has not failed.
+ * Otherwise the caller sends the next request, or waits until the second has passed and looks again: by then another
+ * caller may have sent it. After three such waits the caller accepts a failed request too, so every wait is bounded. The
+ * last usable keys are kept beside the requests; a failed request does not discard them. Once closed, the set sends no
+ * request, and waiting callers get `provider_unreachable`.
+ */
+class ThrottledKeySet implements KeySet {
+  readonly #fetch: Fetch
+  readonly #clock: Clock
+  readonly #pauses = new Set<() => void>()
+  #latest: KeyRequest | undefined
+  #usable: UsableKeys | undefined
+  #closed = false
+
+  constructor({ fetch, clock }: KeySetDeps) {
+    this.#fetch = fetch
+    this.#clock = clock
   }
 
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        timer.cancel()
-        waiting.delete(end)
-        resolve()
-      }
-      const timer = clock.after(ms, end)
-      waiting.add(end)
-    })
+  async current(jwksUri: string, kid?: string): Promise<PublishedKeys> {
+    const request = await this.#join(jwksUri)
+    const { keys } = await request.outcome
+    if (kid === undefined || keys.jwks.keys.some((key) => key.kid === kid)) return keys
+    const next = await this.#join(jwksUri, request)
+    return (await next.outcome).keys
   }
 
-  /** The latest request, if it is of this second and serves; else the next one, which all who wait for it share. */
-  async function latest(address: string, unlike?: KeyRequest): Promise<KeyRequest> {
-    for (let seconds = 0; ; seconds += 1) {
-      const rest = last ? last.at + SECOND_MS - clock.elapsed() : 0
-      // One that failed before is nothing to build on, unless they all do; those who were there in time share its
-      // failure.
-      const serves = last?.address === address && last !== unlike && (!last.failed || seconds >= MOST_SECONDS)
-      if (last && rest > 0 && serves) return last
-      if (closed) throw new LoginError('provider_unreachable', { details: { endpoint: 'jwks_uri' } })
-      if (rest <= 0) {
-        last = ask(address)
-        return last
-      }
-      await pause(rest)
+  atHand(jwksUri: string, withinMs: number): PublishedKeys | undefined {
+    const usable = this.#usable
+    if (usable?.address !== jwksUri || this.#clock.elapsed() - usable.requestedAt > withinMs) return undefined
+    return usable.document.keys
+  }
+
+  ageMs(): number | null {
+    return this.#usable ? this.#clock.elapsed() - this.#usable.requestedAt : null
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const end of this.#pauses) end()
+  }
+
+  /** Returns this second's request, or sends the next one. @param except a request that the caller has seen already */
+  async #join(address: string, except?: KeyRequest): Promise<KeyRequest> {
+    for (let waits = 0; ; waits += 1) {
+      const latest = this.#latest
+      const remainingMs = latest ? latest.sentAt + SECOND_MS - this.#clock.elapsed() : 0
+      const fits = latest?.address === address && latest !== except && (!latest.failed || waits >= MAX_FAILURES)
+      if (latest && remainingMs > 0 && fits) return latest
+      if (this.#closed) throw new LoginError('provider_unreachable', { details: { endpoint: 'jwks_uri' } })
+      if (remainingMs <= 0) return this.#send(address)
+      await this.#pause(remainingMs)
     }
   }
 
-  return {
-    async current(jwksUri, kid) {
-      const request = await latest(jwksUri)
-      const { keys } = await request.outcome
-      if (kid === undefined || keys.jwks.keys.some((key) => key.kid === kid)) return keys
-      return (await (await latest(jwksUri, request)).outcome).keys
-    },
-    atHand(jwksUri, withinMs) {
-      return useful && useful.address === jwksUri && clock.elapsed() - useful.at <= withinMs
-        ? useful.document.keys
-        : undefined
-    },
-    ageMs: () => (useful ? clock.elapsed() - useful.at : null),
-    close() {
-      closed = true
-      for (const end of waiting) end()
-    },
+  #send(address: string): KeyRequest {
+    const outcome = load(address, this.#fetch, this.#usable?.document)
+    const request: KeyRequest = { address, sentAt: this.#clock.elapsed(), outcome, failed: false }
+    this.#latest = request
+    outcome.then(
+      (document) => {
+        // An answer that arrives after that of a later request is outdated.
+        if (this.#usable && request.sentAt < this.#usable.requestedAt) return
+        this.#usable = { address, requestedAt: request.sentAt, document }
+      },
+      () => {
+        request.failed = true
+      },
+    )
+    return request
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        timer.cancel()
+        this.#pauses.delete(end)
+        resolve()
+      }
+      const timer = this.#clock.after(ms, end)
+      this.#pauses.add(end)
+    })
   }
 }
 
-/** @param before what was published last: where it still is, its keys need not be imported once more */
-async function load(address: string, fetch: Fetch, before: ReadDocument | undefined): Promise<ReadDocument> {
+/** @param previous the document of the last usable keys. If it is unchanged, its keys are not imported again. */
+async function load(address: string, fetch: Fetch, previous: ReadDocument | undefined): Promise<ReadDocument> {
   const headers = { accept: 'application/json, application/jwk-set+json' }
   const details = { endpoint: 'jwks_uri' }
   const request = { method: 'GET', headers, body: undefined, redirect: 'manual' } as const
@@ -140,15 +168,15 @@ async function load(address: string, fetch: Fetch, before: ReadDocument | undefi
   }
   try {
     const text = await response.text()
-    if (text === before?.text) return before
+    if (text === previous?.text) return previous
     const jwks = JSON.parse(text) as JSONWebKeySet
-    // Judged as a whole in there, and key by key when one is needed.
+    // Rejects a document that is no key set. Each key is checked once it is needed.
     const find = createLocalJWKSet(jwks)
     if (jwks.keys.length === 0) throw new Error('The key set is empty.')
     return { text, keys: { jwks, find } }
   } catch (cause) {
-    const reason = 'what the IdP publishes at jwks_uri is no key set, or one without keys'
-    const remedy = 'Check what the IdP publishes as its key set, and `issuer.jwks_uri` where it is set by hand.'
+    const reason = 'the document at jwks_uri is not a key set, or has no keys'
+    const remedy = 'Check the key set that the IdP publishes, and `issuer.jwks_uri` if you set it.'
     throw new LoginError('id_token_invalid', { cause, details: { ...details, reason }, remedy })
   }
 }

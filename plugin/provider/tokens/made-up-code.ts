@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import * as oidc from 'openid-client'
 import type { ClientSettings } from '../../config/settings.ts'
 import type { LoginError } from '../../errors.ts'
+import { proofFor } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
 import type { RenewalDeps } from './renewal.ts'
 
@@ -15,15 +16,14 @@ export type OfferMadeUpCode = () => Promise<LoginError | null>
 
 export function createCodeTrial(
   { redirect_uri }: Pick<ClientSettings, 'redirect_uri'>,
-  { dpop, configured }: Pick<RenewalDeps, 'configured' | 'dpop'>,
+  { dpop, newConfiguration }: Pick<RenewalDeps, 'newConfiguration' | 'dpop'>,
 ): OfferMadeUpCode {
   return async () => {
     const code_verifier = randomBytes(32).toString('base64url')
     const parameters = { code: `made-up-${randomBytes(16).toString('hex')}`, redirect_uri, code_verifier }
     try {
-      const config = await configured()
-      const proof = dpop ? { DPoP: await dpop(config) } : {}
-      await oidc.genericGrantRequest(config, 'authorization_code', parameters, proof)
+      const config = await newConfiguration()
+      await oidc.genericGrantRequest(config, 'authorization_code', parameters, await proofFor(dpop, config))
       return null
     } catch (error) {
       return translateTokenFault(error, 'token_request_failed')

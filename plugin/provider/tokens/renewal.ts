@@ -4,7 +4,7 @@ import { type Clock, deadlineSignal } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { SessionTokens, SignIn, Tokens } from '../../host/port.ts'
 import type { Claims } from '../../login/profile.ts'
-import type { DpopKey } from '../authentication/dpop.ts'
+import { type DpopKey, proofFor } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
 import type { IdpSignatures } from '../protection/id-token-signature.ts'
 import { objectionToRenewed } from './id-token-rules.ts'
@@ -18,7 +18,7 @@ export interface RenewalDeps {
   /** Null: access tokens are bound to no key. */
   readonly dpop: DpopKey | null
   /** With this server's way to authenticate at the token endpoint, and used for nothing else. */
-  readonly configured: () => Promise<oidc.Configuration>
+  readonly newConfiguration: () => Promise<oidc.Configuration>
   readonly signatures: IdpSignatures
 }
 
@@ -39,7 +39,7 @@ export interface Renewed extends SessionTokens {
  */
 export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
 
-export function createRenewal({ clientId, clock, dpop, configured, signatures }: RenewalDeps): Renew {
+export function createRenewal({ clientId, clock, dpop, newConfiguration, signatures }: RenewalDeps): Renew {
   /** @throws LoginError `id_token_invalid` */
   async function verify(
     idToken: string,
@@ -62,7 +62,7 @@ export function createRenewal({ clientId, clock, dpop, configured, signatures }:
   }
 
   return async (tokens, refresh, session) => {
-    const config = await configured()
+    const config = await newConfiguration()
     let idToken: string | undefined
     const { signal, clear } = deadlineSignal(clock, LIMIT_MS)
     const inner = config[oidc.customFetch] as oidc.CustomFetch
@@ -75,7 +75,7 @@ export function createRenewal({ clientId, clock, dpop, configured, signatures }:
       return Response.json(answer, { headers: response.headers })
     }
     const fresh = await oidc
-      .refreshTokenGrant(config, refresh, {}, dpop ? { DPoP: await dpop(config) } : {})
+      .refreshTokenGrant(config, refresh, {}, await proofFor(dpop, config))
       .catch((error: unknown) => {
         throw translateTokenFault(error, 'token_request_failed')
       })

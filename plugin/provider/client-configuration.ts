@@ -1,0 +1,94 @@
+import * as oidc from 'openid-client'
+import type { DomainSettings } from '../config/settings.ts'
+import { withoutAccessToken } from './answers/no-access-token.ts'
+import type { AssertionAudiences } from './authentication/assertion-audience.ts'
+import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
+import type { ClientSecret } from './authentication/client-secret.ts'
+import { endpointAddress, endpointName } from './http/endpoints.ts'
+import type { Fetch } from './http/limited-fetch.ts'
+import { noteExchanges } from './http/noted-exchange.ts'
+import type { KeySet } from './issuer/key-set.ts'
+import { withServedKeys } from './issuer/served-keys.ts'
+import { openAnswers } from './protection/protected-answers.ts'
+
+export interface ConfigurationDeps {
+  /** Limited. */
+  readonly fetch: Fetch
+  readonly keySet: KeySet
+  readonly audiences: AssertionAudiences
+  /** Null: the configuration contains the secret itself. */
+  readonly secret: ClientSecret | null
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/**
+ * Builds openid-client's configurations for one domain. A configuration joins the IdP's metadata, this server's way to
+ * authenticate, and a `fetch` that adapts requests and answers to the library.
+ *
+ * The shared configuration has two states: not built yet, and built for one set of metadata. New metadata from
+ * discovery replaces it at the next request. `create` always builds a new one.
+ */
+export class ClientConfigurations {
+  readonly #settings: DomainSettings
+  readonly #deps: ConfigurationDeps
+  #shared: { readonly metadata: oidc.ServerMetadata; readonly config: oidc.Configuration } | undefined
+
+  constructor(settings: DomainSettings, deps: ConfigurationDeps) {
+    this.#settings = settings
+    this.#deps = deps
+  }
+
+  /** Returns the configuration for requests to the token endpoint that need no signature verified. */
+  shared(metadata: oidc.ServerMetadata): oidc.Configuration {
+    if (this.#shared?.metadata !== metadata) this.#shared = { metadata, config: this.create(metadata) }
+    return this.#shared.config
+  }
+
+  /**
+   * Builds a configuration.
+   *
+   * @param endpoint the endpoint where this client authenticates
+   * @param token the token whose signature the library is about to verify, if any
+   */
+  create(metadata: oidc.ServerMetadata, endpoint: AuthenticatedEndpoint = 'token', token?: string): oidc.Configuration {
+    const settings = this.#settings
+    const { client, credentials } = settings
+    const { fetch, keySet, audiences, secret, now } = this.#deps
+    const endpoints = {
+      token: endpointAddress(metadata, credentials, 'token_endpoint'),
+      userinfo: endpointAddress(metadata, credentials, 'userinfo_endpoint'),
+    }
+    const noted = noteExchanges(fetch, (address) => endpointName(metadata, address))
+    const deps = { fetch: noted, audiences, secret, now }
+    const authentication = clientAuthentication(settings, endpoint, metadata, deps)
+    const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
+    const opened = openAnswers(authentication.fetch, endpoints, settings)
+    const complete = endpoints.userinfo === undefined ? withoutAccessToken(opened, endpoints.token) : opened
+    const exact = withExactRedirect(complete, client.redirect_uri)
+    config[oidc.customFetch] = withServedKeys(exact, keySet, metadata.jwks_uri, token)
+    // The limited fetch alone decides about time limits and plain HTTP.
+    config.timeout = 0
+    oidc.allowInsecureRequests(config)
+    const [responseType] = client.response_types
+    if (responseType === 'id_token') oidc.useIdTokenResponseType(config)
+    if (responseType === 'code id_token') oidc.useCodeIdTokenResponseType(config)
+    return config
+  }
+}
+
+/**
+ * Sends the redirect address in token requests exactly as in the authorization request. openid-client derives it from
+ * the callback's address, normalized and without its query, but many IdPs compare character by character. Source: RFC
+ * 6749, section 4.1.3.
+ */
+function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
+  return (url, init) => {
+    if (!(init.body instanceof URLSearchParams)) return fetch(url, init)
+    const derived = init.body.get('redirect_uri')
+    if (derived === null || derived === redirectUri) return fetch(url, init)
+    const body = new URLSearchParams(init.body)
+    body.set('redirect_uri', redirectUri)
+    return fetch(url, { ...init, body })
+  }
+}
