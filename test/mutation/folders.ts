@@ -1,6 +1,6 @@
 /** Rules that are held by mutants, and the tests that hold them: files, or folders with all that is below them. */
 export interface MutatedFolder {
-  /** Of a room, or of a part of one: `room/part`. */
+  /** Name of a module, or of a part of one: `module/part`. */
   readonly name: string
   readonly rules: readonly string[]
   /** Only what is quick: all of them that reach a mutant are run for it. */
