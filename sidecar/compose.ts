@@ -2,14 +2,14 @@ import { hostname } from 'node:os'
 import { serveApi } from './api/server.ts'
 import type { Connect } from './aprsis/connection/connect-tcp.ts'
 import { connectAprsIs } from './aprsis/link.ts'
-import { loginCalls } from './aprsis/listeners/login-calls.ts'
+import { loginCallsigns } from './aprsis/listeners/login-callsigns.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { isPostgresAddress } from './config/postgres-address.ts'
 import type { Reading } from './config/reading/read.ts'
 import type { Settings } from './config/settings.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
-import { type CallLists, createCallRules } from './messages/call-rules.ts'
+import { type CallsignLists, createCallsignRules } from './messages/callsign-rules.ts'
 import { createReceiver } from './messages/receiver.ts'
 import type { Store } from './messages/store.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -76,15 +76,15 @@ export async function startSidecar(
     const file = shutdown.add('watch', 'file', await watchDatabaseFile(settings.database, clock, log))
     const storing = shutdown.add('watch', 'storing', watchStoring(store, clock))
     const { stations, pushes } = store
-    const calls = createCallRules({
+    const calls = createCallsignRules({
       lists: settings.stations,
-      ownCalls: loginCalls(settings.aprsis.callsign),
+      loginCallsigns: loginCallsigns(settings.aprsis.callsign),
       stations,
       log,
     })
 
     const traffic = watchTraffic(clock)
-    const vapidKeys = await agreeOnVapidKeys(settings, store.keyring, log)
+    const vapidKeys = await agreeOnVapidKeys(settings, store.isShared ? store.keyring : undefined, log)
     const gateways = outside.openGateways(settings.push, log, clock, vapidKeys)
     const dispatcher = shutdown.add(
       'work',
@@ -93,7 +93,7 @@ export async function startSidecar(
     )
 
     const { listen, rateLimit } = settings
-    const { isReserved, isBlocked, heard } = calls
+    const { isReserved, isBlocked, activeStations: heard } = calls
     const webPush = { ...settings.push.webpush, ...(vapidKeys && { publicKey: vapidKeys.publicKey }) }
     const api = shutdown.add(
       'work',
@@ -122,7 +122,7 @@ export async function startSidecar(
         clock,
         log,
         metrics,
-        shared: store.feed ? undefined : store,
+        shared: store.isShared ? store : undefined,
       }),
     )
     stations.onChange(link.refilter)
@@ -132,7 +132,7 @@ export async function startSidecar(
       'work',
       'backups',
       await openBackups({
-        store,
+        backUp: store.isShared ? undefined : store.backUp,
         settings: settings.backup,
         callsign: settings.aprsis.callsign,
         clock,
@@ -159,14 +159,14 @@ export async function startSidecar(
         clock,
       }),
     )
-    const changeCalls = (lists: CallLists) => {
-      calls.change(lists)
+    const changeCalls = (lists: CallsignLists) => {
+      calls.setLists(lists)
       link.refilter()
     }
     return {
       url: api.url,
       adminUrl: admin.url,
-      reload: reloadBy({ settings, changeCalls, reloadTls: api.reloadTls, log }),
+      reload: reloadBy({ settings, setCallsignLists: changeCalls, reloadTls: api.reloadTls, log }),
       close: shutdown.close,
     }
   } catch (cause) {

@@ -70,7 +70,12 @@ const IN_FLIGHT = { inAll: 32_000_000, perClient: 8_000_000 }
 export async function serveApi(parts: ApiParts): Promise<Api> {
   const { listen, rateLimit, webPush, store, isReserved, clock, metrics, log } = parts
   const check = createBodyChecks(webPush)
-  const rings = createRingCache(store)
+  const rings = createRingCache({
+    stations: store.stations,
+    history: store.history,
+    cursors: store.cursors,
+    feed: store.isShared ? undefined : store.feed,
+  })
   const limit = createRateLimit(rateLimit)
   const inFlight = new BytesInFlight(IN_FLIGHT)
   const overLimits = new OverLimit(clock, metrics, log)

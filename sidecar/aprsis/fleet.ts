@@ -9,8 +9,8 @@ import { isSameSet, planConnections } from './filters/plan.ts'
 import { watchHeard } from './filters/readiness.ts'
 import { nextSteps, type Step } from './filters/rollout.ts'
 import { SilentServers } from './filters/silent-servers.ts'
-import type { CallSource } from './listeners/call-source.ts'
-import { loginCallCount } from './listeners/login-calls.ts'
+import type { CallsignSource } from './listeners/callsign-source.ts'
+import { loginCallsignCount } from './listeners/login-callsigns.ts'
 import { filterText } from './protocol/filter.ts'
 
 /** How long a new filter is up before an old one goes: two servers of the network are seldom further apart. */
@@ -34,7 +34,7 @@ export interface FleetOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  readonly calls: CallSource
+  readonly calls: CallsignSource
   /** How many instances share the calls. */
   readonly sharers: number
   random(): number
@@ -60,7 +60,7 @@ export interface Fleet {
   callsInUse(): ReadonlySet<string>
   /** Calls of the servers that there is a login to. */
   servers(): ReadonlySet<string>
-  /** {@link CallSource.take} may have another answer. */
+  /** {@link CallsignSource.take} may have another answer. */
   retry(): void
   /** Ends the connections with these calls at once, and opens others in their place. */
   dropCalls(calls: ReadonlySet<string>): void
@@ -92,7 +92,7 @@ interface FleetMember {
 
 export function createFleet(options: FleetOptions): Fleet {
   const { settings, clock, log, calls, sharers } = options
-  const callCount = loginCallCount(settings.callsign)
+  const callCount = loginCallsignCount(settings.callsign)
   // Each has its part, even if it comes last.
   const places = Math.min(settings.maxConnections, Math.max(1, Math.floor(callCount / sharers)))
   // One place stays free for a connection that takes over from another. With a single place the successor logs in

@@ -6,10 +6,10 @@ import type { Metrics } from '../metrics.ts'
 import type { Connect } from './connection/connect-tcp.ts'
 import { createFleet, type Fleet, type FleetConnection } from './fleet.ts'
 import { handover } from './handover.ts'
-import { type CallSource, ownCalls } from './listeners/call-source.ts'
+import { type CallsignSource, ownCallsigns } from './listeners/callsign-source.ts'
 import { type Election, joinElection, type Shared } from './listeners/election.ts'
 import type { Listener } from './listeners/listeners.ts'
-import { loginCallCount } from './listeners/login-calls.ts'
+import { loginCallsignCount } from './listeners/login-callsigns.ts'
 
 export interface LinkOptions {
   readonly settings: AprsisSettings
@@ -89,7 +89,7 @@ export function connectAprsIs(options: LinkOptions): Link {
   const { settings, clock, log, shared } = options
   const listeners = new Set<() => void>()
   // Whoever has no call of its own could never log in.
-  const slots = shared ? Math.min(settings.listeners, loginCallCount(settings.callsign)) : 1
+  const slots = shared ? Math.min(settings.listeners, loginCallsignCount(settings.callsign)) : 1
   let fleet: Fleet | undefined
   /** Connections that end; their calls are in use till then. */
   const ending = new Set<Fleet>()
@@ -107,7 +107,7 @@ export function connectAprsIs(options: LinkOptions): Link {
     tell()
   })
 
-  function listen(calls: CallSource): void {
+  function listen(calls: CallsignSource): void {
     fleet = createFleet({
       connect: options.connect,
       settings,
@@ -165,7 +165,7 @@ export function connectAprsIs(options: LinkOptions): Link {
 
   if (settings.listen) warnOfReceiving(settings, log)
   if (shared) election = join(shared)
-  else if (settings.listen) listen(ownCalls(settings.callsign))
+  else if (settings.listen) listen(ownCallsigns(settings.callsign))
 
   return {
     refilter() {

@@ -3,7 +3,7 @@ import type { Device, StationKey } from './station.ts'
 /** A message of a ring, as it lies in a database. */
 export interface RingMessage {
   /** Its stamp. */
-  readonly time: number
+  readonly stamp: number
   readonly source: string
   readonly seqId: string
   readonly text: Buffer
@@ -16,7 +16,7 @@ export interface DeviceContents extends Device {
   /** The stamp up to which it was told. */
   readonly pushedThrough: number
   /** The newest cursor that it has brought; 0 where it has brought none. */
-  readonly asked: number
+  readonly newestCursor: number
   /** Its first push token, once another one has replaced that; null before. */
   readonly firstToken: string | null
 }

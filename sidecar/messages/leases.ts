@@ -31,7 +31,7 @@ export interface Instances {
   /** Those that were seen in the last {@link LEASE_MS}, this one included, by name. */
   list(): Promise<readonly Instance[]>
   /** What others see of this one from now on, as {@link Instance.note}. */
-  say(note: string): void
+  publishNote(note: string): void
 }
 
 export interface Instance {

@@ -11,12 +11,12 @@ export interface IncomingMessage {
 }
 
 /** A message that was heard, with what its ack needs. */
-export interface HeardMessage extends IncomingMessage {
+export interface ReceivedMessage extends IncomingMessage {
   /** The sender's call exactly as it was received: an ack goes there. */
   readonly sourceAsReceived: string
 }
 
 /** A stored message; `time` is its server time. */
 export interface StoredMessage extends IncomingMessage {
-  readonly time: number
+  readonly stamp: number
 }

@@ -30,7 +30,7 @@ export interface PushQueue {
    * Tries again in `delayMs`: what is stored until then does not bring it forward, and is told with it. The next claim
    * brings `tries` and `refusals` back; with no tries, another notification begins.
    */
-  later(
+  retryLater(
     claim: PushClaim,
     next: { readonly delayMs: number; readonly tries: number; readonly refusals: number },
   ): Promise<void>

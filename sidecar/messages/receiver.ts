@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AckSender } from './ack-sender.ts'
 import { wantsAcks } from './station.ts'
-import type { AppendOutcome, HeardMessage, History, Stations } from './store.ts'
+import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.ts'
 
 /**
  * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages
@@ -41,7 +41,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
-  function read(line: string): HeardMessage | undefined {
+  function read(line: string): ReceivedMessage | undefined {
     const packet = parsePacket(line)
     const addressee = packet && addresseeOf(packet)
     if (!addressee) return dropped('packets_unparsable')
@@ -59,7 +59,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     metrics.count(reason)
   }
 
-  function settle(message: HeardMessage, outcome: AppendOutcome, mayAck: boolean): void {
+  function settle(message: ReceivedMessage, outcome: AppendOutcome, mayAck: boolean): void {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
     if (outcome.kind === 'no_station') return
     const { sourceAsReceived: from, to, seqId } = message
@@ -93,7 +93,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   }
 
   return async (lines) => {
-    const received: HeardMessage[] = []
+    const received: ReceivedMessage[] = []
     for (const line of lines) {
       const one = read(line)
       if (one) received.push(one)
@@ -107,7 +107,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       return lost(received.length, error)
     }
     storingWorks()
-    for (const [i, outcome] of outcomes.entries()) settle(received[i] as HeardMessage, outcome, mayAck)
+    for (const [i, outcome] of outcomes.entries()) settle(received[i] as ReceivedMessage, outcome, mayAck)
   }
 }
 

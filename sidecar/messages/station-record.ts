@@ -56,7 +56,7 @@ export function avatarAfter(before: Avatar, uploaded: AvatarUpload | undefined, 
 }
 
 /** Whether a registration says of the station and its device what is known already, but for its time. */
-export function saysNothingNew(registration: Registration, station: Station): boolean {
+export function changesNothing(registration: Registration, station: Station): boolean {
   const { deviceId, platform, pushToken, ackMessages, avatar } = registration
   const device = deviceOf(station, deviceId)
   return (
@@ -75,7 +75,7 @@ const MONTH_HOURS = 30 * 24
  * After so many milliseconds without a call a device of a station that has as many as it may makes room for another
  * one.
  */
-export function makesRoomAfterMs(expireAfterHours: number): number {
+export function replaceableAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS
 }
 

@@ -25,7 +25,7 @@ export type Avatar =
 export type DeviceId = string
 
 /** How many devices a station may have. */
-export const MOST_DEVICES = 8
+export const MAX_DEVICES = 8
 
 /** After so many milliseconds a station that was never proven makes room for a new one in a full registry. */
 export const UNPROVEN_MS = 3_600_000
@@ -81,12 +81,12 @@ export function deviceOf<One extends Device>(
 }
 
 /** What a device is kept by among those of all stations: `KEY`, or `KEY ID`, neither of which has a blank in it. */
-export function deviceName(station: StationKey, id: DeviceId): string {
+export function deviceKey(station: StationKey, id: DeviceId): string {
   return id === '' ? station : `${station} ${id}`
 }
 
 /** Whose name it is. */
-export function deviceNamed(name: string): readonly [station: StationKey, id: DeviceId] {
+export function parseDeviceKey(name: string): readonly [station: StationKey, id: DeviceId] {
   const [station = '', id = ''] = name.split(' ')
   return [station, id]
 }

@@ -7,13 +7,13 @@ import type {
 } from '../config/settings.ts'
 import type { Keyring } from './keyring.ts'
 import type { Instances, Leases } from './leases.ts'
-import type { HeardMessage, StoredMessage } from './message.ts'
+import type { ReceivedMessage, StoredMessage } from './message.ts'
 import type { PushQueue } from './push-queue.ts'
 import type { ByPlatform, DeviceId, Platform, Station, StationKey } from './station.ts'
 
-export type { HeardMessage, IncomingMessage, StoredMessage } from './message.ts'
+export type { IncomingMessage, ReceivedMessage, StoredMessage } from './message.ts'
 export type { Avatar, Device, DeviceId, Platform, Station, StationKey } from './station.ts'
-export { MOST_DEVICES, PLATFORMS } from './station.ts'
+export { MAX_DEVICES, PLATFORMS } from './station.ts'
 
 /** The parts of the configuration that a store follows, wherever it keeps what it stores. */
 export interface StoreSettings {
@@ -27,36 +27,47 @@ export interface StoreSettings {
 }
 
 /**
- * What the pipeline, the push side and the API ask of storage. Everything a promise here resolves with is durable:
- * a crash straight afterwards does not lose it (one exception: {@link Device.lastSeenAt}). Promises reject with an
- * error that has a `code` and a `remedy`; while the disk refuses writes, reads go on.
+ * What the pipeline, the push delivery and the API need from storage. A promise here resolves once its result is durable:
+ * a crash right afterwards loses nothing. The one exception is {@link Device.lastSeenAt}. Promises reject with an error
+ * that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
  */
-export interface Store {
+export type Store = ExclusiveStore | SharedStore
+
+/** A store that this process has to itself, such as a SQLite file. */
+export interface ExclusiveStore extends StoreParts {
+  readonly isShared: false
+  /** Complete, because no other process stores messages. */
+  readonly feed: Feed
+  /**
+   * Copies the store into the new file `path` while work goes on. Resolves with the size in bytes. On failure, or once
+   * `signal` is aborted, it rejects and leaves no file. Run one backup at a time, and end it before {@link close}.
+   */
+  backUp(path: string, signal: AbortSignal): Promise<number>
+}
+
+/** A store that other processes use at the same time, such as a PostgreSQL database, which has its own backups. */
+export interface SharedStore extends StoreParts {
+  readonly isShared: true
+  /** The keys that all these processes must have in common. An exclusive store keeps its keys in files instead. */
+  readonly keyring: Keyring
+}
+
+interface StoreParts {
   readonly stations: Stations
   readonly history: History
   readonly pushes: PushQueue
-  readonly serverTime: ServerTime
+  readonly stamps: Stamps
   readonly cursors: Cursors
   readonly housekeeping: Housekeeping
   readonly leases: Leases
   readonly instances: Instances
-  /** Undefined where one process has the store for itself, and keeps keys in files. */
-  readonly keyring: Keyring | undefined
-  /** Undefined where other processes store too: then each sync asks the store. */
-  readonly feed: Feed | undefined
   /**
-   * The code of the error that writing meets now; undefined while it works. What failed is tried again every few
-   * seconds.
+   * Returns the code of the error that writes fail with at present, or undefined while they work. The store retries
+   * every few seconds.
    */
   fault(): string | undefined
-  /** Finds out, by a write of next to nothing, what {@link fault} is to say now. Never rejects. */
+  /** Updates {@link fault} by a minimal write. Never rejects. */
   probe(): Promise<void>
-  /**
-   * Copies all of it into the new file `path` while it goes on; resolves with the size in bytes. Rejects, and leaves no
-   * file, when that fails or `signal` is aborted. One at a time; to be over before {@link close}. Absent: the database
-   * has means of its own.
-   */
-  backUp?(path: string, signal: AbortSignal): Promise<number>
   close(): Promise<void>
 }
 
@@ -100,7 +111,7 @@ export type RegisterOutcome =
   | { readonly kind: 'full' | 'devices_full' | 'limited' }
 
 /** Which of a station's devices are meant; all of them where nothing is said. Times are of the clock. */
-export interface WhichDevices {
+export interface DeviceFilter {
   readonly deviceId?: DeviceId
   /** Only while the device of {@link deviceId} has this token. */
   readonly pushToken?: string
@@ -143,7 +154,7 @@ export interface Stations {
    */
   prove(key: StationKey): void
   /** Removes devices; with its last one the station goes, and its history with it. */
-  remove(key: StationKey, which?: WhichDevices): Promise<RemoveOutcome>
+  remove(key: StationKey, which?: DeviceFilter): Promise<RemoveOutcome>
   /** The gateway refused `pushToken` for good. Does nothing when the device has another token by now. */
   markTokenDead(key: StationKey, deviceId: DeviceId, pushToken: string): Promise<void>
   /**
@@ -175,10 +186,10 @@ export interface History {
    * message has a number, its station wants acks by {@link wantsAcks}, and the throttle lets it through, which counts
    * it as sent.
    */
-  append(messages: readonly HeardMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
+  append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
    * Messages strictly newer than `from`, oldest first, and the server time of an answer with those that are newer than
-   * `since`, which the device has brought, as {@link Cursors.timeOf} gives it. Undefined when the station is not
+   * `since`, which the device has brought, as {@link Cursors.stampFor} gives it. Undefined when the station is not
    * registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
@@ -189,7 +200,7 @@ export interface History {
 /** What a station has, all of one moment. */
 export interface NewMessages {
   readonly messages: readonly StoredMessage[]
-  readonly serverTime: number
+  readonly answerStamp: number
   /** Of its present registration, with which another ring began. */
   readonly registeredAt: number
   /** Time of its newest message, 0 before the first. */
@@ -210,7 +221,7 @@ export interface Feed {
 /**
  * Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included.
  */
-export interface ServerTime {
+export interface Stamps {
   /** A stamp that is newer than everything that is stored. */
   issue(): Promise<number>
 }
@@ -230,7 +241,7 @@ export interface Cursors {
    * counts for nothing. Where `deviceId` is undefined, for any of its devices could have called, the oldest of their
    * cursors decides.
    */
-  timeOf(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
+  stampFor(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
 
 /**

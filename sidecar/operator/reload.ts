@@ -2,12 +2,12 @@ import { jsonPath } from '../config/json-path.ts'
 import type { Reading } from '../config/reading/read.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
-import type { CallLists } from '../messages/call-rules.ts'
+import type { CallsignLists } from '../messages/callsign-rules.ts'
 
 interface ReloadParts {
   /** Those of the start. */
   readonly settings: Settings
-  readonly changeCalls: (lists: CallLists) => void
+  readonly setCallsignLists: (lists: CallsignLists) => void
   readonly reloadTls: () => Promise<void>
   readonly log: Log
 }
@@ -17,7 +17,12 @@ interface ReloadParts {
  * else is different by now is warned of. A configuration with mistakes changes nothing, and each of them is logged; so
  * is a certificate that is no good. Never rejects.
  */
-export function reloadBy({ settings, changeCalls, reloadTls, log }: ReloadParts): (reading: Reading) => Promise<void> {
+export function reloadBy({
+  settings,
+  setCallsignLists: changeCalls,
+  reloadTls,
+  log,
+}: ReloadParts): (reading: Reading) => Promise<void> {
   return async (reading) => {
     if ('settings' in reading) {
       changeCalls(reading.settings.stations)

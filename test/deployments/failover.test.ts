@@ -120,7 +120,7 @@ describe('A PostgreSQL that fails over', function () {
       async sync() {
         const found = await newer(store, 'N0CALL', since)
         given.push(...texts(found.messages))
-        since = Math.max(since, found.serverTime)
+        since = Math.max(since, found.answerStamp)
       },
     }
   }

@@ -31,9 +31,9 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
       listeners: { held: 1, wanted: 1 },
       others: [],
       connections: [
-        { ...login, call: 'N0CALL-10', state: 'up', bytesIn: 48_211_907, bytesOut: 1_204_455 },
-        { ...login, call: 'N0CALL-A1', state: 'confirming', bytesIn: 22_018_344, bytesOut: 640_120 },
-        { ...waiting, call: 'N0CALL-A2', bytesIn: 9_344, bytesOut: 8_011 },
+        { ...login, callsign: 'N0CALL-10', state: 'up', bytesIn: 48_211_907, bytesOut: 1_204_455 },
+        { ...login, callsign: 'N0CALL-A1', state: 'confirming', bytesIn: 22_018_344, bytesOut: 640_120 },
+        { ...waiting, callsign: 'N0CALL-A2', bytesIn: 9_344, bytesOut: 8_011 },
       ],
     },
     lastPacketAt: NOW - 2000,

@@ -2,8 +2,8 @@ import { textOf } from '../../aprs/message.ts'
 import type { MessageRecord } from '../../client/wire/bodies.ts'
 import type { StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 
-export function messageRecord({ from, to, seqId, text, time }: StoredMessage): MessageRecord {
-  return { from, to, seqId, ...textOf(text), time }
+export function messageRecord({ from, to, seqId, text, stamp }: StoredMessage): MessageRecord {
+  return { from, to, seqId, ...textOf(text), time: stamp }
 }
 
 /** Hashes of those senders that are stations with an avatar. Source: `/v1/sync`, `avatars`. */

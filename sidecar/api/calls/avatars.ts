@@ -39,7 +39,7 @@ export function avatarsCall({ check, store, avatars, inFlight, countCalls }: Ava
     if (!room) throw new ApiError('overloaded')
     try {
       const pieces = await avatars.pieces(wanted)
-      const serverTime = await store.cursors.timeOf(key, undefined)
+      const serverTime = await store.cursors.stampFor(key, undefined)
       await avatars.ownTurn()
       return { kind: 'answer', body: avatarsBody(serverTime, pieces), room }
     } catch (error) {

@@ -64,7 +64,7 @@ export function registerCall(parts: RegisterParts): Call {
     if (body.wantHistory !== true)
       return answer(
         plainBody({
-          serverTime: await store.cursors.timeOf(key, deviceId, body.since ?? undefined),
+          serverTime: await store.cursors.stampFor(key, deviceId, body.since ?? undefined),
           avatarHash,
           avatars: {},
         }),

@@ -44,6 +44,6 @@ export function unregisterCall({ check, store, metrics, log }: UnregisterParts):
     if (outcome === 'none') throw new ApiError('not_registered')
     if (outcome === 'wrong_token') throw new ApiError('wrong_token')
     note(outcome, key)
-    return answer(plainBody({ serverTime: await store.serverTime.issue() }))
+    return answer(plainBody({ serverTime: await store.stamps.issue() }))
   }
 }

@@ -57,7 +57,7 @@ export function createRing(
   return {
     registeredAt,
     completeFrom,
-    times: newest.map(({ time }) => time),
+    times: newest.map(({ stamp }) => stamp),
     senders: newest.map(({ from }) => from),
     ends,
     begin: 0,
@@ -77,7 +77,7 @@ export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: n
   const record = recordOf(message)
   const start = roomFor(ring, record.length)
   ring.space.write(record, start, 'latin1')
-  ring.times.push(message.time)
+  ring.times.push(message.stamp)
   ring.senders.push(message.from)
   ring.ends.push(start + record.length)
   ring.slice = undefined

@@ -131,14 +131,14 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
     try {
       const found = await history.since(key, device, since)
       if (!found) return undefined
-      const { messages, serverTime } = found
+      const { messages, answerStamp: serverTime } = found
       const ring = createRing(registeredAt, since, messages, perStation)
       const kept = { ring, bytes: 0 }
       const answer = { head: headOf(key, kept, since), serverTime }
       if (current && stations.get(key)?.registeredAt === registeredAt) {
         // The others were read.
-        const read = messages.at(-1)?.time ?? 0
-        for (const message of current.late) if (message.time > read) addToRing(ring, message, perStation)
+        const read = messages.at(-1)?.stamp ?? 0
+        for (const message of current.late) if (message.stamp > read) addToRing(ring, message, perStation)
         keep(key, kept)
       }
       return answer
@@ -172,10 +172,10 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
     const current = kept ?? { ring: createRing(registeredAt, since, messages, perStation), bytes: 0 }
     const { ring } = current
     // Another answer may have brought some of them, and newer ones, by now.
-    for (const message of messages) if (message.time > (ring.times.at(-1) ?? 0)) addToRing(ring, message, perStation)
+    for (const message of messages) if (message.stamp > (ring.times.at(-1) ?? 0)) addToRing(ring, message, perStation)
     keep(key, current)
     const last = ring.times.at(-1) ?? 0
-    return { head: headOf(key, current, since), serverTime: last > since ? last : found.serverTime }
+    return { head: headOf(key, current, since), serverTime: last > since ? last : found.answerStamp }
   }
 
   function headOf(key: StationKey, kept: Kept, since: number): BodyHead {
@@ -221,7 +221,7 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
       touch(key)
       const head = headOf(key, kept, since)
       const newest = kept.ring.times.at(-1) ?? 0
-      return { head, serverTime: await cursors.timeOf(key, device, since, newest > since ? newest : undefined) }
+      return { head, serverTime: await cursors.stampFor(key, device, since, newest > since ? newest : undefined) }
     },
     get bytes() {
       return bytes

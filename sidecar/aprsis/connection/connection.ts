@@ -31,7 +31,7 @@ const CERTAIN_AGAIN_MS = 1000
 export type ConnectionState = 'connecting' | 'up' | 'confirming' | 'unconfirmed' | 'waiting' | 'leaving' | 'closed'
 
 export interface ConnectionStatus {
-  readonly call: string
+  readonly callsign: string
   readonly state: ConnectionState
   readonly verified: boolean
   /** The server's call; null while not logged in. */
@@ -269,7 +269,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       return login?.verified ?? false
     },
     status: () => ({
-      call,
+      callsign: call,
       state,
       verified: login?.verified ?? false,
       server: login?.server ?? null,

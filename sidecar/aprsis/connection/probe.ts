@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock.ts'
 import type { AprsisSettings } from '../../config/settings.ts'
 import { createMetrics } from '../../metrics.ts'
-import { loginCallCount, loginCalls } from '../listeners/login-calls.ts'
+import { loginCallsignCount, loginCallsigns } from '../listeners/login-callsigns.ts'
 import { openSession } from './session.ts'
 
 /** What one login showed. */
 export interface ProbeOutcome {
   /** The call that it was made with. */
-  readonly call: string
+  readonly callsign: string
   /** The server's call and whether it took the passcode; undefined when there was no login. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined
   /** The server's answer to a change of the filter; undefined if it came to none. */
@@ -23,7 +23,7 @@ export interface ProbeOutcome {
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign, passcode } = settings
-  const others = loginCallCount(callsign) > 1 ? loginCalls(callsign).filter((one) => one !== callsign) : []
+  const others = loginCallsignCount(callsign) > 1 ? loginCallsigns(callsign).filter((one) => one !== callsign) : []
   const call = others.at(-1) ?? callsign
   // Nothing that anybody sends: both ask for what the login gets anyway.
   const [first, second] = [`g/${call}`, `g/${call}/${call}-0`]
@@ -52,7 +52,7 @@ export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<P
         session.end()
       },
       onLines() {},
-      onEnd: (reason) => resolve({ call, login, filter, reason }),
+      onEnd: (reason) => resolve({ callsign: call, login, filter, reason }),
     })
   })
 }

@@ -3,11 +3,11 @@ import type { AprsisSettings } from '../../config/settings.ts'
 import { VERSION } from '../../config/version.ts'
 import type { Log } from '../../log.ts'
 import type { Instances, Lease, Leases } from '../../messages/leases.ts'
-import type { CallSource } from './call-source.ts'
-import { createLeasedCalls } from './leased-calls.ts'
+import type { CallsignSource } from './callsign-source.ts'
+import { createLeasedCallsigns } from './leased-callsigns.ts'
 import {
-  callLease,
-  callsIn,
+  callsignLease,
+  callsignsIn,
   type InstanceNote,
   type Listener,
   listenerNote,
@@ -48,10 +48,10 @@ export interface ElectionOptions extends Shared {
   callsInUse(): ReadonlySet<string>
   servers(): ReadonlySet<string>
   /** From now on this instance is a listener, by these calls. */
-  onElected(calls: CallSource): void
+  onElected(calls: CallsignSource): void
   /** Somebody else has its place, or is to have it. */
   onDeposed(): void
-  /** {@link CallSource.take} may have another answer. */
+  /** {@link CallsignSource.take} may have another answer. */
   onCalls(): void
   /** Somebody else has these calls. */
   onCallsLost(calls: ReadonlySet<string>): void
@@ -80,7 +80,7 @@ export interface Election {
  */
 export function joinElection(options: ElectionOptions): Election {
   const { leases, instances, settings, slots, clock, log } = options
-  const calls = createLeasedCalls(settings.callsign, clock, () => soon())
+  const calls = createLeasedCallsigns(settings.callsign, clock, () => soon())
   let slot: number | undefined
   let sinceMs: number | null = null
   let others: readonly Listener[] = []
@@ -176,13 +176,13 @@ export function joinElection(options: ElectionOptions): Election {
 
   /** Slot and calls in one statement, so that they lapse together. */
   async function renew(known: readonly Lease[], mine: number): Promise<void> {
-    const taken = callsIn(known.filter((lease) => !lease.mine).map(({ name }) => name))
+    const taken = callsignsIn(known.filter((lease) => !lease.mine).map(({ name }) => name))
     const wasLacking = calls.lacking
     const wishes = calls.wishes(taken, mine === 0)
-    const names = [slotLease(mine), ...[...calls.held(), ...wishes].map(callLease)]
+    const names = [slotLease(mine), ...[...calls.held(), ...wishes].map(callsignLease)]
     const askedAt = { elapsed: clock.elapsed(), now: clock.now() }
     const held = await leases.hold(names, listenerNote(options.servers()))
-    const lost = calls.answered(callsIn(held), wishes, askedAt)
+    const lost = calls.answered(callsignsIn(held), wishes, askedAt)
     if (stopped) return
     if (!held.has(slotLease(mine))) {
       leave()
@@ -195,7 +195,7 @@ export function joinElection(options: ElectionOptions): Election {
   /** Of connections that ended, and what was asked for and is not needed. */
   async function giveBack(): Promise<void> {
     const unused = calls.dropUnused(options.callsInUse())
-    if (unused.length > 0) await leases.release(unused.map(callLease))
+    if (unused.length > 0) await leases.release(unused.map(callsignLease))
   }
 
   function enter(free: number): void {
@@ -225,7 +225,7 @@ export function joinElection(options: ElectionOptions): Election {
   function introduce(): void {
     const listen = settings.listen && !isResting()
     const note: InstanceNote = { version: VERSION, listen, listener: slot ?? null, sinceMs }
-    instances.say(JSON.stringify(note))
+    instances.publishNote(JSON.stringify(note))
   }
 
   introduce()
@@ -247,7 +247,7 @@ export function joinElection(options: ElectionOptions): Election {
     async release() {
       // What a round still takes would stay taken.
       await round
-      const names = [...(slot === undefined ? [] : [slotLease(slot)]), ...calls.held().map(callLease)]
+      const names = [...(slot === undefined ? [] : [slotLease(slot)]), ...calls.held().map(callsignLease)]
       try {
         if (names.length > 0) await leases.release(names)
       } catch {

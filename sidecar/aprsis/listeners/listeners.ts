@@ -4,10 +4,10 @@ const SLOT = 'listener/'
 const CALL = 'call/'
 
 export const slotLease = (slot: number): string => `${SLOT}${slot}`
-export const callLease = (call: string): string => `${CALL}${call}`
+export const callsignLease = (call: string): string => `${CALL}${call}`
 
 /** The calls in names of leases. */
-export function callsIn(names: Iterable<string>): ReadonlySet<string> {
+export function callsignsIn(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names].filter((name) => name.startsWith(CALL)).map((name) => name.slice(CALL.length)))
 }
 
@@ -19,7 +19,7 @@ export interface Listener {
   readonly mine: boolean
   /** The calls of the servers that it is logged in to, and its own calls there. */
   readonly servers: readonly string[]
-  readonly calls: readonly string[]
+  readonly callsigns: readonly string[]
 }
 
 /** What the note of a listener's lease says; {@link listenersIn} reads it. */
@@ -34,7 +34,7 @@ export function listenersIn(leases: readonly Lease[], slots: number): readonly L
       const slot = name.startsWith(SLOT) ? Number(name.slice(SLOT.length)) : Number.NaN
       if (!(slot < slots)) return []
       const own = leases.filter((lease) => lease.instance === instance).map((lease) => lease.name)
-      return { slot, instance, mine, servers: serversIn(note), calls: [...callsIn(own)].sort() }
+      return { slot, instance, mine, servers: serversIn(note), callsigns: [...callsignsIn(own)].sort() }
     })
     .toSorted((a, b) => a.slot - b.slot)
 }

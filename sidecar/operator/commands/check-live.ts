@@ -24,7 +24,7 @@ export async function checkLive(settings: Settings, address?: string): Promise<r
 }
 
 async function askUpstream({ aprsis }: Settings): Promise<readonly Verdict[]> {
-  const { call, login, filter, reason } = await probeUpstream(aprsis, systemClock)
+  const { callsign: call, login, filter, reason } = await probeUpstream(aprsis, systemClock)
   const at = `${aprsis.host}:${aprsis.port}`
   if (!login)
     return [

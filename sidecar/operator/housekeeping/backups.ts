@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import type { BackupSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
-import type { Store } from '../../messages/store.ts'
+import type { ExclusiveStore } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import { runOnSchedule } from './schedule.ts'
 
@@ -30,7 +30,8 @@ export interface Backups {
 }
 
 interface Parts {
-  readonly store: Pick<Store, 'backUp'>
+  /** Copies the store into a file; undefined where the database has its own backups. */
+  readonly backUp: ExclusiveStore['backUp'] | undefined
   readonly settings: BackupSettings
   /** The sidecar's own call, which the files bear: several sidecars may share a folder. */
   readonly callsign: string
@@ -64,7 +65,7 @@ export class BackupFolderError extends Error {
 /** Makes sure of the folder, and has backups made there from now on. Rejects with a {@link BackupFolderError}. */
 export async function openBackups(parts: Parts): Promise<Backups> {
   const { folder } = parts.settings
-  const { backUp } = parts.store
+  const { backUp } = parts
   if (folder === null || !backUp)
     return { make: async () => ({ kind: 'off' }), lastMadeAt: () => undefined, close: async () => {} }
   try {
@@ -96,12 +97,7 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-function backupsIn(
-  folder: string,
-  backUp: NonNullable<Store['backUp']>,
-  parts: Parts,
-  found: readonly number[],
-): Backups {
+function backupsIn(folder: string, backUp: ExclusiveStore['backUp'], parts: Parts, found: readonly number[]): Backups {
   const { settings, callsign, clock, metrics, log } = parts
   const stopping = new AbortController()
   let making: Promise<BackupOutcome> | undefined

@@ -73,7 +73,7 @@ function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
   const refusals = gateways.flatMap(({ state, lastRefused }) => (state === 'refusing' && lastRefused) || [])
   const flapping = upstream.connections.filter(({ recentDrops }) => recentDrops >= FLAPPING_DROPS)
   const drops = flapping.map(
-    ({ call, recentDrops }) =>
+    ({ callsign: call, recentDrops }) =>
       html`<li>APRS-IS ended the login of ${call} ${count(recentDrops)} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}</li>`,
   )
   const lines = [
@@ -223,7 +223,7 @@ const STATES: Readonly<Record<string, string>> = {
 }
 
 function connectionRow(connection: UpstreamConnection, now: number): Html {
-  const { call, state, server, verified, sinceMs, filter, stations, bytesIn, bytesOut } = connection
+  const { callsign: call, state, server, verified, sinceMs, filter, stations, bytesIn, bytesOut } = connection
   const loggedIn = server !== null
   return html`<tr><th scope="row">${call}</th><td><span class="${loggedIn ? 'up' : 'down'}">${loggedIn ? '●' : '○'}</span> ${STATES[state] ?? state}</td><td>${server ?? '–'}</td><td>${
     verified ? 'yes' : loggedIn ? 'no: acks cannot be sent' : '–'

@@ -3,7 +3,7 @@ import { type Html, html } from './html.ts'
 /** One connection to APRS-IS, as far as the operator's port shows it. */
 export interface UpstreamConnection {
   /** The call that it logs in as. */
-  readonly call: string
+  readonly callsign: string
   readonly state: string
   readonly verified: boolean
   /** The server's call; null while not logged in. */
@@ -26,7 +26,7 @@ export interface OtherListener {
   readonly instance: string
   /** The calls of the servers that it is logged in to, and its own calls there. */
   readonly servers: readonly string[]
-  readonly calls: readonly string[]
+  readonly callsigns: readonly string[]
 }
 
 /** What the operator's port shows of the connection to APRS-IS. */
@@ -60,6 +60,6 @@ export function renderListeners({ listener, listeners, others }: Listening): Htm
 </table></div>`
 }
 
-function row({ instance, servers, calls }: OtherListener): Html {
-  return html`<tr><th scope="row">${instance}</th><td>${servers.join(', ') || '–'}</td><td>${calls.join(', ') || '–'}</td></tr>`
+function row({ instance, servers, callsigns }: OtherListener): Html {
+  return html`<tr><th scope="row">${instance}</th><td>${servers.join(', ') || '–'}</td><td>${callsigns.join(', ') || '–'}</td></tr>`
 }

@@ -11,7 +11,7 @@ import { type NextTry, planAfterFailure, planAfterRefusal, planWhilePhoneIsAway 
 
 interface DeliveryParts {
   readonly stations: Pick<Stations, 'get' | 'markTokenDead' | 'prove'>
-  readonly pushes: Pick<PushQueue, 'settle' | 'later'>
+  readonly pushes: Pick<PushQueue, 'settle' | 'retryLater'>
   readonly hasGateway: (platform: Platform) => boolean
   readonly clock: Clock
   readonly log: Log
@@ -86,7 +86,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     const { station, device } = claim
     const now = deviceOf(stations.get(station), device.id)
     if (now && !now.tokenDead && hasGateway(now.platform))
-      return noted(station, pushes.later(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
+      return noted(station, pushes.retryLater(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
     metrics.countCase('pushes_unsendable', {
       platform: device.platform,
       reason: lane.send ? 'token_dead' : 'gateway_off',
@@ -129,7 +129,10 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     }
     // Meanwhile registered with another token: that phone has not been told.
     const isAlive = deviceOf(stations.get(station), id)?.tokenDead === false
-    await noted(station, isAlive ? pushes.later(claim, { delayMs: 0, tries: 0, refusals: 0 }) : pushes.settle(claim))
+    await noted(
+      station,
+      isAlive ? pushes.retryLater(claim, { delayMs: 0, tries: 0, refusals: 0 }) : pushes.settle(claim),
+    )
   }
 
   function putOff(claimed: Claimed, error: unknown): Promise<void> {
@@ -148,7 +151,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     const { platform } = claim.device
     const triedMs = clock.elapsed() - at
     // In either direction: where the clock was wrong, the oldest message counts.
-    const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.time)
+    const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
     const next =
       cause === 'phone'
         ? planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
@@ -186,7 +189,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
       delayMs,
       reason,
     })
-    return noted(station, pushes.later(claim, next))
+    return noted(station, pushes.retryLater(claim, next))
   }
 
   function handBack(claimed: Claimed): Promise<void> {
@@ -196,7 +199,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
   /** The gateway was not asked, so this was no try. */
   function comeBack({ claim }: Claimed, delayMs: number): Promise<void> {
     const { tries, refusals } = claim
-    return noted(claim.station, pushes.later(claim, { delayMs: closed() ? 0 : delayMs, tries, refusals }))
+    return noted(claim.station, pushes.retryLater(claim, { delayMs: closed() ? 0 : delayMs, tries, refusals }))
   }
 
   async function noted(station: StationKey, written: Promise<void>): Promise<void> {

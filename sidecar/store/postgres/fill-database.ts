@@ -2,7 +2,7 @@ import { StoreError } from '../../errors.ts'
 import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../messages/contents.ts'
 import { VAPID_KEYS } from '../../messages/keyring.ts'
 import { LEASE_MS } from '../../messages/leases.ts'
-import { deviceName } from '../../messages/station.ts'
+import { deviceKey } from '../../messages/station.ts'
 import type { Postgres, Queries, SqlValue } from './database/connection.ts'
 import { withoutNul } from './database/without-nul.ts'
 import { messageIdentity } from './messages/message-identity.ts'
@@ -150,7 +150,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
   const column = <Value extends SqlValue>(read: (device: (typeof devices)[number]) => Value) => devices.map(read)
   const keys = page.map(({ key }) => key)
   await query(DEVICES, [
-    column(({ station, id }) => deviceName(station, id)),
+    column(({ station, id }) => deviceKey(station, id)),
     column(({ station }) => station),
     column(({ platform }) => platform),
     column(({ pushToken }) => withoutNul(pushToken)),
@@ -159,7 +159,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ registeredAt }) => registeredAt),
     column(({ lastSeenAt }) => lastSeenAt),
     column(({ pushedThrough }) => pushedThrough),
-    column(({ asked }) => asked),
+    column(({ newestCursor }) => newestCursor),
     column(({ firstToken }) => (firstToken === null ? null : withoutNul(firstToken))),
   ])
   await query(STATIONS, [keys, page.map(({ registeredAt }) => registeredAt), page.map(({ proven }) => proven)])
@@ -174,7 +174,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
   const messages = page.flatMap(({ key, messages }) => messages.map((message) => ({ station: key, ...message })))
   await query(RINGS, [
     messages.map(({ station }) => station),
-    messages.map(({ time }) => time),
+    messages.map(({ stamp }) => stamp),
     messages.map(({ source }) => Buffer.from(source)),
     messages.map(({ seqId }) => Buffer.from(seqId)),
     messages.map(({ text }) => text),

@@ -2,7 +2,7 @@ import { type Clock, type Timer, within } from '../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { horizonsMs } from '../../messages/duplicate-horizons.ts'
-import type { Store, StoreSettings } from '../../messages/store.ts'
+import type { SharedStore, StoreSettings } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import { connectPostgres, type Postgres, type PostgresSettings, WHOLE_TABLE_MS } from './database/connection.ts'
 import { warnOfLoss } from './database/durability.ts'
@@ -46,7 +46,7 @@ export async function openPostgresStore(
   log: Log,
   metrics: Pick<Metrics, 'count'> = { count() {} },
   stopping?: AbortSignal,
-): Promise<Store> {
+): Promise<SharedStore> {
   // Follows `stopping` only while the store opens. Later, parts that are stopping still use the store, and its opener
   // closes it after them.
   const start = new AbortController()
@@ -65,7 +65,7 @@ async function openUntil(
   clock: Clock,
   log: Log,
   metrics: Pick<Metrics, 'count'>,
-): Promise<Store> {
+): Promise<SharedStore> {
   const postgres = await connectPostgres(settings, clock, log, stopping)
   // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
   const alive = setInterval(() => undefined, START_MS)
@@ -138,7 +138,7 @@ function buildStore(
   settings: PostgresStoreSettings,
   clock: Clock,
   metrics: Pick<Metrics, 'count'>,
-): Store {
+): SharedStore {
   const { history: kept, ack, push } = settings
   const reader = openReader({ query: postgres.read }, postgres.timeline)
   const cursors = openCursors({ database: postgres, reader, clock })
@@ -178,10 +178,11 @@ function buildStore(
   }
 
   return {
+    isShared: true,
     stations,
     history: openHistory({ appends, reader, cursors, perStation: kept.perStation }),
     pushes,
-    serverTime: openServerTime({ query: postgres.read }),
+    stamps: openServerTime({ query: postgres.read }),
     cursors,
     housekeeping: openHousekeeping({
       database: postgres,
@@ -192,7 +193,6 @@ function buildStore(
     leases: openLeases(postgres, instance, clock),
     instances: instance,
     keyring: openKeyring(postgres),
-    feed: undefined,
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,
     close() {

@@ -23,7 +23,7 @@ export function onlyInstance(name: string, clock: Pick<Clock, 'now'>): Instances
   return {
     name,
     list: async () => [{ name, startedAt, note }],
-    say(text) {
+    publishNote(text) {
       note = text
     },
   }

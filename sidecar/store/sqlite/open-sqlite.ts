@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
-import type { Store, StoreSettings } from '../../messages/store.ts'
+import type { ExclusiveStore, StoreSettings } from '../../messages/store.ts'
 import { backUp } from './copies/backup.ts'
 import type { Connection } from './database/connection.ts'
 import { groupCommits, type Transaction } from './database/database.ts'
@@ -18,9 +18,6 @@ import { openRingIndex } from './messages/ring-index.ts'
 import { openServerTime } from './messages/server-time.ts'
 import { openStations } from './messages/stations.ts'
 
-/** A store in a file, which can be copied. */
-export type FileStore = Store & Required<Pick<Store, 'backUp'>>
-
 /**
  * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates file and folder where they are
  * missing.
@@ -34,7 +31,7 @@ export async function openSqliteStore(
   settings: StoreSettings,
   clock: Clock,
   log: Log,
-): Promise<FileStore> {
+): Promise<ExclusiveStore> {
   const connection = await openFile(path).catch((error: unknown) => {
     throw toStoreError(error)
   })
@@ -61,7 +58,7 @@ export async function buildStore(
   settings: StoreSettings,
   clock: Clock,
   log: Log,
-): Promise<FileStore> {
+): Promise<ExclusiveStore> {
   const database = groupCommits(connection, clock, log)
   const serverTime = await openServerTime(connection, database, clock)
   const opened = await openRingIndex(connection, settings.history)
@@ -89,15 +86,15 @@ export async function buildStore(
     await serverTime.seal(tx)
   }
   return {
+    isShared: false,
     stations,
     history,
     pushes,
-    serverTime,
+    stamps: serverTime,
     cursors,
     housekeeping,
     leases: grantLeases(settings.instance),
     instances: onlyInstance(settings.instance, clock),
-    keyring: undefined,
     feed,
     fault: database.fault,
     probe: database.probe,

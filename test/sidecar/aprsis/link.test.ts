@@ -21,7 +21,7 @@ describe('The link to APRS-IS', () => {
       expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
       expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
       expect(status()).to.deep.include({ listener: 0, listeners: { held: 1, wanted: 1 }, others: [] })
-      expect(status().connections[0]).to.include({ call: CALL, state: 'up', server: 'T2FIX', stations: 2 })
+      expect(status().connections[0]).to.include({ callsign: CALL, state: 'up', server: 'T2FIX', stations: 2 })
       expect(its.metrics.value('upstream_connects')).to.equal(1)
       expect(its.metrics.value('filters_sent')).to.equal(1)
     })

@@ -45,7 +45,7 @@ describe("the client's calls", () => {
 })
 
 describe('a push, as the app gets it', () => {
-  const newest = { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: Buffer.from('Hello'), time: 1 }
+  const newest = { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: Buffer.from('Hello'), stamp: 1 }
 
   it('is read from what the sidecar sends, beside whatever the platform adds', () => {
     const { data } = buildNotification('N0CALL-7', { count: 1, newest }, 'none')

@@ -19,7 +19,7 @@ const DEVICE = 'ab'.repeat(32)
 const TOWER = { icon: 'tower', image: '', hash: 'icon:tower' }
 
 function notification(avatar: SenderAvatar, { count = 1, text = 'Good morning' } = {}) {
-  const newest = { from: 'W1AW', to: 'N0CALL-7', seqId: '12', text: Buffer.from(text), time: 1 }
+  const newest = { from: 'W1AW', to: 'N0CALL-7', seqId: '12', text: Buffer.from(text), stamp: 1 }
   return buildNotification('N0CALL-7', { count, newest }, avatar)
 }
 

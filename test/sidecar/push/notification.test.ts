@@ -13,7 +13,7 @@ const STATION = 'N0CALL-7'
 const HASH = 'a'.repeat(64)
 
 function message(text: string | Buffer, seqId = '42'): StoredMessage {
-  return { from: 'W1AW', to: STATION, seqId, text: Buffer.from(text), time: 1 }
+  return { from: 'W1AW', to: STATION, seqId, text: Buffer.from(text), stamp: 1 }
 }
 
 function build(text: string | Buffer, { count = 1, avatar = 'none' as SenderAvatar, seqId = '42' } = {}) {

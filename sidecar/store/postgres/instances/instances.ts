@@ -82,7 +82,7 @@ export async function openInstance(
       // The others see it at the next beat.
       return found.map((one) => (one.name === name ? { ...one, note } : one))
     },
-    say(text) {
+    publishNote(text) {
       note = text
     },
     async close() {

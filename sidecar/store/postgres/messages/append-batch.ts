@@ -1,11 +1,11 @@
-import type { AppendOutcome, HeardMessage, StationKey } from '../../../messages/store.ts'
+import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
 import { byteaArray } from '../database/bytea-array.ts'
 import type { SqlValue } from '../database/connection.ts'
 import { NO_STATION, STORED } from '../schema/append-function.ts'
 
 /** What one caller brings. */
 export interface AppendCall {
-  readonly messages: readonly HeardMessage[]
+  readonly messages: readonly ReceivedMessage[]
   /** Of each of them. */
   readonly identities: readonly Buffer[]
   readonly mayAck: boolean
@@ -33,11 +33,11 @@ export interface AppendBatch {
   /** Of each message of the calls, in order. */
   readonly places: readonly Place[]
   /** What may be acknowledged. */
-  readonly acks: readonly { readonly place: Place; readonly message: HeardMessage }[]
+  readonly acks: readonly { readonly place: Place; readonly message: ReceivedMessage }[]
 }
 
 interface Different {
-  readonly message: HeardMessage
+  readonly message: ReceivedMessage
   readonly identity: Buffer
   readonly since: number
 }
@@ -53,7 +53,7 @@ interface Place {
 export function batchOf(calls: readonly AppendCall[], horizons: Horizons): AppendBatch {
   const different: Different[] = []
   const places: Place[] = []
-  const acks: { readonly place: Place; readonly message: HeardMessage }[] = []
+  const acks: { readonly place: Place; readonly message: ReceivedMessage }[] = []
   const latest = new Map<string, number>()
   for (const { messages, identities, mayAck, since } of calls) {
     for (const [index, message] of messages.entries()) {
@@ -109,7 +109,7 @@ export function outcomesOf(
       const kind = kinds[place.at] ?? NO_STATION
       const ack = acknowledged.has(place)
       if (kind === STORED && !place.copy)
-        return { kind: 'stored', message: { ...message, time: base + place.at + 1 }, ack }
+        return { kind: 'stored', message: { ...message, stamp: base + place.at + 1 }, ack }
       return kind === NO_STATION ? { kind: 'no_station' } : { kind: 'duplicate', ack }
     }),
   )

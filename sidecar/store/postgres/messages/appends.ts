@@ -2,7 +2,7 @@ import type { Clock } from '../../../clock.ts'
 import type { AckSettings, HistorySettings } from '../../../config/settings.ts'
 import { StoreError } from '../../../errors.ts'
 import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
-import type { AppendOutcome, HeardMessage, StationKey } from '../../../messages/store.ts'
+import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { toStoreError } from '../database/postgres-error.ts'
@@ -39,7 +39,7 @@ const APPEND = 'SELECT base, kinds, acks FROM append($1, $2, $3, $4, $5, $6, $7,
 type Result = () => readonly AppendOutcome[]
 
 export interface Appends {
-  append(messages: readonly HeardMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
+  append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /** Resolves when nothing waits to be stored. */
   idle(): Promise<void>
 }

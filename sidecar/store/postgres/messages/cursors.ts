@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../clock.ts'
-import { deviceNamed, remembersCursor } from '../../../messages/station.ts'
+import { parseDeviceKey, remembersCursor } from '../../../messages/station.ts'
 import type { Cursors } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Answer, DeviceReading, Reader } from './reader.ts'
@@ -23,7 +23,7 @@ interface CursorsParts {
 
 /** The cursors as the rest of the store takes them. */
 export interface SharedCursors extends Cursors {
-  /** {@link Cursors.timeOf} of who brings `since` and gets no messages. */
+  /** {@link Cursors.stampFor} of who brings `since` and gets no messages. */
   timeIn(reading: Answer, since: number | undefined): number
   /** Writes down what is not written yet. */
   seal(): Promise<void>
@@ -66,7 +66,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
   }
 
   function cursorOf({ key, registeredAt, asked }: DeviceReading, brought: number | undefined): number {
-    const [, id] = deviceNamed(key)
+    const [, id] = parseDeviceKey(key)
     if (!remembersCursor(id)) return Math.max(registeredAt, brought ?? 0)
     if (brought !== undefined && brought > asked) bring(key, brought)
     // That of an earlier registration is older than the stamp of the present one.
@@ -76,7 +76,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
   return {
     timeIn,
 
-    async timeOf(station, device, since, lastMessage) {
+    async stampFor(station, device, since, lastMessage) {
       const reading = await reader.read(station, device, Number.POSITIVE_INFINITY)
       return lastMessage ?? timeIn(reading, since)
     },

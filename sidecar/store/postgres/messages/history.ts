@@ -1,4 +1,4 @@
-import type { History, ServerTime } from '../../../messages/store.ts'
+import type { History, Stamps } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Appends } from './appends.ts'
 import type { SharedCursors } from './cursors.ts'
@@ -26,7 +26,7 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
       const { messages, registeredAt, newest } = reading.station
       const withoutMessages = cursors.timeIn(reading, since)
       const { lineage } = reading
-      return { messages, registeredAt, newest, lineage, serverTime: newest > since ? newest : withoutMessages }
+      return { messages, registeredAt, newest, lineage, answerStamp: newest > since ? newest : withoutMessages }
     },
     perStation,
   }
@@ -36,7 +36,7 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
  * The newest stamp of the database's own clock, never the time of this machine: who takes it as a cursor would skip
  * what another instance stores in the same second. It moves when something is written.
  */
-export function openServerTime({ query }: Queries): ServerTime {
+export function openServerTime({ query }: Queries): Stamps {
   return {
     async issue() {
       const [clock] = await query<{ last: number }>(LAST)

@@ -1,4 +1,4 @@
-import { deviceName } from '../../../messages/station.ts'
+import { deviceKey } from '../../../messages/station.ts'
 import type { DeviceId, StationKey, StoredMessage } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
@@ -103,7 +103,7 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
   })
   return {
     async read(station, id, since) {
-      const device = id === undefined ? null : deviceName(station, id)
+      const device = id === undefined ? null : deviceKey(station, id)
       const { row, lineage } = await batches.add({ station, device, since })
       const { last, registeredAt, keys, asked, messages } = row
       const devices = keys?.map((key, at) => ({ key, registeredAt: row.since[at] ?? 0, asked: asked[at] ?? 0 }))

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import { PUSH_LEASE_MS, type PushClaim, type PushQueue } from '../../../messages/push-queue.ts'
-import { deviceName } from '../../../messages/station.ts'
+import { deviceKey } from '../../../messages/station.ts'
 import { type DeviceId, PLATFORMS, type Platform, type Station, type StationKey } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
@@ -45,7 +45,7 @@ interface Leased {
 }
 
 interface PutOff extends Leased {
-  readonly next: Parameters<PushQueue['later']>[1]
+  readonly next: Parameters<PushQueue['retryLater']>[1]
 }
 
 interface PushQueueParts {
@@ -77,7 +77,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
       const values = [
         owner,
         told.map(({ key }) => key),
-        told.map(({ claim }) => claim.unpushed.newest.time),
+        told.map(({ claim }) => claim.unpushed.newest.stamp),
         told.map(({ lease }) => lease),
         coalesceMs,
       ]
@@ -131,7 +131,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
   }
 
   const leasedBy = (claim: PushClaim): Leased => {
-    return { claim, key: deviceName(claim.station, claim.device.id), lease: leases.get(claim) ?? 0 }
+    return { claim, key: deviceKey(claim.station, claim.device.id), lease: leases.get(claim) ?? 0 }
   }
 
   return {
@@ -144,7 +144,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
       const claims = rows.map((row) => {
         const claim = claimOf(row)
         leases.set(claim, row.lease)
-        known.claimed(deviceName(row.station, row.device), row.platform)
+        known.claimed(deviceKey(row.station, row.device), row.platform)
         return claim
       })
       for (const platform of lanes) {
@@ -155,14 +155,14 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
       return claims
     },
     settle: (claim) => orLater(leasedBy(claim), settling.add(leasedBy(claim))),
-    later: (claim, next) => orLater(leasedBy(claim), puttingOff.add({ ...leasedBy(claim), next })),
+    retryLater: (claim, next) => orLater(leasedBy(claim), puttingOff.add({ ...leasedBy(claim), next })),
     onDue: timers.onRing,
     waiting: known.waiting,
     stored(stations) {
       let any = false
       for (const key of stations)
         for (const { id, platform } of stationOf(key)?.devices ?? [])
-          any = known.add(deviceName(key, id), platform, coalesceMs) || any
+          any = known.add(deviceKey(key, id), platform, coalesceMs) || any
       if (any) timers.ring(coalesceMs)
     },
     close: timers.close,
@@ -184,7 +184,7 @@ function claimOf(row: ClaimRow): PushClaim {
     time,
   } = row
   const from = row.source.toString()
-  const newest = { from, to: station, seqId: row.seqId.toString(), text: row.text, time }
+  const newest = { from, to: station, seqId: row.seqId.toString(), text: row.text, stamp: time }
   return {
     station,
     device: { id, platform, pushToken, tokenDead },

@@ -53,7 +53,7 @@ export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredM
       to,
       seqId: packed.toString('utf8', seqId, text),
       text: packed.subarray(text, end),
-      time,
+      stamp: time,
     })
     at = end
   }

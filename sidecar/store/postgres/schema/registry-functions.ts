@@ -1,5 +1,5 @@
 import { UNPROVEN_MS } from '../../../messages/station.ts'
-import { MOST_DEVICES } from '../../../messages/store.ts'
+import { MAX_DEVICES } from '../../../messages/store.ts'
 
 /** The station's devices as JSON; in the order in which they came. */
 export const DEVICES = `(
@@ -41,7 +41,7 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
   RETURNS text LANGUAGE plpgsql AS $$
   BEGIN
     IF NOT EXISTS (SELECT FROM station WHERE key = its_key) THEN RETURN refuses_station(whose, at_most, per_hour); END IF;
-    IF (SELECT count(*) >= ${MOST_DEVICES} AND min(last_seen_at) >= seen_before FROM device WHERE station = its_key) THEN
+    IF (SELECT count(*) >= ${MAX_DEVICES} AND min(last_seen_at) >= seen_before FROM device WHERE station = its_key) THEN
       RETURN 'devices_full';
     END IF;
     RETURN refuses_station(whose, NULL, per_hour);
@@ -177,7 +177,7 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
       leaving := ARRAY(
         SELECT key FROM (
           SELECT key, row_number() OVER (PARTITION BY station ORDER BY last_seen_at DESC) AS place FROM device WHERE station = ANY (joined)
-        ) AS ranked WHERE place >= ${MOST_DEVICES});
+        ) AS ranked WHERE place >= ${MAX_DEVICES});
       PERFORM FROM push_due WHERE station = ANY (leaving || ARRAY(SELECT key FROM device WHERE station = ANY (victims)))
         ORDER BY station FOR UPDATE;
     END IF;

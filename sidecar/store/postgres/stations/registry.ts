@@ -1,7 +1,12 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
-import { makesRoomAfterMs, type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
+import {
+  changesNothing,
+  replaceableAfterMs,
+  type StationRecord,
+  stationFrom,
+} from '../../../messages/station-record.ts'
 import type {
   AvatarRecord,
   RegisterOutcome,
@@ -175,7 +180,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       column(({ client }) => client),
       settings.stations.max,
       settings.rateLimit.newStationsPerHour,
-      makesRoomAfterMs(settings.stations.expireAfterHours),
+      replaceableAfterMs(settings.stations.expireAfterHours),
     ])
     return registrations.flatMap((registration, index) => {
       const row = rows[index]
@@ -230,7 +235,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
   /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
   function seeAgain(registration: Registration): Station | undefined {
     const station = copy.get(registration.key)
-    if (!station || !saysNothingNew(registration, station)) return undefined
+    if (!station || !changesNothing(registration, station)) return undefined
     copy.touch(registration.key, registration.deviceId, clock.now())
     return station
   }

@@ -33,12 +33,12 @@ const STATIONS = `
 
 const DEVICES = `
   SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough, asked,
-    first_token AS firstToken
+    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
+    asked AS newestCursor, first_token AS firstToken
   FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
 const MESSAGES = `
-  SELECT station, time, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
+  SELECT station, time AS stamp, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
   WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
 
 const DROPPED = `

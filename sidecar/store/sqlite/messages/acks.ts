@@ -2,10 +2,10 @@ import type { Clock } from '../../../clock.ts'
 import type { AckSettings } from '../../../config/settings.ts'
 import { createAckThrottle } from '../../../messages/ack-throttle.ts'
 import { wantsAcks } from '../../../messages/station.ts'
-import type { HeardMessage, Stations } from '../../../messages/store.ts'
+import type { ReceivedMessage, Stations } from '../../../messages/store.ts'
 
 /** Says of a durable message whether it is acknowledged now; then its ack counts as sent. */
-export type AckClaims = (message: HeardMessage) => boolean
+export type AckClaims = (message: ReceivedMessage) => boolean
 
 interface AckClaimsParts {
   readonly stations: Pick<Stations, 'get'>

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '../../../clock.ts'
-import { deviceName, deviceNamed, deviceOf, MOST_DEVICES, remembersCursor } from '../../../messages/station.ts'
+import { deviceKey, deviceOf, MAX_DEVICES, parseDeviceKey, remembersCursor } from '../../../messages/station.ts'
 import type { Cursors, Device, DeviceId, StationKey, Stations } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
-import type { Stamps } from './server-time.ts'
+import type { StampSequence } from './server-time.ts'
 
 // What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
 const WRITE_AFTER_MS = 10_000
@@ -19,7 +19,7 @@ interface CursorsParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get' | 'size'>
   readonly rings: Pick<RingIndex, 'newest'>
-  readonly stamps: Pick<Stamps, 'newest' | 'issue'>
+  readonly stamps: Pick<StampSequence, 'newest' | 'issue'>
   readonly clock: Clock
 }
 
@@ -38,26 +38,26 @@ export async function openCursors(
   const unwritten = new Set<string>()
   let writing: Timer | undefined
   for (const { station, id, asked } of await queries.all<{ station: StationKey; id: DeviceId; asked: number }>(LOAD))
-    newest.set(deviceName(station, id), asked)
+    newest.set(deviceKey(station, id), asked)
 
   /** That of an earlier registration is older than the stamp of the present one. */
-  const cursorOf = (key: StationKey, { id, registeredAt }: Device, brought = newest.get(deviceName(key, id))) =>
+  const cursorOf = (key: StationKey, { id, registeredAt }: Device, brought = newest.get(deviceKey(key, id))) =>
     Math.max(registeredAt, brought ?? 0)
 
   function bring(key: StationKey, device: Device, cursor: number): void {
     if (!remembersCursor(device.id)) return
     const before = cursorOf(key, device)
     if (cursor <= before) return
-    const name = deviceName(key, device.id)
+    const name = deviceKey(key, device.id)
     newest.set(name, cursor)
-    if (newest.size > MOST_DEVICES * stations.size) forgetOthers()
+    if (newest.size > MAX_DEVICES * stations.size) forgetOthers()
     // Where nothing was stored in between, the older one says as much.
     if (rings.newest(key) > before) changed(name)
   }
 
   function forgetOthers(): void {
     for (const name of newest.keys()) {
-      const [key, id] = deviceNamed(name)
+      const [key, id] = parseDeviceKey(name)
       if (!deviceOf(stations.get(key), id)) newest.delete(name)
     }
   }
@@ -76,14 +76,14 @@ export async function openCursors(
 
   const write: Write<readonly string[], void> = {
     async run(tx, inputs) {
-      const rows = inputs.flat().map((name) => [...deviceNamed(name), newest.get(name) ?? 0])
+      const rows = inputs.flat().map((name) => [...parseDeviceKey(name), newest.get(name) ?? 0])
       await tx.last(WRITE, JSON.stringify(rows))
       return inputs.map(() => undefined)
     },
   }
 
   return {
-    async timeOf(station, deviceId, since, lastMessage) {
+    async stampFor(station, deviceId, since, lastMessage) {
       const { devices = [] } = stations.get(station) ?? {}
       const brought = since !== undefined && since <= stamps.newest ? Math.floor(since) : undefined
       const callers = deviceId === undefined ? devices : devices.filter(({ id }) => id === deviceId)

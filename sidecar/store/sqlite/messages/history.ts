@@ -5,9 +5,9 @@ import type {
   AppendOutcome,
   Cursors,
   Feed,
-  HeardMessage,
   History,
   IncomingMessage,
+  ReceivedMessage,
   StationKey,
   StoredMessage,
 } from '../../../messages/store.ts'
@@ -15,7 +15,7 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 import type { AckClaims } from './acks.ts'
 import type { Duplicates } from './duplicates.ts'
 import type { RingIndex } from './ring-index.ts'
-import type { Stamps } from './server-time.ts'
+import type { StampSequence } from './server-time.ts'
 import type { StationTable } from './stations.ts'
 
 // A whole transaction's messages in one statement: 50,000 and more a second where one statement each would make a few
@@ -49,7 +49,7 @@ type Fate = StoredMessage | 'duplicate' | 'no_station'
 /** The ring of each station, and the feed of all. */
 export function openHistory(
   database: Database,
-  stamps: Stamps,
+  stamps: StampSequence,
   { rings, perStation, stations, duplicates, acks, cursors, clock, log }: HistoryOptions,
 ): { readonly history: History; readonly feed: Feed } {
   const listeners: ((messages: readonly StoredMessage[]) => void)[] = []
@@ -73,13 +73,13 @@ export function openHistory(
     const first = stamps.take(tx, messages.length)
     const fates = messages.map(({ from, to, seqId, text }, index): Fate => {
       if (copies[index]) return 'duplicate'
-      return stations.registeredAt(to) === undefined ? 'no_station' : { from, to, seqId, text, time: first + index }
+      return stations.registeredAt(to) === undefined ? 'no_station' : { from, to, seqId, text, stamp: first + index }
     })
     const stored = fates.filter((fate) => typeof fate !== 'string')
     rings.add(tx, stored, receivedAt)
     if (stored.length === 0) return fates
     await stamps.cover(tx)
-    const rows = stored.map(({ from, to, seqId, text, time }) => [time, to, from, seqId, text.toString('hex')])
+    const rows = stored.map(({ from, to, seqId, text, stamp }) => [stamp, to, from, seqId, text.toString('hex')])
     await tx.last(INSERT, JSON.stringify(rows), receivedAt)
     return fates
   }
@@ -98,7 +98,7 @@ export function openHistory(
     },
   }
 
-  function outcomeOf(message: HeardMessage, fate: Fate, mayAck: boolean): AppendOutcome {
+  function outcomeOf(message: ReceivedMessage, fate: Fate, mayAck: boolean): AppendOutcome {
     if (fate === 'no_station') return { kind: fate }
     // A retransmission says that the sender did not get the ack.
     const ack = mayAck && acks(message)
@@ -110,7 +110,7 @@ export function openHistory(
       database.assertOpen()
       if (messages.length === 0) return []
       const fates = await database.write(append, messages)
-      return fates.map((fate, index) => outcomeOf(messages[index] as HeardMessage, fate, mayAck))
+      return fates.map((fate, index) => outcomeOf(messages[index] as ReceivedMessage, fate, mayAck))
     },
 
     async since(station, device, since, from = since) {
@@ -127,7 +127,7 @@ export function openHistory(
       })
       if (!read) return undefined
       const lastMessage = read.newest > since ? read.newest : undefined
-      return { ...read, serverTime: await cursors.timeOf(station, device, since, lastMessage) }
+      return { ...read, answerStamp: await cursors.stampFor(station, device, since, lastMessage) }
     },
 
     perStation,
@@ -143,8 +143,8 @@ export function openHistory(
 }
 
 function parseMessages(station: StationKey, json: string): readonly StoredMessage[] {
-  const rows = JSON.parse(json) as readonly (readonly [time: number, source: string, seqId: string, hex: string])[]
+  const rows = JSON.parse(json) as readonly (readonly [stamp: number, source: string, seqId: string, hex: string])[]
   return rows
-    .map(([time, from, seqId, hex]) => ({ from, to: station, seqId, text: Buffer.from(hex, 'hex'), time }))
-    .sort((one, other) => one.time - other.time)
+    .map(([stamp, from, seqId, hex]) => ({ from, to: station, seqId, text: Buffer.from(hex, 'hex'), stamp }))
+    .sort((one, other) => one.stamp - other.stamp)
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../../../messages/push-queue.ts'
-import { deviceName, deviceNamed, deviceOf, PLATFORMS } from '../../../messages/station.ts'
+import { deviceKey, deviceOf, PLATFORMS, parseDeviceKey } from '../../../messages/station.ts'
 import type { Device, DeviceId, Feed, Platform, StationKey, Stations, StoredMessage } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
@@ -15,7 +15,7 @@ const GATHER_MS = 100
 const TOLD = 'SELECT station, id, pushed_through AS through FROM device'
 
 const MESSAGES = `
-  SELECT time, station AS "to", source AS "from", seq_id AS seqId, text FROM message
+  SELECT time AS stamp, station AS "to", source AS "from", seq_id AS seqId, text FROM message
   WHERE time IN (SELECT value FROM json_each(?))`
 
 const MARK_PUSHED = `
@@ -64,7 +64,7 @@ export interface MemoryPushQueue extends PushQueue {
  */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
   const { database, stations, rings, feed, coalesceMs, clock } = parts
-  /** By {@link deviceName}. */
+  /** By {@link deviceKey}. */
   const entries = new Map<string, Entry>()
   /** In the order in which they fell due, each under the platform that its device had then. */
   const due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
@@ -101,7 +101,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       refusals: 0,
       firstTryAt: 0,
     }
-    entries.set(deviceName(key, id), entry)
+    entries.set(deviceKey(key, id), entry)
     return entry
   }
 
@@ -111,9 +111,9 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
 
   function stored(message: StoredMessage, at: number): void {
     for (const { id } of stations.get(message.to)?.devices ?? []) {
-      const known = entries.get(deviceName(message.to, id))
+      const known = entries.get(deviceKey(message.to, id))
       // Without an entry, the phone was told of everything before.
-      const entry = known ?? newEntry(message.to, id, message.time - 1, at)
+      const entry = known ?? newEntry(message.to, id, message.stamp - 1, at)
       entry.newest = message
       if (!known) plan(entry, coalesceMs)
       else if (known.isTaken) known.againAt ??= at
@@ -132,7 +132,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   function fallDue(entry: Entry): void {
     const platform = deviceIn(entry)?.platform
     // Unregistered meanwhile, with all that was its own.
-    if (platform === undefined) entries.delete(deviceName(entry.key, entry.id))
+    if (platform === undefined) entries.delete(deviceKey(entry.key, entry.id))
     else due[platform].add(entry)
   }
 
@@ -170,7 +170,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       })
       const unknown = found.filter(({ entry }) => entry.newest === undefined).map(({ time }) => time)
       const rows = unknown.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(unknown)) : []
-      const inFile = new Map(rows.map((message) => [message.time, message]))
+      const inFile = new Map(rows.map((message) => [message.stamp, message]))
       return new Map(
         found.flatMap(({ entry, time, count }) => {
           const message = entry.newest ?? inFile.get(time)
@@ -197,7 +197,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   /** Its phone was told of everything up to `through`: nothing is left of it but what came since it was claimed. */
   function finish(entry: Entry, through: number): void {
     const { key, id, againAt, newest } = entry
-    entries.delete(deviceName(key, id))
+    entries.delete(deviceKey(key, id))
     if (againAt === undefined) return
     const next = newEntry(key, id, through, againAt)
     next.newest = newest
@@ -224,7 +224,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   const mark: Write<void, void> = {
     async run(tx, inputs) {
       const marks = [...unwritten]
-      await tx.last(MARK_PUSHED, JSON.stringify(marks.map(([name, time]) => [...deviceNamed(name), time])))
+      await tx.last(MARK_PUSHED, JSON.stringify(marks.map(([name, time]) => [...parseDeviceKey(name), time])))
       tx.onCommit(() => {
         for (const [name, time] of marks) if (unwritten.get(name) === time) unwritten.delete(name)
       })
@@ -262,19 +262,19 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     },
 
     async settle({ station, device, unpushed: { newest } }) {
-      const name = deviceName(station, device.id)
+      const name = deviceKey(station, device.id)
       const entry = entries.get(name)
-      unwritten.set(name, newest.time)
+      unwritten.set(name, newest.stamp)
       gatheringSince ??= clock.elapsed()
       try {
         await oneLess(entry)
       } finally {
-        if (entry) finish(entry, newest.time)
+        if (entry) finish(entry, newest.stamp)
       }
     },
 
-    async later({ station, device }, { delayMs, tries, refusals }) {
-      const entry = entries.get(deviceName(station, device.id))
+    async retryLater({ station, device }, { delayMs, tries, refusals }) {
+      const entry = entries.get(deviceKey(station, device.id))
       if (!entry) return
       const written = oneLess(entry)
       entry.isTaken = false

@@ -35,7 +35,7 @@ export interface RingIndex {
   /** Stamps of everything in the file that rings have dropped, oldest first. */
   dropped(): readonly number[]
   /** `tx` stores these at `now` by the wall clock. Of more than a ring has room for, the oldest are dropped from it. */
-  add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly time: number }[], now: number): void
+  add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly stamp: number }[], now: number): void
   /** Deletes of what was dropped what is too much, if it is enough where so many rows are `coming`. */
   sweepFor(tx: Transaction, now: number, coming: number): Promise<void>
   /** Whether {@link sweep} would find anything. */
@@ -157,7 +157,7 @@ export async function openRingIndex(connection: Connection, settings: HistorySet
           .flatMap(({ times, droppedAt }) => times.slice(0, droppedAt.length))
           .sort((a, b) => a - b),
       add(tx, messages, now) {
-        const leaving = messages.map(({ to, time }) => addOne(to, time, now))
+        const leaving = messages.map(({ to, stamp }) => addOne(to, stamp, now))
         tx.onRollback(() => {
           for (const [index, { to }] of [...messages.entries()].reverse()) takeBack(to, leaving[index])
         })

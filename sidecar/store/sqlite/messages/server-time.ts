@@ -1,11 +1,11 @@
 import type { Clock } from '../../../clock.ts'
 import { StoreError } from '../../../errors.ts'
-import type { ServerTime } from '../../../messages/store.ts'
+import type { Stamps } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 
 /** The stamps as the rest of the store takes them. */
-export interface Stamps extends ServerTime {
+export interface StampSequence extends Stamps {
   /** No stamp above it was issued. */
   readonly newest: number
   /**
@@ -28,7 +28,7 @@ const ISSUE_ATTEMPTS = 3
  * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back.
  * A burst of more than one a millisecond runs ahead of the clock, which then catches up.
  */
-export async function openServerTime(queries: Queries, database: Database, clock: Clock): Promise<Stamps> {
+export async function openServerTime(queries: Queries, database: Database, clock: Clock): Promise<StampSequence> {
   const [state] = await queries.all<{ reserved: number }>('SELECT reserved_time AS reserved FROM state')
   /** No stamp above it may leave this file. Durable. */
   let reserved = state?.reserved ?? 0

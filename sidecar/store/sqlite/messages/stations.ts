@@ -1,19 +1,20 @@
 import type { Clock } from '../../../clock.ts'
 import type { Log } from '../../../log.ts'
 import { createRateLimit } from '../../../messages/rate-limit.ts'
-import { deviceOf, MOST_DEVICES, UNPROVEN_MS } from '../../../messages/station.ts'
+import { deviceOf, MAX_DEVICES, UNPROVEN_MS } from '../../../messages/station.ts'
 import {
   avatarAfter,
+  changesNothing,
   createPlatformCounts,
   isSameAvatar,
-  makesRoomAfterMs,
+  replaceableAfterMs,
   type SeenDevice,
   type SeenStation,
-  saysNothingNew,
 } from '../../../messages/station-record.ts'
 import type {
   AvatarRecord,
   Device,
+  DeviceFilter,
   RegisterOutcome,
   Registration,
   RemoveOutcome,
@@ -21,13 +22,12 @@ import type {
   StationKey,
   Stations,
   StoreSettings,
-  WhichDevices,
 } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import { type Database, eachInTurn, type Transaction, type Write } from '../database/database.ts'
 import { loadStations } from './load-stations.ts'
 import type { RingIndex } from './ring-index.ts'
-import type { Stamps } from './server-time.ts'
+import type { StampSequence } from './server-time.ts'
 
 // A heartbeat that brings nothing new costs a write once an hour; expiry counts in days.
 const LAST_SEEN_WRITE_MS = 3_600_000
@@ -79,7 +79,7 @@ interface AvatarRow extends AvatarRecord {
   readonly station: StationKey
 }
 
-interface Removal extends WhichDevices {
+interface Removal extends DeviceFilter {
   readonly key: StationKey
 }
 
@@ -103,7 +103,7 @@ export interface StationTable extends Stations {
 export async function openStations(
   queries: Queries,
   database: Database,
-  stamps: Stamps,
+  stamps: StampSequence,
   { rings, settings, clock, log }: StationsOptions,
 ): Promise<StationTable> {
   const known = new Map<StationKey, SeenStation>()
@@ -115,7 +115,7 @@ export async function openStations(
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: settings.rateLimit.newStationsPerHour })
-  const makesRoomAfter = makesRoomAfterMs(settings.stations.expireAfterHours)
+  const makesRoomAfter = replaceableAfterMs(settings.stations.expireAfterHours)
   /** As the file has it. */
   const unproven = new Set((await queries.all<{ key: StationKey }>(UNPROVEN)).map(({ key }) => key))
   let avatarChanges = 0
@@ -200,7 +200,7 @@ export async function openStations(
     const before = current(key)
     const others = before?.devices.filter(({ id }) => id !== deviceId) ?? []
     const same = deviceOf(before, deviceId)
-    if (!same && others.length >= MOST_DEVICES) {
+    if (!same && others.length >= MAX_DEVICES) {
       const unseen = others.sort((one, other) => one.lastSeenAt - other.lastSeenAt).shift()
       if (!unseen || clock.now() - unseen.lastSeenAt <= makesRoomAfter) return { kind: 'devices_full' }
       await tx.all(REMOVE_DEVICES, key, JSON.stringify([unseen.id]))
@@ -322,7 +322,7 @@ export async function openStations(
   /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
   function seeAgain(registration: Registration): Station | undefined {
     const station = known.get(registration.key)
-    if (!station || !saysNothingNew(registration, station)) return undefined
+    if (!station || !changesNothing(registration, station)) return undefined
     const device = deviceOf(station, registration.deviceId)
     if (device) device.lastSeenAt = clock.now()
     return station

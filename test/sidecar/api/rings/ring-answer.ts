@@ -13,9 +13,8 @@ export function answerIn(answer: Pick<NewMessages, 'head'> | undefined): {
 
 /** A cache over a store that feeds it. */
 export function cacheOver(store: Store, maxBytes?: number): RingCache {
-  const { feed } = store
-  if (!feed) throw new Error('This store has no feed.')
-  return createRingCache({ ...store, feed, ...(maxBytes !== undefined && { maxBytes }) })
+  if (store.isShared) throw new Error('This store has no feed.')
+  return createRingCache({ ...store, ...(maxBytes !== undefined && { maxBytes }) })
 }
 
 export function messagesIn(answer: Pick<NewMessages, 'head'>): readonly MessageRecord[] {

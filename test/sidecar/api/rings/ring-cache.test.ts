@@ -38,7 +38,7 @@ describe('rings kept in memory', () => {
         for (const one of actions) {
           if (one.do === 'append') {
             await append(store, ...Array.from({ length: one.count }, () => `text ${sent++} „ü“ 📻`))
-            cursors.push(await store.serverTime.issue())
+            cursors.push(await store.stamps.issue())
             continue
           }
           const since = cursors.at(-1 - Math.min(one.back, cursors.length - 1)) ?? 0
@@ -53,7 +53,7 @@ describe('rings kept in memory', () => {
             expect(whole.length).to.equal(answer.head.bytes + 1)
           }
           expect(answer && messagesIn(answer)).to.deep.equal(
-            messages.map(({ text, ...rest }) => ({ ...rest, text: text.toString() })),
+            messages.map(({ stamp, text, ...rest }) => ({ ...rest, text: text.toString(), time: stamp })),
           )
           if (answer) cursors.push(answer.serverTime)
         }

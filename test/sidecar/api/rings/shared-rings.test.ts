@@ -24,7 +24,7 @@ describe('The rings of a store that others share', () => {
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     const [first] = await append(store, 'Grüße', 'b', message('c', { from: 'W2AW' }))
     const [cache, reader] = [cacheOver(store), sharedRings()]
-    const time = first?.kind === 'stored' ? first.message.time : Number.NaN
+    const time = first?.kind === 'stored' ? first.message.stamp : Number.NaN
     for (const since of [0, time, Number.MAX_SAFE_INTEGER]) {
       const kept = await cache.since('N0CALL', '', since)
       const read = await reader.since('N0CALL', '', since)
@@ -62,7 +62,7 @@ describe('The rings of a store that others share', () => {
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
     const [, c] = await append(store, 'b', 'c')
-    await rings.since('N0CALL', '', c?.kind === 'stored' ? c.message.time : Number.NaN)
+    await rings.since('N0CALL', '', c?.kind === 'stored' ? c.message.stamp : Number.NaN)
     await append(store, 'd')
     expect(await textsIn(rings)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
@@ -100,13 +100,16 @@ describe('The rings of a store that others share', () => {
     events.emit('release')
     const answer = await asked
     expect(answerIn(answer).messages.map(({ text }) => text)).to.deep.equal(['a', 'b'])
-    expect(answer?.serverTime).to.equal(b?.kind === 'stored' ? b.message.time : undefined)
+    expect(answer?.serverTime).to.equal(b?.kind === 'stored' ? b.message.stamp : undefined)
   })
 
   it('serve a station and avatars that another process has just registered', async () => {
     // What memory does not know yet.
     const stations = { ...store.stations, get: () => undefined }
-    const api = await startApi({ over: { store: { ...store, stations, feed: undefined }, clock: stores.clock } })
+    const keyring = { settle: async (_name: string, proposal: string) => proposal }
+    const api = await startApi({
+      over: { store: { ...store, isShared: true, keyring, stations }, clock: stores.clock },
+    })
     try {
       await register(store, 'N0CALL-7')
       const status = async (path: string, body: object) => (await api.post(path, body)).status

@@ -18,7 +18,7 @@ describe('A probe of APRS-IS', () => {
     const outcome = await probeUpstream(aprsis, new FakeClock())
     expect(outcome.login).to.deep.equal({ server: 'T2FIX', verified: true })
     expect(outcome.filter).to.equal('confirmed')
-    return outcome.call
+    return outcome.callsign
   }
 
   it('logs in with the last of the calls for further connections', async () => {

@@ -64,7 +64,7 @@ describe('Several instances at APRS-IS', () => {
 
   const slotOf = (one: LinkHarness | undefined) => one?.link.status().listener
   const listening = () => [...instances.values()].filter((one) => slotOf(one) !== null)
-  const callsOf = (one: LinkHarness | undefined) => one?.link.status().connections.map(({ call }) => call)
+  const callsOf = (one: LinkHarness | undefined) => one?.link.status().connections.map(({ callsign }) => callsign)
 
   describe('who listens', () => {
     it('as many instances listen as wanted, the first with the configured call', async () => {
@@ -90,8 +90,8 @@ describe('Several instances at APRS-IS', () => {
       await clock.advance(2000)
       expect(c?.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
       expect(c?.link.status().others).to.deep.equal([
-        { slot: 0, instance: 'a', mine: false, servers: ['T2FIX'], calls: [CALL] },
-        { slot: 1, instance: 'b', mine: false, servers: ['T2FIX'], calls: ['N0CALL-99'] },
+        { slot: 0, instance: 'a', mine: false, servers: ['T2FIX'], callsigns: [CALL] },
+        { slot: 1, instance: 'b', mine: false, servers: ['T2FIX'], callsigns: ['N0CALL-99'] },
       ])
       expect(a?.link.status().others.map(({ instance }) => instance)).to.deep.equal(['b'])
     })

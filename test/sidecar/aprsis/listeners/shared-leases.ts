@@ -71,7 +71,7 @@ export class SharedLeases {
           const now = reach()
           return [...this.#instances.values()].filter(({ seenAt }) => now - seenAt < LEASE_MS)
         },
-        say: (note) => {
+        publishNote: (note) => {
           notes.own = note
         },
       },

@@ -109,7 +109,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(bytes.equals(await readFile(files.path()))).to.equal(true)
     const moved = await openMoved()
     expect(await shownBy(moved)).to.deep.equal(before)
-    expect(JSON.parse((await moved.keyring?.settle(VAPID_KEYS, 'others')) ?? '')).to.deep.equal(JSON.parse(keys))
+    expect(JSON.parse(await moved.keyring.settle(VAPID_KEYS, 'others'))).to.deep.equal(JSON.parse(keys))
     const due = await moved.pushes.claim(ROOM)
     expect(
       due.map(({ device, unpushed }) => [device.pushToken, unpushed.count, unpushed.newest.text.toString()]),
@@ -145,15 +145,17 @@ describe('The move of a database file to PostgreSQL', () => {
     await file.stations.register(registration('N0CALL', { deviceId: 'phone', pushToken: 'another' }))
     files.clock.set(Date.UTC(2030, 0, 1))
     await append(file, 'a', message('b', { to: 'N1CALL' }))
-    const { serverTime } = await newer(file, 'N0CALL', 0, 'phone')
-    await newer(file, 'N0CALL', serverTime, 'phone')
-    const newest = await file.serverTime.issue()
+    const { answerStamp } = await newer(file, 'N0CALL', 0, 'phone')
+    await newer(file, 'N0CALL', answerStamp, 'phone')
+    const newest = await file.stamps.issue()
     await file.close()
     await move()
     const moved = await openMoved()
-    expect(await moved.cursors.timeOf('N0CALL', 'phone')).to.be.at.least(serverTime)
+    expect(await moved.cursors.stampFor('N0CALL', 'phone')).to.be.at.least(answerStamp)
     // Its phone has not seen a message that there is: no cursor may be newer than that.
-    expect(await moved.cursors.timeOf('N1CALL', '')).to.be.below((await newer(moved, 'N1CALL')).messages[0]?.time ?? 0)
+    expect(await moved.cursors.stampFor('N1CALL', '')).to.be.below(
+      (await newer(moved, 'N1CALL')).messages[0]?.stamp ?? 0,
+    )
     await append(moved, message('after', { seqId: '9' }))
     expect(await held(moved, 'N0CALL', newest)).to.deep.equal(['after'])
   })

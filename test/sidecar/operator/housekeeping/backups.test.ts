@@ -34,7 +34,7 @@ describe('the backups', () => {
 
   async function open(changes: { folder?: string | null; keep?: number } = {}): Promise<Backups> {
     backups = await openBackups({
-      store: { backUp: (path, signal) => write(path, signal) },
+      backUp: (path, signal) => write(path, signal),
       settings: { folder: folder.path('backups'), keep: 3, ...changes },
       callsign: 'N0CALL-10',
       clock,

@@ -83,7 +83,9 @@ describe('the status page', () => {
   it('says which instances listen, and of those of others by which calls and where', () => {
     const { upstream } = eventfulStatus()
     expect(text(page())).not.to.include('listeners')
-    const others = [{ slot: 1, instance: 'east <2>', servers: ['T2ONE', 'T2TWO'], calls: ['N0CALL-98', 'N0CALL-99'] }]
+    const others = [
+      { slot: 1, instance: 'east <2>', servers: ['T2ONE', 'T2TWO'], callsigns: ['N0CALL-98', 'N0CALL-99'] },
+    ]
     const shared = text(page({ upstream: { ...upstream, listeners: { held: 2, wanted: 2 }, others } }))
     expect(shared).to.include('This instance listens. 2 of 2 listeners are at work.')
     expect(shared).to.include('east &lt;2&gt; T2ONE, T2TWO N0CALL-98, N0CALL-99')
@@ -200,7 +202,7 @@ describe('the status page', () => {
   it('lets no text from outside become markup', () => {
     const hostile = `"><script>alert('1')</script>&`
     const { upstream, events } = eventfulStatus()
-    const named = { call: hostile, state: hostile, server: hostile }
+    const named = { callsign: hostile, state: hostile, server: hostile }
     const markup = page({
       version: hostile,
       callsign: hostile,

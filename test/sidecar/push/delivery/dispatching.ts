@@ -66,9 +66,9 @@ function watch(pushes: PushQueue, clock: Clock) {
         watched.claiming -= 1
       }
     },
-    later(...put: Parameters<PushQueue['later']>) {
+    later(...put: Parameters<PushQueue['retryLater']>) {
       watched.putOff.push(clock.elapsed() + put[1].delayMs)
-      return pushes.later(...put)
+      return pushes.retryLater(...put)
     },
   }
   return watched

@@ -14,7 +14,7 @@ type Asking = (
   store: Store,
 ) => (
   ...asked: readonly [station: string, since: number, device: string]
-) => Promise<{ readonly messages: readonly { readonly time: number }[]; readonly serverTime: number }>
+) => Promise<{ readonly messages: readonly { readonly stamp: number }[]; readonly answerStamp: number }>
 
 interface CursorsOptions {
   /** Of the property. */
@@ -37,7 +37,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     /** Of an answer without messages. */
-    const current = (since?: number) => store.cursors.timeOf(KEY, PHONE, since)
+    const current = (since?: number) => store.cursors.stampFor(KEY, PHONE, since)
     const sync = (since: number) => newer(store, KEY, since, PHONE)
     const receive = async () => {
       await stores.shift(1000)
@@ -51,7 +51,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     it('is as new as what is stored for others while nothing is stored for it', async () => {
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await current()).to.be.at.least(time)
-      expect((await sync(0)).serverTime).to.be.at.least(time)
+      expect((await sync(0)).answerStamp).to.be.at.least(time)
     })
 
     // Shows: sidecar C4.19.
@@ -63,11 +63,11 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     // Shows: sidecar C4.20.
     it('is the time of the newest message in an answer once the phone sends it back', async () => {
       const times = [await receive(), await receive()]
-      const { messages, serverTime } = await sync(0)
-      expect([messages.map(({ time }) => time), serverTime]).to.deep.equal([times, times[1]])
+      const { messages, answerStamp } = await sync(0)
+      expect([messages.map(({ stamp }) => stamp), answerStamp]).to.deep.equal([times, times[1]])
       expect(await current()).to.equal(registeredAt)
-      expect((await sync(serverTime)).serverTime).to.be.at.least(serverTime)
-      expect(await current()).to.be.at.least(serverTime)
+      expect((await sync(answerStamp)).answerStamp).to.be.at.least(answerStamp)
+      expect(await current()).to.be.at.least(answerStamp)
     })
 
     // Shows: sidecar C4.19.
@@ -94,7 +94,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       await receive()
       for (const since of [stores.now() + 1_000_000, Number.MAX_SAFE_INTEGER, 1e300]) {
         expect(await current(since)).to.equal(registeredAt)
-        expect(await sync(since)).to.deep.include({ messages: [], serverTime: registeredAt })
+        expect(await sync(since)).to.deep.include({ messages: [], answerStamp: registeredAt })
       }
     })
 
@@ -127,7 +127,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       const again = await current()
       const time = await receive()
       expect(await current()).to.equal(store.stations.get(KEY)?.registeredAt)
-      expect((await sync(again)).messages.map((one) => one.time)).to.deep.equal([time])
+      expect((await sync(again)).messages.map((one) => one.stamp)).to.deep.equal([time])
     })
   })
 
@@ -138,14 +138,14 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       await register(store, KEY)
     })
 
-    const heartbeat = (since?: number) => store.cursors.timeOf(KEY, '', since)
+    const heartbeat = (since?: number) => store.cursors.stampFor(KEY, '', since)
     const registeredAt = () => store.stations.get(KEY)?.registeredAt
 
     it('the server time passes messages to others while a station has none', async () => {
       await register(store, 'W1AW')
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await heartbeat()).to.be.at.least(time)
-      expect((await newer(store, KEY, 0)).serverTime).to.be.at.least(time)
+      expect((await newer(store, KEY, 0)).answerStamp).to.be.at.least(time)
     })
 
     // Shows: sidecar C16.15.
@@ -155,9 +155,9 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
         await newer(store, KEY, stranger)
         await heartbeat(stranger)
         expect(await heartbeat()).to.equal(registeredAt())
-        expect(await store.cursors.timeOf(KEY, undefined)).to.equal(registeredAt())
+        expect(await store.cursors.stampFor(KEY, undefined)).to.equal(registeredAt())
       }
-      expect((await newer(store, KEY, await heartbeat())).messages.map(({ time }) => time)).to.deep.equal([stored])
+      expect((await newer(store, KEY, await heartbeat())).messages.map(({ stamp }) => stamp)).to.deep.equal([stored])
     })
 
     it('goes by the cursor that this very call brings', async () => {
@@ -263,17 +263,21 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     const { station, device, cursor } = phone
     const isSync = how === 'sync'
     const since = isSync || how === 'heartbeat with its cursor' ? cursor : undefined
-    const { messages, serverTime } = isSync
+    const { messages, answerStamp } = isSync
       ? await sync(station, cursor, device)
       : {
           messages: [],
-          serverTime: await store.cursors.timeOf(station, how === 'call without a device' ? undefined : device, since),
+          answerStamp: await store.cursors.stampFor(
+            station,
+            how === 'call without a device' ? undefined : device,
+            since,
+          ),
         }
-    if (since !== undefined) expect(serverTime).to.be.at.least(since)
+    if (since !== undefined) expect(answerStamp).to.be.at.least(since)
     if (isLost()) return
-    phone.got.push(...messages.map(({ time }) => time))
-    if (phone.keeps === 'newest' || isSync) phone.cursor = Math.max(phone.cursor, serverTime)
-    if (phone.keeps === 'last') phone.cursor = serverTime
+    phone.got.push(...messages.map(({ stamp }) => stamp))
+    if (phone.keeps === 'newest' || isSync) phone.cursor = Math.max(phone.cursor, answerStamp)
+    if (phone.keeps === 'last') phone.cursor = answerStamp
   }
 
   async function run({ act: one, at, afterTurns }: Step['acts'][number]): Promise<void> {
@@ -285,7 +289,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
       const outcomes = await append(instance.store, ...one.to.map((to) => message(`text ${++sent}`, { to })))
       for (const outcome of outcomes)
         if (outcome.kind === 'stored' && crashes === before)
-          stored.get(outcome.message.to as (typeof STATIONS)[number])?.push(outcome.message.time)
+          stored.get(outcome.message.to as (typeof STATIONS)[number])?.push(outcome.message.stamp)
       return
     }
     const phone = phones[one.phone] as (typeof phones)[number]
@@ -314,7 +318,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     await ask(phone, first, 'heartbeat')
     await ask(phone, first, 'sync')
     const held = (await newer(first.store, phone.station, 0, phone.device)).messages
-    const times = held.map(({ time }) => time)
+    const times = held.map(({ stamp }) => stamp)
     expect(phone.keeps === 'last' ? inOrder(phone.got) : phone.got).to.deep.equal(times)
     // It may hold more: what nobody was told of before a crash.
     expect(times).to.include.members(stored.get(phone.station) ?? [])

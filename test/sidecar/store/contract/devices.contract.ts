@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { deviceOf, MOST_DEVICES } from '../../../../sidecar/messages/station.ts'
+import { deviceOf, MAX_DEVICES } from '../../../../sidecar/messages/station.ts'
 import type { Device, Registration, Store, StoreSettings } from '../../../../sidecar/messages/store.ts'
 import { append, held, message, registration, SETTINGS } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
@@ -43,7 +43,7 @@ export function devicesContract(stores: ContractStores): void {
     await stores.shift(1000)
     const [outcome] = await append(store, message(text))
     await stores.shift(1000)
-    return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
+    return outcome?.kind === 'stored' ? outcome.message.stamp : Number.NaN
   }
   const windowEnds = () => stores.shift(WINDOW_MS + MARGIN_MS)
   /** How many messages each device is told of now, by id; and settles that. */
@@ -106,7 +106,7 @@ export function devicesContract(stores: ContractStores): void {
     ).to.have.deep.members(DEVICES.map(({ platform, pushToken }) => [platform, pushToken, 1]))
     for (const claim of claims)
       if (claim.device.id === TABLET.deviceId)
-        await store.pushes.later(claim, { delayMs: WINDOW_MS, tries: 1, refusals: 0 })
+        await store.pushes.retryLater(claim, { delayMs: WINDOW_MS, tries: 1, refusals: 0 })
       else await store.pushes.settle(claim)
     await receive()
     expect(await told()).to.deep.equal({ [PHONE.deviceId]: 1, [TABLET.deviceId]: 2, [BROWSER.deviceId]: 1 })
@@ -118,7 +118,7 @@ export function devicesContract(stores: ContractStores): void {
     await register(PHONE)
     const first = await receive('before')
     await register(TABLET)
-    expect((await store.history.since(KEY, TABLET.deviceId, 0))?.messages.map(({ time }) => time)).to.deep.equal([
+    expect((await store.history.since(KEY, TABLET.deviceId, 0))?.messages.map(({ stamp }) => stamp)).to.deep.equal([
       first,
     ])
     await receive('meanwhile')
@@ -134,7 +134,7 @@ export function devicesContract(stores: ContractStores): void {
   it('has a cursor for each, and one for all that is safe for each', async () => {
     await registerAll()
     const [first, second] = [await receive(), await receive()]
-    const timeOf = (id: string | undefined, since?: number) => store.cursors.timeOf(KEY, id, since)
+    const timeOf = (id: string | undefined, since?: number) => store.cursors.stampFor(KEY, id, since)
     await timeOf(TABLET.deviceId, first)
     for (let round = 0; round < 2; round += 1) {
       expect(await timeOf(PHONE.deviceId)).to.equal(device(PHONE.deviceId)?.registeredAt)
@@ -195,7 +195,7 @@ export function devicesContract(stores: ContractStores): void {
     await reopen()
     expect(await register(PHONE)).to.equal('refreshed')
     expect(device('')).to.include({ pushToken: 'of the phone', tokenDead: false })
-    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.time)).to.deep.equal([time])
+    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.stamp)).to.deep.equal([time])
   })
 
   // Shows: sidecar C16.15.
@@ -206,7 +206,7 @@ export function devicesContract(stores: ContractStores): void {
     await register({ ...PHONE, pushToken: 'of a stranger' })
     expect(await store.stations.remove(KEY, { deviceId: '', pushToken: 'of a stranger' })).to.equal('silenced')
     await register(PHONE)
-    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.time)).to.deep.equal([time])
+    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.stamp)).to.deep.equal([time])
   })
 
   it('removes a station with all of them', async () => {
@@ -246,11 +246,11 @@ export function devicesContract(stores: ContractStores): void {
     await registerAll()
     await store.stations.register(registration('W1AW', { pushToken: BROWSER.pushToken, platform: 'webpush' }))
     const [first] = [await receive(), await receive()]
-    await store.cursors.timeOf(KEY, BROWSER.deviceId, first)
+    await store.cursors.stampFor(KEY, BROWSER.deviceId, first)
     await register({ ...TABLET, pushToken: BROWSER.pushToken, platform: 'webpush' })
     const dead = () => store.stations.get(KEY)?.devices.flatMap(({ id, tokenDead }) => (tokenDead ? [id] : []))
     expect(dead()).to.deep.equal([BROWSER.deviceId])
-    expect(await store.cursors.timeOf(KEY, BROWSER.deviceId)).to.equal(first)
+    expect(await store.cursors.stampFor(KEY, BROWSER.deviceId)).to.equal(first)
     expect(store.stations.get('W1AW')?.devices[0]?.tokenDead).to.equal(false)
     await reopen()
     expect(dead()).to.deep.equal([BROWSER.deviceId])
@@ -299,7 +299,7 @@ export function devicesContract(stores: ContractStores): void {
     it(`limits devices, and replaces the one that did not call for ${hours} hours`, async () => {
       await reopen({ stations: { max: 1, expireAfterHours } })
       const named = (index: number) => ({ deviceId: index === 0 ? '' : `number-${index}`, pushToken: `${index}` })
-      for (let index = 0; index < MOST_DEVICES; index += 1) {
+      for (let index = 0; index < MAX_DEVICES; index += 1) {
         expect(await register(named(index))).to.equal(index === 0 ? 'created' : 'joined')
         await stores.shift(1000)
       }

@@ -35,7 +35,7 @@ export function historyContract(stores: ContractStores): void {
     const [b, c] = [message('b', { to: 'W1AW' }), message('c', { to: 'K9NONE' })]
     const outcomes = await append(store, 'a', b, 'a', c, 'd')
     expect(outcomes.map((one) => one.kind)).to.deep.equal(['stored', 'stored', 'duplicate', 'no_station', 'stored'])
-    const times = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? [outcome.message.time] : []))
+    const times = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? [outcome.message.stamp] : []))
     expect(times).to.deep.equal([...times].sort((a, b) => a - b))
     expect(new Set(times).size).to.equal(3)
     expect(await held(store)).to.deep.equal(['a', 'd'])
@@ -51,16 +51,18 @@ export function historyContract(stores: ContractStores): void {
   // Shows: sidecar 2.8, 2.16, 4.2, 4.3, 6.3, 12.2, 12.3, 17.5, C4.1, C4.9.
   it('returns what is strictly newer than the cursor, oldest first', async () => {
     const outcomes = await append(store, 'a', 'b', 'c')
-    const cursor = outcomes[1]?.kind === 'stored' ? outcomes[1].message.time : 0
+    const cursor = outcomes[1]?.kind === 'stored' ? outcomes[1].message.stamp : 0
     const answer = await newer(store, 'N0CALL', cursor)
     expect(texts(answer.messages)).to.deep.equal(['c'])
-    expect(answer.serverTime).to.equal(answer.messages[0]!.time)
-    expect((await newer(store, 'N0CALL', answer.serverTime)).messages).to.deep.equal([])
+    expect(answer.answerStamp).to.equal(answer.messages[0]!.stamp)
+    expect((await newer(store, 'N0CALL', answer.answerStamp)).messages).to.deep.equal([])
     expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
   it('returns messages newer than both cursors, with the time of the newest', async () => {
-    const [first, second] = (await append(store, 'a', 'b')).map((one) => (one.kind === 'stored' ? one.message.time : 0))
+    const [first, second] = (await append(store, 'a', 'b')).map((one) =>
+      one.kind === 'stored' ? one.message.stamp : 0,
+    )
     for (const [since, from, expected] of [
       [0, first, ['b']],
       [first, 0, ['a', 'b']],
@@ -68,14 +70,14 @@ export function historyContract(stores: ContractStores): void {
     ] as const) {
       const answer = await store.history.since('N0CALL', '', since ?? 0, from)
       expect(texts(answer?.messages ?? [])).to.deep.equal(expected)
-      expect(answer?.serverTime).to.equal(second)
+      expect(answer?.answerStamp).to.equal(second)
       expect(answer?.newest).to.equal(second)
     }
   })
 
   it('shows a concurrent append in the sync beside it or in the next one', async () => {
     const [, answer] = await Promise.all([append(store, 'a'), newer(store, 'N0CALL')])
-    const next = await newer(store, 'N0CALL', answer.serverTime)
+    const next = await newer(store, 'N0CALL', answer.answerStamp)
     expect([...texts(answer.messages), ...texts(next.messages)]).to.deep.equal(['a'])
   })
 

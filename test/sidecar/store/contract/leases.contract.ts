@@ -38,7 +38,7 @@ export function leasesContract(stores: ContractStores): void {
   it('are of an instance that is in the list of all, with what it says of itself', async () => {
     const { instances } = store
     expect(instances.name).to.equal('one')
-    instances.say('{"version":1}')
+    instances.publishNote('{"version":1}')
     const [found, ...others] = await instances.list()
     expect(others).to.deep.equal([])
     expect(found).to.include({ name: 'one', note: '{"version":1}' })

@@ -135,9 +135,9 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   it('starts a new notification when tries are reset, or after a settlement', async () => {
     await receive('A')
     await windowEnds()
-    await store.pushes.later(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
+    await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
     await windowEnds()
-    await store.pushes.later(await claimOne(), { delayMs: WINDOW_MS, tries: 0, refusals: 1 })
+    await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 0, refusals: 1 })
     await windowEnds()
     const again = await claimOne()
     expect(again).to.include({ tries: 0, refusals: 1, firstTryMs: 0 })
@@ -150,7 +150,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   it('puts off for no time: then it is due at once', async () => {
     await receive('A')
     await windowEnds()
-    await store.pushes.later(await claimOne(), { delayMs: 0, tries: 0, refusals: 0 })
+    await store.pushes.retryLater(await claimOne(), { delayMs: 0, tries: 0, refusals: 0 })
     await soon()
     expect(await claimed()).to.deep.equal(['A'])
   })
@@ -214,7 +214,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await first
     const held = await claimOne()
     const second = due()
-    await store.pushes.later(held, { delayMs: WINDOW_MS, tries: 1, refusals: 0 })
+    await store.pushes.retryLater(held, { delayMs: WINDOW_MS, tries: 1, refusals: 0 })
     await windowEnds()
     await second
     expect(await claimed()).to.deep.equal(['A'])
@@ -225,7 +225,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     for (const key of ['A', 'B', 'C']) await receive(key)
     await windowEnds()
     const claims = await claim()
-    for (const one of claims) await store.pushes.later(one, { delayMs: 10 * WINDOW_MS, tries: 1, refusals: 0 })
+    for (const one of claims) await store.pushes.retryLater(one, { delayMs: 10 * WINDOW_MS, tries: 1, refusals: 0 })
     const isKnown = () => PLATFORMS.map(store.pushes.waiting).join() === '2,1,0'
     // Of a store that others use too it may be known late.
     while (!isKnown()) await advance(1000)
@@ -265,7 +265,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     store.pushes.close()
     store.pushes.close()
     await store.pushes.settle(first!)
-    await store.pushes.later(second!, { delayMs: 0, tries: 1, refusals: 0 })
+    await store.pushes.retryLater(second!, { delayMs: 0, tries: 1, refusals: 0 })
     await receive(first!.station)
     await windowEnds()
     expect(calls).to.equal(0)
@@ -284,7 +284,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       await advance(PUSH_LEASE_MS)
       const second = await claimOne()
       expect(second.unpushed.count).to.equal(1)
-      await store.pushes.later(lost, { delayMs: 0, tries: 7, refusals: 0 })
+      await store.pushes.retryLater(lost, { delayMs: 0, tries: 7, refusals: 0 })
       expect(await claimed()).to.deep.equal([])
       await store.pushes.settle(second)
       await windowEnds()
@@ -334,7 +334,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
           each.claimed(now, its)
         }
       } else if (held) {
-        await (does === 'settle' ? store.pushes.settle(held) : store.pushes.later(held, PUT_OFF))
+        await (does === 'settle' ? store.pushes.settle(held) : store.pushes.retryLater(held, PUT_OFF))
         models.get(name)?.over(now, does === 'settle')
         await soon()
       }

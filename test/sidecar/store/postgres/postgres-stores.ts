@@ -2,6 +2,7 @@ import { chmodSync, renameSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { SharedStore, StoreSettings } from '../../../../sidecar/messages/store.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
@@ -16,6 +17,7 @@ const TIMERS_MS = 600_000
 export interface PostgresStores
   extends ContractStores,
     Pick<OwnDatabase, 'address' | 'connect' | 'run' | 'hold' | 'waiting'> {
+  open(settings?: Partial<StoreSettings>): Promise<SharedStore>
   readonly clock: FakeClock
 }
 

@@ -125,7 +125,7 @@ describe('Closing the store', () => {
     const store = await stores.openWith('N0CALL')
     await store.close()
     await store.close()
-    const { history, stations, serverTime } = store
+    const { history, stations, stamps } = store
     const calls = [
       () => append({ history }, 'late'),
       () => append({ history }),
@@ -135,7 +135,7 @@ describe('Closing the store', () => {
       () => stations.remove('N0CALL'),
       () => stations.markTokenDead('N0CALL', '', 'token-of-N0CALL'),
       () => stations.avatars(['N0CALL']),
-      () => serverTime.issue(),
+      () => stamps.issue(),
     ]
     for (const call of calls) expect((await rejection(call())).code, String(call)).to.equal('store_closed')
   })

@@ -4,7 +4,8 @@ import type { Clock } from '../../../../sidecar/clock.ts'
 import type { Log } from '../../../../sidecar/log.ts'
 import type {
   AppendOutcome,
-  HeardMessage,
+  ExclusiveStore,
+  ReceivedMessage,
   RegisterOutcome,
   Registration,
   Store,
@@ -13,7 +14,7 @@ import type {
 } from '../../../../sidecar/messages/store.ts'
 import type { Connection } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { openFile } from '../../../../sidecar/store/sqlite/database/open-file.ts'
-import { buildStore, type FileStore, openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
+import { buildStore, openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -35,11 +36,11 @@ export interface TemporaryStores extends ContractStores {
   readonly lines: Readonly<Record<string, unknown>>[]
   readonly log: Log
   path(name?: string): string
-  open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<FileStore>
+  open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<ExclusiveStore>
   /** With the connection below it, to make the file refuse. */
-  openOver(settings?: Partial<StoreSettings>): Promise<{ store: FileStore; connection: Connection }>
+  openOver(settings?: Partial<StoreSettings>): Promise<{ store: ExclusiveStore; connection: Connection }>
   /** With these stations registered. */
-  openWith(...keys: readonly string[]): Promise<FileStore>
+  openWith(...keys: readonly string[]): Promise<ExclusiveStore>
   openOverWith(...keys: readonly string[]): ReturnType<TemporaryStores['openOver']>
 }
 
@@ -126,7 +127,7 @@ export function register(store: Store, ...keys: string[]): Promise<RegisterOutco
   return Promise.all(keys.map((key) => store.stations.register(registration(key))))
 }
 
-export function message(text: string, changes: Partial<HeardMessage> = {}): HeardMessage {
+export function message(text: string, changes: Partial<ReceivedMessage> = {}): ReceivedMessage {
   const { from = 'W1AW' } = changes
   return { from, sourceAsReceived: from, to: 'N0CALL', seqId: '1', text: Buffer.from(text), ...changes }
 }
@@ -134,7 +135,7 @@ export function message(text: string, changes: Partial<HeardMessage> = {}): Hear
 /** Stores messages, a text alone as {@link message} makes one of it; says what became of each. */
 export function append(
   { history }: Pick<Store, 'history'>,
-  ...messages: readonly (string | HeardMessage)[]
+  ...messages: readonly (string | ReceivedMessage)[]
 ): Promise<readonly AppendOutcome[]> {
   const batch = messages.map((one) => (typeof one === 'string' ? message(one) : one))
   return history.append(batch, false)
@@ -148,7 +149,7 @@ export async function kindsOf(...appended: Parameters<typeof append>): Promise<r
 /** The stamp of a message that is stored. */
 export async function stampOf(...appended: Parameters<typeof append>): Promise<number> {
   const [outcome] = await append(...appended)
-  return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
+  return outcome?.kind === 'stored' ? outcome.message.stamp : Number.NaN
 }
 
 /** The texts that a registered station has. */
@@ -162,7 +163,7 @@ export async function newer(
   station: string,
   since = 0,
   device = '',
-): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }> {
+): Promise<{ readonly messages: readonly StoredMessage[]; readonly answerStamp: number }> {
   const found = await store.history.since(station, device, since)
   if (!found) throw new Error(`${station} is not registered, or has no such device.`)
   return found

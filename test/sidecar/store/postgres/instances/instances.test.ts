@@ -26,7 +26,7 @@ describe('Several instances on one PostgreSQL', () => {
 
   it('see what each says of itself', async () => {
     const [a, b] = [await open('a'), await open('b')]
-    a.instances.say('{"calls":["N0CALL"]}')
+    a.instances.publishNote('{"calls":["N0CALL"]}')
     await stores.clock.advance(1000)
     while ((await b.instances.list())[0]?.note === '');
     expect(await b.instances.list()).to.deep.include({

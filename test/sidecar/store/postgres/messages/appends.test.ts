@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
 import { StoreError } from '../../../../../sidecar/errors.ts'
-import type { AppendOutcome, HeardMessage, StationKey } from '../../../../../sidecar/messages/store.ts'
+import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../../../sidecar/messages/store.ts'
 import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
@@ -12,7 +12,7 @@ import { APPENDS, registerIn } from './message-tables.ts'
 const KEY = 'N0CALL'
 
 const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map(({ kind }) => kind)
-const numbered = (from: number, count: number, changes: Partial<HeardMessage> = {}) =>
+const numbered = (from: number, count: number, changes: Partial<ReceivedMessage> = {}) =>
   Array.from({ length: count }, (_, index) => message(`text ${from + index}`, { seqId: '', ...changes }))
 
 describe('What an instance stores in PostgreSQL', () => {

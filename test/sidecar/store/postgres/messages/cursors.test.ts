@@ -33,27 +33,27 @@ describe('The cursors of several instances', () => {
   const asked = () => one('SELECT asked FROM device')
 
   it('go by what the phone brought to any of them, once that is written down', async () => {
-    expect(await here.cursors.timeOf(KEY, PHONE, first)).to.equal(first)
-    expect(await there.cursors.timeOf(KEY, PHONE)).to.be.below(first)
+    expect(await here.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
+    expect(await there.cursors.stampFor(KEY, PHONE)).to.be.below(first)
     await stores.clock.advance(WRITTEN_AFTER_MS)
     while ((await asked()) === 0);
-    expect(await there.cursors.timeOf(KEY, PHONE)).to.equal(first)
+    expect(await there.cursors.stampFor(KEY, PHONE)).to.equal(first)
   })
 
   it('are never replaced by older ones', async () => {
-    await here.cursors.timeOf(KEY, PHONE, first)
-    await there.cursors.timeOf(KEY, PHONE, second)
+    await here.cursors.stampFor(KEY, PHONE, first)
+    await there.cursors.stampFor(KEY, PHONE, second)
     await there.close()
     await here.close()
     expect(await asked()).to.equal(second)
   })
 
   it('are written down later where the database does not take them', async () => {
-    await here.cursors.timeOf(KEY, PHONE, first)
+    await here.cursors.stampFor(KEY, PHONE, first)
     await stores.run(REFUSE)
     await stores.clock.advance(WRITTEN_AFTER_MS)
     while ((await one("SELECT coalesce(pg_sequence_last_value('refused'::regclass), 0)")) === 0);
-    expect([await asked(), await here.cursors.timeOf(KEY, PHONE)]).to.deep.equal([0, first])
+    expect([await asked(), await here.cursors.stampFor(KEY, PHONE)]).to.deep.equal([0, first])
     await stores.run('DROP TRIGGER refuse ON device')
     while ((await asked()) === 0) await stores.clock.advance(WRITTEN_AFTER_MS)
     expect(await asked()).to.equal(first)

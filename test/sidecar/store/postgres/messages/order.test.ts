@@ -109,7 +109,7 @@ describe('The order of what several instances store', () => {
             if (outcome.kind !== 'stored') continue
             const text = `${outcome.message.to} ${outcome.message.text}`
             if (stored.has(text)) throw new Error(`${text} was stored twice.`)
-            stored.set(text, outcome.message.time)
+            stored.set(text, outcome.message.stamp)
           }
         }
       } finally {
@@ -134,8 +134,8 @@ describe('The order of what several instances store', () => {
         for (const phone of phones) {
           const { last: serverTime, station } = await reader.read(phone.key, '', phone.cursor)
           for (const one of station?.messages ?? []) {
-            if (one.time <= (phone.got.at(-1)?.time ?? phone.cursor) || one.time >= serverTime)
-              throw new Error(`${one.time} is no time between ${phone.cursor} and ${serverTime}.`)
+            if (one.stamp <= (phone.got.at(-1)?.stamp ?? phone.cursor) || one.stamp >= serverTime)
+              throw new Error(`${one.stamp} is no time between ${phone.cursor} and ${serverTime}.`)
             phone.got.push(one)
           }
           if (serverTime < phone.cursor) throw new Error('The cursor went back.')
@@ -154,9 +154,9 @@ describe('The order of what several instances store', () => {
     const whole = openReader(database)
     for (const phones of await reading) {
       for (const [index, key] of keys.entries()) {
-        const got = phones[index]?.map(({ text, time }) => `${time} ${text}`)
+        const got = phones[index]?.map(({ text, stamp }) => `${stamp} ${text}`)
         const held = (await whole.read(key, '', 0)).station?.messages ?? []
-        expect(got).to.deep.equal(held.map(({ text, time }) => `${time} ${text}`))
+        expect(got).to.deep.equal(held.map(({ text, stamp }) => `${stamp} ${text}`))
         expect(new Set(held.map(({ text }) => text.toString())).size).to.equal(held.length)
         for (const [text, time] of stored)
           if (text.startsWith(`${key} `)) expect(got).to.include(`${time} ${text.slice(key.length + 1)}`)

@@ -21,8 +21,8 @@ describe('While all writes to PostgreSQL wait', () => {
 
   it('phones sync, avatars are sent, and instances see each other', async () => {
     expect((await newer(store, 'N0CALL')).messages).to.deep.equal([])
-    expect(await store.cursors.timeOf('N0CALL', '')).to.be.above(0)
-    expect(await store.serverTime.issue()).to.be.above(0)
+    expect(await store.cursors.stampFor('N0CALL', '')).to.be.above(0)
+    expect(await store.stamps.issue()).to.be.above(0)
     expect([...(await store.stations.avatars(['N0CALL']))]).to.deep.equal([])
     expect(await store.stations.find('N1CALL')).to.equal(undefined)
     expect((await store.instances.list()).length).to.equal(1)

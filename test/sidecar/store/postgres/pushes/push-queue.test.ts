@@ -58,7 +58,7 @@ describe('The push queue in PostgreSQL', () => {
       const failed = { claim: { tries: 9 }, elapsedMs: 0, afterMs: Number.POSITIVE_INFINITY }
       const next = planAfterFailure(failed, 1)
       if (!next) throw new Error('It was given up.')
-      await store.pushes.later(tried, next)
+      await store.pushes.retryLater(tried, next)
       expect(await claimed()).to.deep.equal([])
       step(-1)
       await receive('W1AW', 'two')

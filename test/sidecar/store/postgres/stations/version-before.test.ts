@@ -54,7 +54,7 @@ describe('What 0.2.0 has made in PostgreSQL', () => {
       devices: [{ ...IPHONE, registeredAt: 10, lastSeenAt: 5 }],
     })
     expect(store.stations.get('N1CALL')?.devices).to.have.nested.property('[0].tokenDead', true)
-    expect(await store.cursors.timeOf('N0CALL', '')).to.equal(10)
+    expect(await store.cursors.stampFor('N0CALL', '')).to.equal(10)
     expect(await held(store)).to.deep.equal(['told', 'not told'])
     const claims = await store.pushes.claim(ROOM)
     expect(claims.map(({ station, device, unpushed }) => [station, device.id, unpushed.count])).to.deep.equal([

@@ -19,9 +19,9 @@ describe('A restore', () => {
     await store.backUp(backup(), running)
     await stores.clock.advance(60_000)
     await append(store, message('later', { seqId: '2' }))
-    const { serverTime } = await newer(store, 'N0CALL')
+    const { answerStamp } = await newer(store, 'N0CALL')
     await store.close()
-    return serverTime
+    return answerStamp
   }
 
   async function messagesOf(path = stores.path(), since = 0, ...stored: readonly string[]): Promise<readonly string[]> {
@@ -63,11 +63,11 @@ describe('A restore', () => {
     await store.backUp(backup(), running)
     stores.clock.set(Date.UTC(2030, 0, 1))
     await append(store, 'in 2030')
-    const { serverTime } = await newer(store, 'N0CALL')
+    const { answerStamp } = await newer(store, 'N0CALL')
     await store.close()
     stores.clock.set(Date.UTC(2026, 0, 2))
     await restore()
-    expect(await afterwards(serverTime)).to.deep.equal(['after'])
+    expect(await afterwards(answerStamp)).to.deep.equal(['after'])
   })
 
   // Shows: sidecar O1.16.

@@ -228,17 +228,17 @@ describe('A store whose disk gives out', () => {
     await connection.exec('PRAGMA query_only = ON') // as a file system that went read-only
     await stores.clock.advance(3_600_000)
     expect((await rejection(append(store, 'lost'))).code).to.equal('database_not_writable')
-    const second = await newer(store, 'N0CALL', first.serverTime)
-    const third = await newer(store, 'N0CALL', second.serverTime)
+    const second = await newer(store, 'N0CALL', first.answerStamp)
+    const third = await newer(store, 'N0CALL', second.answerStamp)
     expect(second.messages).to.deep.equal([])
-    expect(second.serverTime).to.be.at.least(first.serverTime)
-    expect(third.serverTime).to.be.at.least(second.serverTime)
+    expect(second.answerStamp).to.be.at.least(first.answerStamp)
+    expect(third.answerStamp).to.be.at.least(second.answerStamp)
 
     await connection.exec('PRAGMA query_only = OFF')
     await append(store, 'after')
-    const fourth = await newer(store, 'N0CALL', third.serverTime)
+    const fourth = await newer(store, 'N0CALL', third.answerStamp)
     expect(texts(fourth.messages)).to.deep.equal(['after'])
-    expect(fourth.serverTime).to.be.at.least(stores.clock.now())
+    expect(fourth.answerStamp).to.be.at.least(stores.clock.now())
   })
 
   for (const [what, code, broken, mended] of [

@@ -39,9 +39,9 @@ for (const version of [1, 2, 4, 5]) {
       expect((await stations.avatars(['N0CALL-7'])).get('N0CALL-7')?.image).to.equal('iVBORw0KGgo=')
 
       const { messages } = await newer({ history }, 'N0CALL-7', 1_700_000_000_010)
-      const sent = { from: 'W1AW', to: 'N0CALL-7', seqId: '', time: 1_700_000_000_012 }
+      const sent = { from: 'W1AW', to: 'N0CALL-7', seqId: '', stamp: 1_700_000_000_012 }
       expect(messages).to.deep.equal([
-        { from: 'N1CALL', to: 'N0CALL-7', seqId: 'AB}CD', text: Buffer.alloc(0), time: 1_700_000_000_011 },
+        { from: 'N1CALL', to: 'N0CALL-7', seqId: 'AB}CD', text: Buffer.alloc(0), stamp: 1_700_000_000_011 },
         { ...sent, text: Buffer.from('Gr\xfc\xdfe', 'latin1') },
       ])
       const claims = await pushes.claim({ android: 10, ios: 10, webpush: 10 })
@@ -51,13 +51,13 @@ for (const version of [1, 2, 4, 5]) {
 
     it('goes by the registration of a phone without an id, whatever cursor the file has', async () => {
       const { cursors } = await stores.open()
-      expect(await cursors.timeOf('N0CALL-7', '')).to.equal(1_700_000_000_001)
+      expect(await cursors.stampFor('N0CALL-7', '')).to.equal(1_700_000_000_001)
     })
 
     // Shows: sidecar C8.5.
     it('goes on from there: nothing is issued, stored or told twice', async () => {
-      const { history, serverTime } = await stores.open()
-      expect(await serverTime.issue()).to.be.above(1_700_000_090_000)
+      const { history, stamps } = await stores.open()
+      expect(await stamps.issue()).to.be.above(1_700_000_090_000)
       const again = message('73', { to: 'N3CALL', seqId: 'é' })
       const [known, fresh] = await append({ history }, again, { ...again, seqId: '2' })
       expect([known?.kind, fresh?.kind]).to.deep.equal(['duplicate', 'stored'])

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { MOST_DEVICES } from '../../../../../sidecar/messages/station.ts'
+import { MAX_DEVICES } from '../../../../../sidecar/messages/station.ts'
 import { cursorsContract } from '../../contract/cursors.contract.ts'
 import { append, message, newer, registration, stampOf, temporaryStores } from '../temporary-stores.ts'
 
@@ -12,7 +12,7 @@ describe('The server time of an answer', () => {
   it('is the present moment while nothing is stored', async () => {
     const store = await stores.openWith('N0CALL')
     await stores.shift(5000)
-    expect(await store.cursors.timeOf('N0CALL', '')).to.equal(stores.now())
+    expect(await store.cursors.stampFor('N0CALL', '')).to.equal(stores.now())
   })
 
   it('is the cursor of the phone, of each call, while the disk takes no more writes', async () => {
@@ -22,7 +22,7 @@ describe('The server time of an answer', () => {
     await connection.exec('PRAGMA query_only = ON')
     await stores.shift(60_000)
     const synced = await newer(store, 'N0CALL', time, PHONE.deviceId)
-    expect([synced.serverTime, await store.cursors.timeOf('N0CALL', PHONE.deviceId)]).to.deep.equal([time, time])
+    expect([synced.answerStamp, await store.cursors.stampFor('N0CALL', PHONE.deviceId)]).to.deep.equal([time, time])
     await connection.exec('PRAGMA query_only = OFF')
   })
 
@@ -32,15 +32,15 @@ describe('The server time of an answer', () => {
     const time = await stampOf(store, 'a')
     await newer(store, 'N0CALL', time, PHONE.deviceId)
     await append(store, message('b', { seqId: '2' }))
-    for (let at = 0; at < 2 * MOST_DEVICES; at += 1) {
+    for (let at = 0; at < 2 * MAX_DEVICES; at += 1) {
       await store.stations.register(registration(`N1CALL-${at}`, PHONE))
       await stores.shift(1)
-      const cursor = await store.cursors.timeOf(`N1CALL-${at}`, PHONE.deviceId)
+      const cursor = await store.cursors.stampFor(`N1CALL-${at}`, PHONE.deviceId)
       await newer(store, `N1CALL-${at}`, cursor, PHONE.deviceId)
       await store.stations.remove(`N1CALL-${at}`)
     }
-    expect(await store.cursors.timeOf('N0CALL', PHONE.deviceId)).to.equal(time)
-    expect(await store.cursors.timeOf('N0CALL', 'nobody')).to.equal(0)
+    expect(await store.cursors.stampFor('N0CALL', PHONE.deviceId)).to.equal(time)
+    expect(await store.cursors.stampFor('N0CALL', 'nobody')).to.equal(0)
   })
 
   it('writes down cursors that passed a message, of remaining stations only', async () => {

@@ -63,7 +63,7 @@ describe('The queue of pushes in SQLite', () => {
     await append(store, message('other', { to: 'N1CALL' }))
     expect(stores.clock.pending).to.be.above(before)
     store.pushes.close()
-    await store.pushes.later(claims[0]!, { delayMs: 1000, tries: 1, refusals: 0 })
+    await store.pushes.retryLater(claims[0]!, { delayMs: 1000, tries: 1, refusals: 0 })
     expect(stores.clock.pending).to.equal(before)
   })
 
@@ -88,7 +88,7 @@ describe('The queue of pushes in SQLite', () => {
     }
     await before.close()
     const { store, connection } = await stores.openOver()
-    const disk = failing(connection, /^SELECT time, station AS "to"/)
+    const disk = failing(connection, /^SELECT time AS stamp, station AS "to"/)
     let calls = 0
     store.pushes.onDue(() => calls++)
     calls = 0

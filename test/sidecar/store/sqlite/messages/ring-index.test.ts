@@ -61,9 +61,9 @@ describe('What memory knows of the rings in the file', () => {
       return void expect(known(rings).rings).to.deep.equal(before)
     }
     if (one.kind === 'discard') return void (await rings.discard(tx, [one.station], one.atMost))
-    const messages = one.to.map((to) => ({ to, time: ++time }))
+    const messages = one.to.map((to) => ({ to, stamp: ++time }))
     rings.add(tx, messages, now)
-    await tx.all(INSERT, JSON.stringify(messages.map(({ to, time }) => [time, to])))
+    await tx.all(INSERT, JSON.stringify(messages.map(({ to, stamp }) => [stamp, to])))
   }
 
   function run(steps: readonly Step[], fails: boolean): Promise<void> {

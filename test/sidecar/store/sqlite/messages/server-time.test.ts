@@ -16,43 +16,43 @@ describe('Server time in SQLite', () => {
   it('is the clock in milliseconds, and moves on when the clock stands still', async () => {
     const store = await stores.open()
     const now = stores.clock.now()
-    expect(await store.serverTime.issue()).to.equal(now)
-    expect(await store.serverTime.issue()).to.equal(now + 1)
+    expect(await store.stamps.issue()).to.equal(now)
+    expect(await store.stamps.issue()).to.equal(now + 1)
     stores.clock.set(now + 5000)
-    expect(await store.serverTime.issue()).to.equal(now + 5000)
+    expect(await store.stamps.issue()).to.equal(now + 5000)
   })
 
   it('issues distinct times even if the clock steps while a range is reserved', async () => {
     const store = await stores.open()
     for (let turns = 0; turns < 20; turns += 1) {
       stores.clock.set(stores.clock.now() + 60_000)
-      const one = store.serverTime.issue()
+      const one = store.stamps.issue()
       for (let turn = 0; turn < turns; turn += 1) await nextTurn()
       stores.clock.set(stores.clock.now() + 60_000)
-      const other = store.serverTime.issue()
+      const other = store.stamps.issue()
       expect(await other).to.not.equal(await one)
     }
   })
 
   it('does not go back with the clock, even over a restart, and skips nothing', async () => {
     const first = await stores.open()
-    const issued = await first.serverTime.issue()
+    const issued = await first.stamps.issue()
     stores.clock.set(stores.clock.now() - 1000 * HOUR)
-    expect(await first.serverTime.issue()).to.equal(issued + 1)
+    expect(await first.stamps.issue()).to.equal(issued + 1)
     await first.close()
     const second = await stores.open()
-    expect(await second.serverTime.issue()).to.equal(issued + 2)
+    expect(await second.stamps.issue()).to.equal(issued + 2)
   })
 
   // Shows: sidecar C4.16.
   it('issues nothing twice after a crash and a clock set back; skips at most 10 s', async () => {
     const first = await stores.open()
     let newest = 0
-    for (let count = 0; count < 12_000; count += 1) newest = await first.serverTime.issue()
+    for (let count = 0; count < 12_000; count += 1) newest = await first.stamps.issue()
     copyAsAfterCrash(stores.path(), stores.path('crashed'))
     stores.clock.set(stores.clock.now() - HOUR)
     const second = await stores.open({}, stores.path('crashed'))
-    const next = await second.serverTime.issue()
+    const next = await second.stamps.issue()
     expect(next).to.be.greaterThan(newest)
     expect(next - newest).to.be.at.most(10_001)
   })
@@ -66,30 +66,30 @@ describe('Server time in SQLite', () => {
     const before = await changes()
     for (let second = 0; second < 100; second += 1) {
       stores.clock.set(stores.clock.now() + 1000)
-      await store.serverTime.issue()
+      await store.stamps.issue()
     }
     expect((await changes()) - before).to.be.within(10, 25)
   })
 
   it('refuses rather than to repeat itself while nothing can be reserved', async () => {
     const { store, connection } = await stores.openOver()
-    const start = await store.serverTime.issue()
+    const start = await store.stamps.issue()
     await connection.exec('PRAGMA query_only = ON')
     stores.clock.set(start + 9000)
-    expect(await store.serverTime.issue()).to.equal(start + 9000)
+    expect(await store.stamps.issue()).to.equal(start + 9000)
     stores.clock.set(start + HOUR)
-    expect((await rejection(store.serverTime.issue())).code).to.equal('database_not_writable')
+    expect((await rejection(store.stamps.issue())).code).to.equal('database_not_writable')
     await connection.exec('PRAGMA query_only = OFF')
-    expect(await store.serverTime.issue()).to.equal(start + HOUR)
+    expect(await store.stamps.issue()).to.equal(start + HOUR)
   })
 
   it('loses no stamps to a transaction that is rolled back', async () => {
     const store = await stores.openWith('N0CALL')
-    const before = await store.serverTime.issue()
+    const before = await store.stamps.issue()
     const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))
     const spoilt = message('last', { from: undefined as unknown as string })
     await rejection(append(store, ...batch, spoilt))
-    expect(await store.serverTime.issue()).to.equal(before + 1)
+    expect(await store.stamps.issue()).to.equal(before + 1)
   })
 
   // Shows: sidecar 6.2, C4.8, C4.16, C4.17, C8.11.
@@ -101,7 +101,7 @@ describe('Server time in SQLite', () => {
         return async (station, since, device) => {
           const answer = await rings.since(station, device, since)
           if (!answer) throw new Error('The station is not registered.')
-          return { messages: messagesIn(answer), serverTime: answer.serverTime }
+          return { messages: messagesIn(answer).map(({ time }) => ({ stamp: time })), answerStamp: answer.serverTime }
         }
       },
     }))

@@ -7,7 +7,7 @@ const MAX_CALL_LENGTH = 9
  * Radios have SSIDs up to 15 only (AX.25), so these disturb none of the operator's own; the server drops the older of
  * two logins with one call. Undefined when all are taken.
  */
-export function freeLoginCall(
+export function freeLoginCallsign(
   configured: string,
   inUse: ReadonlySet<string>,
   stations: ReadonlySet<StationKey>,
@@ -21,16 +21,16 @@ export function freeLoginCall(
   return undefined
 }
 
-/** Every call that our logins may have, whether {@link freeLoginCall} gives it today or not: they are no station's. */
-export function loginCalls(configured: string): readonly string[] {
+/** Every call that our logins may have, whether {@link freeLoginCallsign} gives it today or not: they are no station's. */
+export function loginCallsigns(configured: string): readonly string[] {
   const [base = configured] = configured.split('-')
   return [configured, ...Array.from({ length: 84 }, (_, index) => `${base}-${99 - index}`)]
 }
 
 /**
- * How many logins {@link freeLoginCall} can tell apart: one where a base call is too long for a second digit of SSID.
+ * How many logins {@link freeLoginCallsign} can tell apart: one where a base call is too long for a second digit of SSID.
  */
-export function loginCallCount(configured: string): number {
+export function loginCallsignCount(configured: string): number {
   const [base = configured] = configured.split('-')
   return `${base}-99`.length > MAX_CALL_LENGTH ? 1 : 84
 }

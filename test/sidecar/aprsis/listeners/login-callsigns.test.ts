@@ -1,47 +1,51 @@
 import { expect } from 'chai'
-import { freeLoginCall, loginCallCount, loginCalls } from '../../../../sidecar/aprsis/listeners/login-calls.ts'
+import {
+  freeLoginCallsign,
+  loginCallsignCount,
+  loginCallsigns,
+} from '../../../../sidecar/aprsis/listeners/login-callsigns.ts'
 
 /** All that connections come to, one after the other. */
 function callsInTurn(configured: string): ReadonlySet<string> {
   const taken = new Set<string>()
-  for (let call = freeLoginCall(configured, taken, new Set()); call; ) {
+  for (let call = freeLoginCallsign(configured, taken, new Set()); call; ) {
     taken.add(call)
-    call = freeLoginCall(configured, taken, new Set())
+    call = freeLoginCallsign(configured, taken, new Set())
   }
   return taken
 }
 
 describe('The call of a further connection', () => {
   it('is the configured one while that is free', () => {
-    expect(freeLoginCall('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
+    expect(freeLoginCallsign('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
   })
 
   // Shows: sidecar C1.8.
   it('picks an SSID that no radio, connection or registered station uses', () => {
     const inUse = new Set(['N0CALL', 'N0CALL-99'])
-    expect(freeLoginCall('N0CALL', inUse, new Set(['N0CALL-98']))).to.equal('N0CALL-97')
-    expect(freeLoginCall('N0CALL-10', new Set(['N0CALL-10']), new Set())).to.equal('N0CALL-99')
+    expect(freeLoginCallsign('N0CALL', inUse, new Set(['N0CALL-98']))).to.equal('N0CALL-97')
+    expect(freeLoginCallsign('N0CALL-10', new Set(['N0CALL-10']), new Set())).to.equal('N0CALL-99')
   })
 
   it('does not exist when all are taken, or the base call leaves no room for one', () => {
     const all = new Set(Array.from({ length: 100 }, (_, ssid) => `N0CALL-${ssid}`))
-    expect(freeLoginCall('N0CALL-10', all, new Set())).to.equal(undefined)
-    expect(freeLoginCall('N0CALLS', new Set(['N0CALLS']), new Set())).to.equal(undefined)
+    expect(freeLoginCallsign('N0CALL-10', all, new Set())).to.equal(undefined)
+    expect(freeLoginCallsign('N0CALLS', new Set(['N0CALLS']), new Set())).to.equal(undefined)
   })
 
   // Shows: sidecar C13.1.
   it('is one of those that no station may have', () => {
     for (const configured of ['N0CALL', 'N0CALL-10', 'N0CALL-99', 'A1A'])
-      expect(new Set(loginCalls(configured))).to.deep.equal(callsInTurn(configured))
-    expect(loginCalls('N0CALL-10')).to.include.members(['N0CALL-10', 'N0CALL-16', 'N0CALL-99'])
-    expect(loginCalls('N0CALL-10')).to.not.include.members(['N0CALL', 'N0CALL-9', 'N0CALL-15'])
+      expect(new Set(loginCallsigns(configured))).to.deep.equal(callsInTurn(configured))
+    expect(loginCallsigns('N0CALL-10')).to.include.members(['N0CALL-10', 'N0CALL-16', 'N0CALL-99'])
+    expect(loginCallsigns('N0CALL-10')).to.not.include.members(['N0CALL', 'N0CALL-9', 'N0CALL-15'])
   })
 
   it('exists as often as is said', () => {
     for (const configured of ['N0CALL', 'N0CALL-10', 'A1A', 'N0CALLS', 'N0CALLS-1', 'N0CALL-99']) {
       const calls = callsInTurn(configured)
       for (const call of calls) expect(call.length).to.be.at.most(9)
-      expect(calls.size, configured).to.be.at.least(loginCallCount(configured))
+      expect(calls.size, configured).to.be.at.least(loginCallsignCount(configured))
     }
   })
 })

@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
-import { freeLoginCall } from './login-calls.ts'
+import { freeLoginCallsign } from './login-callsigns.ts'
 
 /** Where the calls come from that connections log in with: no two logins may have the same. */
-export interface CallSource {
+export interface CallsignSource {
   /**
    * A call for one more connection beside those that have `inUse`, never that of one of `stations`. Undefined when
    * there is none: for good when {@link exhausted} says so, else until one was asked for, which the owner of the source
@@ -15,9 +15,9 @@ export interface CallSource {
 }
 
 /** For the only process that logs in with the calls of `callsign`: all are its own. */
-export function ownCalls(callsign: string): CallSource {
+export function ownCallsigns(callsign: string): CallsignSource {
   return {
-    take: (inUse, stations) => freeLoginCall(callsign, inUse, stations),
+    take: (inUse, stations) => freeLoginCallsign(callsign, inUse, stations),
     exhausted: true,
     mayLogIn: () => true,
   }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts'
 import { LEASE_MS } from '../../messages/leases.ts'
 import type { StationKey } from '../../messages/store.ts'
-import type { CallSource } from './call-source.ts'
-import { freeLoginCall } from './login-calls.ts'
+import type { CallsignSource } from './callsign-source.ts'
+import { freeLoginCallsign } from './login-callsigns.ts'
 
 /**
  * No login is begun in the last part of a lease: it covers the time that a login line may be on its way, and clocks
@@ -20,7 +20,7 @@ export interface Moment {
 }
 
 /** The calls that this process holds leases of, among those of other processes with the same callsign. */
-export interface LeasedCalls extends CallSource {
+export interface LeasedCallsigns extends CallsignSource {
   /** Those that it holds, as far as it knows. */
   held(): readonly string[]
   /** Further ones to ask for: as many as are lacked, none of `taken`. */
@@ -37,11 +37,11 @@ export interface LeasedCalls extends CallSource {
 }
 
 /** `ask` is called when a connection finds none and asking at once may help. */
-export function createLeasedCalls(
+export function createLeasedCallsigns(
   callsign: string,
   clock: Pick<Clock, 'elapsed' | 'now'>,
   ask: () => void,
-): LeasedCalls {
+): LeasedCallsigns {
   // With the time of asking, from which the lease lasts LEASE_MS at least.
   const renewed = new Map<string, Moment>()
   let lack = 0
@@ -81,7 +81,7 @@ export function createLeasedCalls(
       if (!first) inUse.add(callsign)
       const wishes: string[] = []
       while (wishes.length < lack) {
-        const call = freeLoginCall(callsign, inUse, stations)
+        const call = freeLoginCallsign(callsign, inUse, stations)
         if (call === undefined) break
         inUse.add(call)
         wishes.push(call)

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import type { StationKey, Stations } from './store.ts'
 
 /** The operator's lists of calls; a final `*` of an entry stands for any end. */
-export interface CallLists {
+export interface CallsignLists {
   /** Nobody can register these. */
   readonly reserved: readonly string[]
   /** Their messages are dropped. */
@@ -11,7 +11,7 @@ export interface CallLists {
 }
 
 /** Who may register, and whose messages count. */
-export interface CallRules {
+export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
@@ -19,24 +19,29 @@ export interface CallRules {
    * entry may be a mistake, but nothing is asked for or stored in their names. `get` is asked for each packet, and goes
    * by what the last `keys` found.
    */
-  readonly heard: Pick<Stations, 'get' | 'keys'>
+  readonly activeStations: Pick<Stations, 'get' | 'keys'>
   /** Follows other lists from now on. */
-  change(lists: CallLists): void
+  setLists(lists: CallsignLists): void
 }
 
-interface CallRulesParts {
-  readonly lists: CallLists
+interface CallsignRulesParts {
+  readonly lists: CallsignLists
   /** Calls of our own, which are always reserved. */
-  readonly ownCalls: readonly string[]
+  readonly loginCallsigns: readonly string[]
   readonly stations: Pick<Stations, 'get' | 'keys'>
   readonly log: Log
 }
 
 const MAX_LOGGED_STATIONS = 20
 
-export function createCallRules({ lists, ownCalls, stations, log }: CallRulesParts): CallRules {
-  let isReserved: CallList
-  let isBlocked: CallList
+export function createCallsignRules({
+  lists,
+  loginCallsigns: ownCalls,
+  stations,
+  log,
+}: CallsignRulesParts): CallsignRules {
+  let isReserved: CallsignMatcher
+  let isBlocked: CallsignMatcher
   let silenced: ReadonlySet<StationKey> = new Set()
 
   function heardKeys(): readonly StationKey[] {
@@ -45,9 +50,9 @@ export function createCallRules({ lists, ownCalls, stations, log }: CallRulesPar
     return keys.filter((key) => !silenced.has(key))
   }
 
-  function follow({ reserved, blockedSenders }: CallLists): void {
-    isReserved = callList([...ownCalls, ...reserved])
-    isBlocked = callList(blockedSenders)
+  function follow({ reserved, blockedSenders }: CallsignLists): void {
+    isReserved = callsignMatcher([...ownCalls, ...reserved])
+    isBlocked = callsignMatcher(blockedSenders)
     heardKeys()
     if (silenced.size === 0) return
     log.warn('stations-reserved', 'Registered stations have calls that are reserved: they get no messages any more.', {
@@ -60,11 +65,11 @@ export function createCallRules({ lists, ownCalls, stations, log }: CallRulesPar
   return {
     isReserved: (key) => isReserved(key),
     isBlocked: (sender) => isBlocked(sender),
-    heard: {
+    activeStations: {
       get: (key) => (silenced.size > 0 && silenced.has(key) ? undefined : stations.get(key)),
       keys: heardKeys,
     },
-    change(changed) {
+    setLists(changed) {
       follow(changed)
       log.info('call-lists-changed', 'stations.reserved and stations.blockedSenders are as in the file now.', {
         reserved: changed.reserved.length,
@@ -75,13 +80,13 @@ export function createCallRules({ lists, ownCalls, stations, log }: CallRulesPar
 }
 
 /** Whether a call is on a list. */
-type CallList = (call: string) => boolean
+type CallsignMatcher = (call: string) => boolean
 
 /**
  * A list of calls: each as it is, letter case and an SSID of 0 aside, or with a final `*`, which stands for any end. A
  * look-up takes the same time however long the list is.
  */
-export function callList(entries: readonly string[]): CallList {
+export function callsignMatcher(entries: readonly string[]): CallsignMatcher {
   const whole = new Set<string>()
   const beginnings = new Map<number, Set<string>>()
   for (const entry of entries) {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { callList, createCallRules } from '../../../sidecar/messages/call-rules.ts'
+import { callsignMatcher, createCallsignRules } from '../../../sidecar/messages/callsign-rules.ts'
 import { recordedLog } from '../../support/recorded-log.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
@@ -12,16 +12,19 @@ describe('The rules of calls', () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'SMSGTE', 'W1AW', 'N0CALL-99')
     const lists = { reserved, blockedSenders: [] }
-    const rules = createCallRules({ lists, ownCalls: ['N0CALL-99'], stations: store.stations, log })
+    const rules = createCallsignRules({ lists, loginCallsigns: ['N0CALL-99'], stations: store.stations, log })
     return { rules, store }
   }
 
   // Shows: sidecar C13.3.
   it('leave out registered stations whose calls are reserved by now, and warn of them', async () => {
     const { rules } = await setUp(['SMSGTE'])
-    expect([...rules.heard.keys()]).to.deep.equal(['W1AW'])
-    expect([rules.heard.get('SMSGTE'), rules.heard.get('N0CALL-99')]).to.deep.equal([undefined, undefined])
-    expect(rules.heard.get('W1AW')).to.include({ key: 'W1AW' })
+    expect([...rules.activeStations.keys()]).to.deep.equal(['W1AW'])
+    expect([rules.activeStations.get('SMSGTE'), rules.activeStations.get('N0CALL-99')]).to.deep.equal([
+      undefined,
+      undefined,
+    ])
+    expect(rules.activeStations.get('W1AW')).to.include({ key: 'W1AW' })
     expect(shown('level', 'event', 'count', 'stations')).to.deep.equal([
       ['warn', 'stations-reserved', 2, ['SMSGTE', 'N0CALL-99']],
     ])
@@ -29,38 +32,41 @@ describe('The rules of calls', () => {
 
   it('keep our own calls reserved whatever the lists say', async () => {
     const { rules } = await setUp([])
-    rules.change({ reserved: ['W1AW'], blockedSenders: ['PEST*'] })
+    rules.setLists({ reserved: ['W1AW'], blockedSenders: ['PEST*'] })
     expect(['N0CALL-99', 'W1AW', 'SMSGTE'].map(rules.isReserved)).to.deep.equal([true, true, false])
-    expect([...rules.heard.keys()]).to.deep.equal(['SMSGTE'])
+    expect([...rules.activeStations.keys()]).to.deep.equal(['SMSGTE'])
     expect(['PEST-1', 'W1AW'].map(rules.isBlocked)).to.deep.equal([true, false])
   })
 
   it('leave out a station that registered while its call was being reserved', async () => {
     const { rules, store } = await setUp([])
-    rules.change({ reserved: ['N1CALL'], blockedSenders: [] })
+    rules.setLists({ reserved: ['N1CALL'], blockedSenders: [] })
     await register(store, 'N1CALL', 'N2CALL')
-    expect([...rules.heard.keys()]).to.deep.equal(['SMSGTE', 'W1AW', 'N2CALL'])
-    expect([rules.heard.get('N1CALL'), rules.heard.get('N2CALL')?.key]).to.deep.equal([undefined, 'N2CALL'])
+    expect([...rules.activeStations.keys()]).to.deep.equal(['SMSGTE', 'W1AW', 'N2CALL'])
+    expect([rules.activeStations.get('N1CALL'), rules.activeStations.get('N2CALL')?.key]).to.deep.equal([
+      undefined,
+      'N2CALL',
+    ])
   })
 })
 
 describe('A list of calls', () => {
   // Shows: sidecar C13.6.
   it('has the calls that are on it, in any letter case, with no SSID as with 0', () => {
-    const has = callList(['W1AW', 'n0call-7', 'K1ABC-0'])
+    const has = callsignMatcher(['W1AW', 'n0call-7', 'K1ABC-0'])
     for (const call of ['W1AW', 'w1aw', 'W1AW-0', 'N0CALL-7', 'K1ABC']) expect(has(call), call).to.equal(true)
     for (const call of ['W1AW-1', 'W1AWX', 'N0CALL', 'N0CALL-70', 'K1ABC-1']) expect(has(call), call).to.equal(false)
   })
 
   // Shows: sidecar C13.6.
   it('has whatever begins like an entry with a final *', () => {
-    const has = callList(['BLN*', 'W1AW-*'])
+    const has = callsignMatcher(['BLN*', 'W1AW-*'])
     for (const call of ['BLN', 'BLN1', 'blnQ', 'BLN1WX', 'W1AW-5']) expect(has(call), call).to.equal(true)
     for (const call of ['BL', 'ABLN', 'W1AW', 'W1AWX']) expect(has(call), call).to.equal(false)
   })
 
   it('has nothing when it is empty', () => {
-    expect(callList([])('W1AW')).to.equal(false)
+    expect(callsignMatcher([])('W1AW')).to.equal(false)
   })
 
   it('has what one of its entries alone has', () => {
@@ -68,7 +74,7 @@ describe('A list of calls', () => {
     const entry = fc.tuple(call, fc.constantFrom('', '*')).map((parts) => parts.join(''))
     fc.assert(
       fc.property(fc.array(entry), call, (entries, asked) => {
-        expect(callList(entries)(asked)).to.equal(entries.some((one) => callList([one])(asked)))
+        expect(callsignMatcher(entries)(asked)).to.equal(entries.some((one) => callsignMatcher([one])(asked)))
       }),
     )
   })
