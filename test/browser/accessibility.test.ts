@@ -21,15 +21,18 @@ import { onLoopback } from '../support/on-loopback.ts'
 import { CLIENT, type Setup, setUp } from '../support/sign-in-setup.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** No line of a phone is as long, and there is no blank to break it at. */
+/** A word longer than any line of a phone, with no blank to break it at. */
 const LONG = 'Wolfeschlegelsteinhausenbergerdorffwelchevoralternwarengewissenhaftschafers'
 const WIDTHS = [1280, 390]
-/** No page goes on by itself meanwhile. Where none is set, axe-core takes the background for white in dark as well. */
+/**
+ * Resolves once the page is loaded and its timers are stopped, so that no page redirects during the check. Sets the
+ * background because axe-core assumes white where none is set, even in dark mode.
+ */
 const SETTLED = `new Promise((settle) => {
   const ready = () => {
     for (let id = setTimeout(() => {}); id > 0; id--) clearTimeout(id)
     const bare = [document.documentElement, document.body].every(
-      (one) => getComputedStyle(one).backgroundColor === 'rgba(0, 0, 0, 0)')
+      (element) => getComputedStyle(element).backgroundColor === 'rgba(0, 0, 0, 0)')
     if (bare) document.documentElement.style.backgroundColor = 'Canvas'
     settle()
   }
@@ -59,10 +62,12 @@ const STATUS: DomainStatus = {
   },
 }
 
-const IS_DARK = `[document.body, document.documentElement].map((one) => getComputedStyle(one).backgroundColor)
+const IS_DARK = `[document.body, document.documentElement].map((element) => getComputedStyle(element).backgroundColor)
   .filter((color) => color !== 'rgba(0, 0, 0, 0)')[0].match(/\\d+/g).every((part) => part < 64)`
 
-/** Every page that is served by the product, its fixtures and its example: axe-core finds nothing, and it fits. */
+/**
+ * Checks every page of the product, its fixtures and its example: axe-core finds no violation, and nothing overflows.
+ */
 describe('a page', () => {
   let browser: Browser
   let context: BrowserContext
@@ -98,12 +103,12 @@ describe('a page', () => {
     const server = createServer()
     const { url: origin, close } = await onLoopback(server)
     closing.push(close)
-    const at = `${origin}/`
-    server.on('request', await appOf(at))
-    return at
+    const url = `${origin}/`
+    server.on('request', await appOf(url))
+    return url
   }
 
-  function ownPages(at: string): Application {
+  function ownPages(url: string): Application {
     const app = express()
     const status = (res: Response, more: Partial<StatusPage> = {}) =>
       res.set('Content-Security-Policy', POLICY).send(
@@ -118,7 +123,7 @@ describe('a page', () => {
         }),
       )
     app.get('/fragment', (_req, res) => sendFragmentPage(res, '/login'))
-    app.get('/logout-form', (_req, res) => sendLogoutForm(res, new URL(`${at}nowhere`), { id_token_hint: LONG }))
+    app.get('/logout-form', (_req, res) => sendLogoutForm(res, new URL(`${url}nowhere`), { id_token_hint: LONG }))
     app.get('/going-on', (_req, res) => goOn(res, '/nowhere', true))
     app.get('/status', (_req, res) => status(res))
     app.get('/status-running', (_req, res) => status(res, { check: { kind: 'running', since: 1 } }))
@@ -126,14 +131,14 @@ describe('a page', () => {
     app.get('/status-asked', (_req, res) => status(res, { check: { kind: 'done', at: 1, verdicts } }))
     app.get('/status-none', (_req, res) => status(res, { status: undefined }))
     app.get('/sidecar', (_req, res) => res.send(renderStatusPage(eventfulStatus(), true)))
-    // Whoever is sent on stays where they are.
+    // Answers 204 to redirects, so that the browser stays on the page under test.
     app.use((_req, res) => res.status(204).end())
     return app
   }
 
   async function example(): Promise<string> {
-    return serve(async (at) => {
-      const client = { ...CLIENT, client_id: 'example', redirect_uri: `${at}auth-oidc-callback` }
+    return serve(async (url) => {
+      const client = { ...CLIENT, client_id: 'example', redirect_uri: `${url}auth-oidc-callback` }
       await setup.idp.addClient({ ...CLIENT, client_id: 'example', redirect_uris: [client.redirect_uri] })
       const oidc = { issuer: setup.idp.issuer, client, newAccounts: true, groups: { sync: true } }
       const config = {
@@ -150,39 +155,39 @@ describe('a page', () => {
     })
   }
 
-  const signIn = async (at: string) => {
-    await page.goto(`${at}auth-oidc`)
+  const signIn = async (url: string) => {
+    await page.goto(`${url}auth-oidc`)
     await page.getByLabel('User name').fill('long')
     await page.getByLabel('Password').fill('long-demo')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL(at)
+    await page.waitForURL(url)
   }
 
   const PAGES: Readonly<Record<string, () => Promise<unknown>>> = {
-    'the login page of the host': () => page.goto(`${setup.host.url}login`),
-    'the same after a failure': () => page.goto(`${setup.host.url}login?failure=not_allowed`),
-    'where nothing is, at the host': () => page.goto(`${setup.host.url}nowhere`),
-    'the start page of the host': () => signIn(setup.host.url),
-    'the sign-in page of the provider': () => page.goto(`${setup.host.url}auth-oidc`),
-    'the sign-out page of the provider': async () => {
+    'login page of the host': () => page.goto(`${setup.host.url}login`),
+    'login page of the host after a failure': () => page.goto(`${setup.host.url}login?failure=not_allowed`),
+    'not-found page of the host': () => page.goto(`${setup.host.url}nowhere`),
+    'start page of the host': () => signIn(setup.host.url),
+    'sign-in page of the provider': () => page.goto(`${setup.host.url}auth-oidc`),
+    'sign-out page of the provider': async () => {
       await signIn(setup.host.url)
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('button', { name: /^Yes/ }).waitFor()
     },
-    'the login page of the example': async () => page.goto(`${exampleUrl}login?failure=not_allowed`),
-    'the start page of the example': async () => signIn(exampleUrl),
-    'the page for an answer in the fragment': () => page.goto(`${url}fragment`),
-    'the form of a logout': () => page.goto(`${url}logout-form`, { waitUntil: 'commit' }),
-    'the page that goes on by itself': () => page.goto(`${url}going-on`, { waitUntil: 'commit' }),
-    'the status page of the plugin': () => page.goto(`${url}status`),
-    'the same while it asks': () => page.goto(`${url}status-running`),
-    'the same once it has asked': () => page.goto(`${url}status-asked`),
-    'the same of a domain without single sign-on': () => page.goto(`${url}status-none`),
-    'the status page of the sidecar': () => page.goto(`${url}sidecar`),
+    'login page of the example': async () => page.goto(`${exampleUrl}login?failure=not_allowed`),
+    'start page of the example': async () => signIn(exampleUrl),
+    'page that posts an answer in the fragment': () => page.goto(`${url}fragment`),
+    'logout form': () => page.goto(`${url}logout-form`, { waitUntil: 'commit' }),
+    'page that redirects by itself': () => page.goto(`${url}going-on`, { waitUntil: 'commit' }),
+    'status page of the plugin': () => page.goto(`${url}status`),
+    'status page of the plugin while it checks the provider': () => page.goto(`${url}status-running`),
+    'status page of the plugin after the check': () => page.goto(`${url}status-asked`),
+    'status page of a domain without single sign-on': () => page.goto(`${url}status-none`),
+    'status page of the sidecar': () => page.goto(`${url}sidecar`),
   }
 
-  for (const [what, open] of Object.entries(PAGES)) {
-    it(`is accessible, and fits in light and dark, wide and narrow: ${what}`, async () => {
+  for (const [name, open] of Object.entries(PAGES)) {
+    it(`is accessible and fits, light and dark, wide and narrow: ${name}`, async () => {
       context = await browser.newContext({ bypassCSP: true, viewport: { width: 1280, height: 844 } })
       context.setDefaultTimeout(15_000)
       page = await context.newPage()
@@ -196,10 +201,10 @@ describe('a page', () => {
           const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as {
             violations: Violation[]
           }
-          const found = violations.map(
+          const problems = violations.map(
             ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`,
           )
-          expect(found, `${colorScheme}, ${width}`).to.deep.equal([])
+          expect(problems, `${colorScheme}, ${width}`).to.deep.equal([])
           const isDark = await page.evaluate(IS_DARK)
           expect(isDark, 'dark').to.equal(colorScheme === 'dark')
           expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), `${width}`).to.be.at.most(0)

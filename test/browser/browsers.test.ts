@@ -21,7 +21,7 @@ interface Case {
 const FORM = { response_types: ['code id_token'] }
 const ME = 'api/me?tab='
 
-/** What a person meets in each of the browsers, at a host on another site than the provider. */
+/** What a person does in each browser. The host and the provider are on different sites. */
 const CASES: Readonly<Record<string, Case>> = {
   'signs in by an answer in the query, and out again': {
     async run(person, { host }) {
@@ -39,7 +39,7 @@ const CASES: Readonly<Record<string, Case>> = {
       await arrives(tab, host.url)
     },
   },
-  'signs in by a form that the provider posts from its site': {
+  'signs in by a form that the provider posts cross-site': {
     options: { client: FORM, registered: { ...FORM, grant_types: ['implicit', 'authorization_code'] } },
     async run(person, { host }) {
       const tab = await person.tab()
@@ -60,17 +60,17 @@ const CASES: Readonly<Record<string, Case>> = {
       expect(await tab.read('location.href')).not.to.match(/code=|id_token=/)
     },
   },
-  'follows links and forms of another site to where they lead, signed in or not': {
+  'follows links and forms of another site to their targets, signed in or not': {
     async run(person, { host, idp }) {
       const target = `${host.url}${ME}2`
-      const other = createServer((_req, res) => {
+      const otherSite = createServer((_req, res) => {
         res.setHeader('Content-Type', 'text/html').end(
           `<a href="${host.url}auth-oidc?return=/${ME}1">begin</a> <a href="${host.url}">home</a>
           <form method="post" action="${host.url}auth-oidc"><input name="iss" value="${idp.issuer}">
           <input name="target_link_uri" value="${target}"><button>from elsewhere</button></form>`,
         )
       })
-      const { url: away, close } = await onLoopback(other)
+      const { url: away, close } = await onLoopback(otherSite)
       try {
         const tab = await person.tab()
         await tab.goTo(away)
@@ -88,7 +88,7 @@ const CASES: Readonly<Record<string, Case>> = {
       }
     },
   },
-  'signs three tabs in that are finished in reverse order, and all of them out': {
+  'signs in three tabs finished in reverse order, and signs all of them out': {
     async run(person, { host }) {
       const tabs = [await person.tab(), await person.tab(), await person.tab()]
       for (const [number, tab] of tabs.entries()) await tab.goTo(`${host.url}auth-oidc?return=/${ME}${number}`)
@@ -96,13 +96,13 @@ const CASES: Readonly<Record<string, Case>> = {
         await signInAtIdp(tab, 'alice')
         await arrives(tab, `${host.url}${ME}${number}`)
       }
-      const [first, ...others] = tabs
+      const [first, ...otherTabs] = tabs
       if (!first) return
       await first.goTo(host.url)
       await press(first, /^Sign out$/)
       await press(first, /^Yes/)
       await arrives(first, `${host.url}login`, { exactly: false })
-      for (const tab of others) {
+      for (const tab of otherTabs) {
         await tab.goTo(host.url)
         await arrives(tab, `${host.url}login`)
       }
@@ -127,8 +127,8 @@ describe('a person at a host on another site than the provider', () => {
     describe(`with ${name}`, () => {
       const person = useBrowser(name)
 
-      for (const [what, { options = {}, run }] of Object.entries(CASES)) {
-        it(what, async () => {
+      for (const [title, { options = {}, run }] of Object.entries(CASES)) {
+        it(title, async () => {
           const { certFile, keyFile } = tls
           setup = await setUp({ ...options, tls: { certFile, keyFile } })
           await run(person, setup)

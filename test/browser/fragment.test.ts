@@ -3,64 +3,65 @@ import { pagesAtHost } from '../support/chromium.ts'
 import type { SetupOptions } from '../support/sign-in-setup.ts'
 
 describe('an answer in the fragment, in a real browser', () => {
-  const at = pagesAtHost()
-  const { open } = at
+  const pages = pagesAtHost()
+  const { open } = pages
 
   const HYBRID: SetupOptions = {
     client: { response_types: ['code id_token'], response_mode: 'fragment' },
     registered: { response_types: ['code id_token'] },
   }
 
-  it('signs in, and leaves nothing of it in the history', async () => {
+  it('signs in by an answer in the fragment and leaves no trace in the history', async () => {
     const page = await open(HYBRID)
     const [complaints, posted]: [string[], string[]] = [[], []]
     page.on('console', (line) => complaints.push(line.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     page.on('request', (request) => {
-      const isAnswer = request.url().startsWith(`${at.setup.host.url}auth-oidc-callback`) && request.method() === 'POST'
+      const isAnswer =
+        request.url().startsWith(`${pages.setup.host.url}auth-oidc-callback`) && request.method() === 'POST'
       if (isAnswer) posted.push(request.url())
     })
-    await page.goto(`${at.setup.host.url}auth-oidc`)
+    await page.goto(`${pages.setup.host.url}auth-oidc`)
     await page.locator('input[name=username]').fill('alice')
     await page.locator('input[name=password]').fill('alice-demo')
     await page.getByRole('button').first().click()
-    await page.waitForURL(at.setup.host.url)
+    await page.waitForURL(pages.setup.host.url)
     expect(complaints).to.deep.equal([])
     expect(posted).to.have.length(1)
     await page.goBack().catch(() => null)
     expect(page.url()).to.not.match(/code=|id_token=|response=/)
   })
 
-  it('says to sign in again where nothing came, and sends nothing', async () => {
+  it('offers to sign in again when the fragment is empty, and sends nothing', async () => {
     const page = await open(HYBRID)
-    await page.goto(`${at.setup.host.url}auth-oidc`)
+    await page.goto(`${pages.setup.host.url}auth-oidc`)
     const posts: string[] = []
     page.on('request', (request) => {
       if (request.method() === 'POST') posts.push(request.url())
     })
-    await page.goto(`${at.setup.host.url}auth-oidc-callback`)
+    await page.goto(`${pages.setup.host.url}auth-oidc-callback`)
     await page.getByRole('link', { name: 'sign in again' }).click()
-    await page.waitForURL(`${at.setup.host.url}login`)
+    await page.waitForURL(`${pages.setup.host.url}login`)
     expect(posts).to.deep.equal([])
   })
 
-  it('posts the fields as they came: repeated ones, odd names and odd letters', async () => {
+  it('posts the fragment unchanged: repeated fields, odd names, odd characters', async () => {
     const page = await open(HYBRID)
-    await page.goto(`${at.setup.host.url}auth-oidc`)
+    await page.goto(`${pages.setup.host.url}auth-oidc`)
     const fields = 'state=x+y&state=%C3%A9%26&submit=1&action=2&elements=3&append=4'
     const posted = page.waitForRequest((request) => request.method() === 'POST')
-    await page.goto(`${at.setup.host.url}auth-oidc-callback#${fields}`, { waitUntil: 'commit' })
+    await page.goto(`${pages.setup.host.url}auth-oidc-callback#${fields}`, { waitUntil: 'commit' })
     const request = await posted
     expect(request.postData()).to.equal(fields)
-    expect(request.url()).to.equal(`${at.setup.host.url}auth-oidc-callback`)
+    expect(request.url()).to.equal(`${pages.setup.host.url}auth-oidc-callback`)
     expect(await request.headerValue('content-type')).to.equal('application/x-www-form-urlencoded')
     await page.waitForURL(/\/login\?failure=/)
   })
 
-  it('reads what to do without JavaScript', async () => {
+  it('tells a browser without JavaScript that the fragment page needs it', async () => {
     const page = await open(HYBRID, false)
-    await page.goto(`${at.setup.host.url}auth-oidc`)
-    await page.goto(`${at.setup.host.url}auth-oidc-callback#code=x`)
+    await page.goto(`${pages.setup.host.url}auth-oidc`)
+    await page.goto(`${pages.setup.host.url}auth-oidc-callback#code=x`)
     expect((await page.textContent('noscript')) ?? '').to.include('needs JavaScript')
   })
 })

@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core'
 import { pagesAtHost, takePicture } from '../support/chromium.ts'
 
 describe('a person with a browser', () => {
-  const at = pagesAtHost()
-  const { open } = at
+  const pages = pagesAtHost()
+  const { open } = pages
 
   async function signInAtIdp(page: Page, user: string): Promise<void> {
     await page
@@ -17,12 +17,12 @@ describe('a person with a browser', () => {
 
   it('signs in and out without JavaScript', async () => {
     const page = await open({ oidc: { newAccounts: true, groups: { siteadmin: 'mesh-admins', sync: true } } }, false)
-    await page.goto(at.setup.host.url)
+    await page.goto(pages.setup.host.url)
     await takePicture(page, 'login')
     await page.getByRole('link', { name: /^Sign in with/ }).click()
     await takePicture(page, 'identity-provider')
     await signInAtIdp(page, 'alice')
-    await page.waitForURL(at.setup.host.url)
+    await page.waitForURL(pages.setup.host.url)
     await takePicture(page, 'signed-in')
     const text = await page.getByRole('main').textContent()
     for (const part of ['Alice Example', 'alice@example.test', 'mesh-admins', 'mesh-users'])
@@ -30,13 +30,13 @@ describe('a person with a browser', () => {
 
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: /^Yes/ }).click()
-    await page.waitForURL((url) => url.href.startsWith(`${at.setup.host.url}login`))
-    await page.goto(at.setup.host.url)
-    expect(page.url()).to.equal(`${at.setup.host.url}login`)
+    await page.waitForURL((url) => url.href.startsWith(`${pages.setup.host.url}login`))
+    await page.goto(pages.setup.host.url)
+    expect(page.url()).to.equal(`${pages.setup.host.url}login`)
   })
 
   for (const javaScript of [true, false]) {
-    it(`signs out ${javaScript ? 'with' : 'without'} JavaScript where the ID token is too long for an address`, async () => {
+    it(`signs out despite a long ID token, ${javaScript ? 'with' : 'without'} JavaScript`, async () => {
       const page = await open(
         {
           idp: { scopes: { large: ['large'] } },
@@ -44,20 +44,20 @@ describe('a person with a browser', () => {
         },
         javaScript,
       )
-      at.setup.idp.setUser({
+      pages.setup.idp.setUser({
         username: 'bob',
         password: 'bob-demo',
         sub: 'u-2000',
         claims: { large: 'x'.repeat(4096) },
       })
-      await page.goto(`${at.setup.host.url}auth-oidc`)
+      await page.goto(`${pages.setup.host.url}auth-oidc`)
       await signInAtIdp(page, 'bob')
-      await page.waitForURL(at.setup.host.url)
+      await page.waitForURL(pages.setup.host.url)
       await page.getByRole('button', { name: 'Sign out' }).click()
       if (!javaScript) await page.getByRole('button', { name: 'Go on' }).click()
       await page.getByRole('button', { name: /^Yes/ }).click()
-      await page.waitForURL((url) => url.href.startsWith(`${at.setup.host.url}login`))
-      await page.goto(`${at.setup.host.url}auth-oidc`)
+      await page.waitForURL((url) => url.href.startsWith(`${pages.setup.host.url}login`))
+      await page.goto(`${pages.setup.host.url}auth-oidc`)
       expect(await page.getByLabel(/password/i).count()).to.equal(1)
     })
   }

@@ -48,15 +48,15 @@ describe('the status page in a browser', () => {
   }
 
   it('says at its top that all is well after a busy hour, as the documents show it', async () => {
-    const gateways = eventfulStatus().gateways.map((one) => ({
-      ...one,
+    const gateways = eventfulStatus().gateways.map((gateway) => ({
+      ...gateway,
       state: 'working' as const,
       lastRefused: undefined,
     }))
     const busy = await serve({ version: VERSION, obstacles: [], gateways })
     try {
-      const seen = { viewport: { width: 1120, height: 652 }, deviceScaleFactor: 0.7, colorScheme: 'light' } as const
-      await open(busy.url, { ...seen, javaScriptEnabled: true })
+      const screen = { viewport: { width: 1120, height: 652 }, deviceScaleFactor: 0.7, colorScheme: 'light' } as const
+      await open(busy.url, { ...screen, javaScriptEnabled: true })
       expect(await bodyText())
         .to.include('✓ Ready.')
         .and.not.include('✗ Not ready.')
@@ -75,7 +75,7 @@ describe('the status page in a browser', () => {
 
     for (const colorScheme of ['light', 'dark'] as const) {
       // Shows: sidecar C12.7, O1.5.
-      it(`shows it, in ${colorScheme} colours that tell apart, and runs nothing that came in from outside`, async () => {
+      it(`shows an eventful hour in ${colorScheme} colours and runs no injected script`, async () => {
         await open(eventful.url, { colorScheme, javaScriptEnabled: true })
         await picture(`status-eventful-${colorScheme}`)
         expect(problems).to.deep.equal([])
@@ -89,9 +89,9 @@ describe('the status page in a browser', () => {
           '✗ refuses notifications',
         ])
           expect(text).to.include(part)
-        // That which loads it anew.
+        // The only script is the one that reloads the page.
         expect(await page.locator('script').count()).to.equal(1)
-        // The bar tells apart from its paper by 3:1.
+        // The contrast between the bar and its track is at least 3:1.
         const colors = await page.evaluate(`['.bar', '.track']
           .map((part) => getComputedStyle(document.querySelector('.room ' + part)).fill)`)
         const [bar = '', paper = ''] = colors as string[]
@@ -99,16 +99,16 @@ describe('the status page in a browser', () => {
       })
     }
 
-    it('loads itself anew until the reader stops that, from the keyboard too', async () => {
+    it('reloads itself until the reader stops it, from the keyboard too', async () => {
       await open(eventful.url, { javaScriptEnabled: true })
       const shownAt = () => page.locator('time').first().getAttribute('datetime')
-      const before = await shownAt()
+      const firstTime = await shownAt()
       await page.clock.install()
       await page.reload()
       const loaded = page.waitForEvent('load')
       await page.clock.runFor(31_000)
       await loaded
-      expect(await shownAt()).to.not.equal(before)
+      expect(await shownAt()).to.not.equal(firstTime)
       await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
       await page.getByRole('link', { name: 'Refresh every 30 s' }).waitFor()
@@ -116,7 +116,7 @@ describe('the status page in a browser', () => {
     })
 
     // Shows: sidecar C12.7.
-    it('fits a phone: the texts of events are there to be read, and only the table scrolls sideways, within itself', async () => {
+    it('fits a phone: event texts are fully readable, and only the table scrolls', async () => {
       await open(eventful.url, { viewport: { width: 390, height: 844 } })
       await picture('status-phone')
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
@@ -131,7 +131,7 @@ describe('the status page in a browser', () => {
       for (const text of texts) {
         const box = await text.boundingBox()
         expect(box?.x).to.be.within(0, 40)
-        // Nearly the whole width is for what happened.
+        // Nearly the whole width belongs to the text of the event.
         expect(box?.width).to.be.within(320, 390)
         expect(await text.evaluate((element) => element.scrollWidth - element.clientWidth)).to.equal(0)
       }
@@ -144,9 +144,9 @@ describe('the status page in a browser', () => {
   })
 })
 
-/** Contrast ratio of two colours as a browser computes them, `rgb(…)` (WCAG 2.2, 1.4.11). */
-function contrast(one: string, other: string): number {
-  const [light = 0, dark = 0] = [one, other].map(luminance).sort((a, b) => b - a)
+/** Returns the contrast ratio of two colours as a browser computes them, `rgb(…)` (WCAG 2.2, 1.4.11). */
+function contrast(first: string, second: string): number {
+  const [light = 0, dark = 0] = [first, second].map(luminance).sort((a, b) => b - a)
   return (light + 0.05) / (dark + 0.05)
 }
 

@@ -1,6 +1,6 @@
 import { type ParserOptions, parse } from '@babel/parser'
 
-/** A regular expression as a source file has it. */
+/** A regular expression as it is written in a source file. */
 export interface WrittenPattern {
   readonly line: number
   readonly pattern: string
@@ -8,7 +8,7 @@ export interface WrittenPattern {
 }
 
 const OPTIONS: ParserOptions = { sourceType: 'module', plugins: ['typescript'] }
-/** What stands for a value that is put into a pattern: a letter, as names and times have. */
+/** Replaces a value interpolated into a pattern: a letter, as in names and times. */
 const ANY_VALUE = 'x'
 
 interface SourceNode {
@@ -18,8 +18,8 @@ interface SourceNode {
 }
 
 /**
- * All literals of a source text, and all that `RegExp` is called with: a text or a template. Rejects other arguments of
- * `RegExp`.
+ * Returns all regular expression literals of a source text, and every text or template that `RegExp` is called with.
+ * Throws on any other argument of `RegExp`.
  */
 export function patternsIn(text: string, file: string): readonly WrittenPattern[] {
   return nodesIn(parse(text, OPTIONS).program as unknown as SourceNode).flatMap((node) => {
@@ -27,7 +27,7 @@ export function patternsIn(text: string, file: string): readonly WrittenPattern[
     if (node.type === 'RegExpLiteral') return [{ line, pattern: String(node.pattern), flags: String(node.flags) }]
     if (!/^(?:New|Call)Expression$/.test(node.type) || (node.callee as SourceNode).name !== 'RegExp') return []
     const [pattern, flags] = (node.arguments as readonly SourceNode[]).map(textOf)
-    if (pattern === undefined) throw new Error(`${file}:${line}: the pattern of RegExp has to be a text or a template.`)
+    if (pattern === undefined) throw new Error(`${file}:${line}: the pattern of RegExp must be a string or a template.`)
     return [{ line, pattern, flags: flags ?? '' }]
   })
 }

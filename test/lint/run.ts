@@ -8,8 +8,8 @@ import { patternsIn } from './regular-expressions.ts'
 import { superLinear } from './super-linear.ts'
 
 /**
- * `npm run lint`: Biome over everything, and then over both halves that no regular expression takes more than linear
- * time. What strangers send reaches many of them, in the only thread that a server has.
+ * `npm run lint`: runs Biome, then checks that no regular expression of either half takes more than linear time. Input
+ * from strangers reaches many of them, and a server has only one thread.
  */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const BIOME = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')

@@ -2,12 +2,12 @@ import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexp
 import { Chars, type ReadonlyFlags, toUnicodeSet } from 'regexp-ast-analysis'
 import { analyse } from 'scslre'
 
-/** What a part of a pattern consumes: characters of the set, from `min` times on. */
+/** A part of a pattern: it consumes characters of the set, at least `min` times. */
 interface Item {
   readonly chars: CharSet
-  /** Of a repeated group: what it matches at each turn. */
+  /** The ways that a repeated group can match in one repetition. */
   readonly turns?: readonly Way[]
-  /** Whether it must match something. */
+  /** Whether this part must match something. */
   readonly isRequired: boolean
   readonly isUnbounded: boolean
 }
@@ -17,21 +17,22 @@ interface Way {
   readonly items: readonly Item[]
 }
 
-/** More repetitions than these count as any number. */
+/** Above this number of repetitions, a quantifier counts as unbounded. */
 const MANY = 1_000
-/** Alternatives multiply. Beyond these, a group counts as any of its characters. */
+/** Alternatives multiply. Above this number of ways, a group counts as any of its characters. */
 const MOST_WAYS = 200
 
 /**
  * Returns why a regular expression may take more than linear time for some text, or undefined. Two rules find it:
  *
  * - scslre: quantifiers that can trade characters with each other, with themselves, or with the place where the match
- *   begins.
- * - Ours, since scslre stops at a prefix or separator of two characters (`/\/auth.*\/x/`, `/[^x]+\.css[^x]*x/`): an
- *   unbounded quantifier that something has to follow, where all between it and the quantifier before it, or the begin
- *   of the match, may stand in its own run.
+ * begins.
+ * - Our own, because scslre stops at a prefix or separator of two characters (`/\/auth.*\/x/`, `/[^x]+\.css[^x]*x/`):
+ * an
+ * unbounded quantifier that something must follow, where everything between it and the previous quantifier (or the
+ * start of the match) can match within its own run.
  *
- * Both err on the side of reports. Look-arounds count as always true.
+ * Both prefer false alarms to misses. Look-arounds count as always true.
  */
 export function superLinear(pattern: string, flags: string): string | undefined {
   const literal = new RegExpParser().parseLiteral(`/${pattern}/${flags}`)
@@ -49,35 +50,36 @@ export function superLinear(pattern: string, flags: string): string | undefined 
   const isSticky = literal.flags.sticky
   const isBad = (alternatives: AST.Alternative[], isAnchored: boolean) =>
     waysOf(alternatives, literal.flags).some((way) => trades({ ...way, isAnchored: way.isAnchored || isAnchored }))
-  if (isBad(literal.pattern.alternatives, isSticky) || inner.some((one) => isBad(one, true))) return 'polynomial'
+  if (isBad(literal.pattern.alternatives, isSticky) || inner.some((alternatives) => isBad(alternatives, true)))
+    return 'polynomial'
   return undefined
 }
 
 function trades({ isAnchored, items }: Way): boolean {
   const mayBeIn = (between: readonly Item[], run: CharSet) =>
-    between.every((one) => !one.isRequired || !one.chars.isDisjointWith(run))
-  return items.some((last, at) => {
-    if (!last.isUnbounded || !items.slice(at + 1).some(({ isRequired }) => isRequired)) return false
-    const before = items.slice(0, at)
-    // A text that repeats what stands before is another begin at each turn, and each has a run of its own.
-    const text = before.some(({ isRequired }) => isRequired) ? unionOf(before) : last.chars
-    if (!isAnchored && mayBeIn(before, runOf(last, text))) return true
-    return before.some((first, from) => {
+    between.every((item) => !item.isRequired || !item.chars.isDisjointWith(run))
+  return items.some((last, index) => {
+    if (!last.isUnbounded || !items.slice(index + 1).some(({ isRequired }) => isRequired)) return false
+    const preceding = items.slice(0, index)
+    // In a text that repeats the preceding items, each repetition is another start of a match with a run of its own.
+    const text = preceding.some(({ isRequired }) => isRequired) ? unionOf(preceding) : last.chars
+    if (!isAnchored && mayBeIn(preceding, runOf(last, text))) return true
+    return preceding.some((first, from) => {
       const shared = first.chars.intersect(last.chars)
       const run = runOf(first, shared).intersect(runOf(last, shared))
-      return first.isUnbounded && !run.isEmpty && mayBeIn(before.slice(from + 1), run)
+      return first.isUnbounded && !run.isEmpty && mayBeIn(preceding.slice(from + 1), run)
     })
   })
 }
 
 /**
- * What it can consume of a text of these characters: a group only by the ways of which the text has all that they
- * require.
+ * Returns the characters that an item can consume from a text of these characters. A group counts only with the ways
+ * whose required characters occur in the text.
  */
 function runOf({ chars, turns }: Item, text: CharSet): CharSet {
   if (!turns) return chars
   const possible = turns.filter(({ items }) =>
-    items.every((one) => !one.isRequired || !runOf(one, text).isDisjointWith(text)),
+    items.every((item) => !item.isRequired || !runOf(item, text).isDisjointWith(text)),
   )
   return unionOf(
     possible.flatMap(({ items }) => items),
@@ -88,7 +90,7 @@ function runOf({ chars, turns }: Item, text: CharSet): CharSet {
 function unionOf(items: readonly Item[], like?: CharSet): CharSet {
   const [first, ...more] = items
   if (!first) return (like as CharSet).intersect((like as CharSet).negate())
-  return more.reduce((sum, one) => sum.union(one.chars), first.chars)
+  return more.reduce((sum, item) => sum.union(item.chars), first.chars)
 }
 
 const EMPTY: readonly Way[] = [{ isAnchored: false, items: [] }]
@@ -99,22 +101,22 @@ function waysOf(alternatives: readonly AST.Alternative[], flags: ReadonlyFlags):
   )
 }
 
-function joined(before: readonly Way[], after: readonly Way[], flags: ReadonlyFlags): readonly Way[] {
-  const more = before.length * after.length > MOST_WAYS ? [anyOf(after, flags)] : after
-  return before.flatMap((one) =>
+function joined(heads: readonly Way[], tails: readonly Way[], flags: ReadonlyFlags): readonly Way[] {
+  const more = heads.length * tails.length > MOST_WAYS ? [anyOf(tails, flags)] : tails
+  return heads.flatMap((head) =>
     more.map((next) => ({
-      isAnchored: one.isAnchored || (next.isAnchored && one.items.every(({ isRequired }) => !isRequired)),
-      items: [...one.items, ...next.items],
+      isAnchored: head.isAnchored || (next.isAnchored && head.items.every(({ isRequired }) => !isRequired)),
+      items: [...head.items, ...next.items],
     })),
   )
 }
 
-/** As one item, for what would be too many ways. */
+/** Collapses too many ways into one item. */
 function anyOf(ways: readonly Way[], flags: ReadonlyFlags): Way {
   const all = ways.flatMap(({ items }) => items)
-  const chars = all.reduce((sum, one) => sum.union(one.chars), Chars.empty(flags))
-  const isRequired = ways.every(({ items }) => items.some((one) => one.isRequired))
-  return { isAnchored: false, items: [{ chars, isRequired, isUnbounded: all.some((one) => one.isUnbounded) }] }
+  const chars = all.reduce((sum, item) => sum.union(item.chars), Chars.empty(flags))
+  const isRequired = ways.every(({ items }) => items.some((item) => item.isRequired))
+  return { isAnchored: false, items: [{ chars, isRequired, isUnbounded: all.some((item) => item.isUnbounded) }] }
 }
 
 function waysOfElement(element: AST.Element, flags: ReadonlyFlags): readonly Way[] {
@@ -134,18 +136,18 @@ function waysOfElement(element: AST.Element, flags: ReadonlyFlags): readonly Way
       return item(Chars.all(flags), false, true)
     case 'Assertion':
       if (element.kind === 'start' && !flags.multiline) return [{ isAnchored: true, items: [] }]
-      // No character stands there, but something may fail.
+      // An end assertion consumes no character, but it can fail.
       return element.kind === 'end' ? item(Chars.empty(flags)) : EMPTY
     case 'Quantifier': {
       const once = waysOfElement(element.element, flags)
       if (element.max <= 1) return element.min === 1 ? once : [...EMPTY, ...once]
-      const [one] = anyOf(once, flags).items
-      const isUnbounded = element.max > MANY || (one?.isUnbounded ?? false)
-      const isRequired = element.min > 0 && (one?.isRequired ?? false)
+      const [repeated] = anyOf(once, flags).items
+      const isUnbounded = element.max > MANY || (repeated?.isUnbounded ?? false)
+      const isRequired = element.min > 0 && (repeated?.isRequired ?? false)
       return [
         {
           isAnchored: false,
-          items: [{ chars: one?.chars ?? Chars.empty(flags), turns: once, isRequired, isUnbounded }],
+          items: [{ chars: repeated?.chars ?? Chars.empty(flags), turns: once, isRequired, isUnbounded }],
         },
       ]
     }

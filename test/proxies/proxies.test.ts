@@ -26,11 +26,15 @@ import { PROXIES, type ProxyName, type RunningProxy, startProxy } from '../suppo
 import { whoAmI } from '../support/sign-in-setup.ts'
 
 const HOSTS = { localhost: '127.0.0.1', 'other.mesh.test': '127.0.0.1' }
-/** Of browsers; proxies come from 127.0.0.1. */
+/** The address of the browsers. The proxies connect from 127.0.0.1. */
 const ADDRESS = '127.0.0.9'
-/** What somebody says who would like to be somewhere else. */
-const SAID = { 'x-forwarded-for': '11.22.33.44', 'cf-connecting-ip': '11.22.33.45', 'x-real-ip': '11.22.33.46' }
-/** As Nginx Proxy Manager's switch "Cache Assets" has it, as far as it matters here. */
+/** Headers of a visitor who fakes another address. */
+const FAKED_ADDRESSES = {
+  'x-forwarded-for': '11.22.33.44',
+  'cf-connecting-ip': '11.22.33.45',
+  'x-real-ip': '11.22.33.46',
+}
+/** Nginx Proxy Manager's switch "Cache Assets", reduced to the directives that matter here. */
 const cachedAssets = (upstream: number) => `  location ~* \\.(css|js|png)$ {
     proxy_pass http://127.0.0.1:${upstream};
     proxy_cache assets;
@@ -52,7 +56,7 @@ describe('behind a proxy as the page has it', () => {
   let page = ''
   const browsers: MeasuredBrowser[] = []
 
-  /** Exchanges the proxy in front of everything. */
+  /** Replaces the proxy in front of all servers. */
   async function use(name: ProxyName, change = (site: string) => site): Promise<RunningProxy> {
     if (typeof running === 'object') await running.stop()
     const upstreams = {
@@ -81,7 +85,7 @@ describe('behind a proxy as the page has it', () => {
     return running
   }
 
-  /** A server of one's own below a path, as the page has it. */
+  /** Starts a custom Express server below a path, as the page describes it. */
   function startDevices(): Promise<OwnServer> {
     const base = '/devices/'
     const cookie = { path: base, secure: 'auto', sameSite: 'lax' } as const
@@ -104,12 +108,12 @@ describe('behind a proxy as the page has it', () => {
     idp = await startIdp({ fetch: anyCertificateFetch })
     devices = await startDevices()
     await use('nginx')
-    // What the page says of MeshCentral, on a machine where other ports are free and nothing asks the Internet.
-    const own = { ...settings, cert: serverSettings(port).cert, port: inside, aliasPort: port }
+    // The page's MeshCentral settings, adapted to free ports and to a machine that must not contact the Internet.
+    const adapted = { ...settings, cert: serverSettings(port).cert, port: inside, aliasPort: port }
     const members = (domain: object) => ({ members: JSON.parse(JSON.stringify(domain).replace(':443/', `:${port}/`)) })
     return {
       sharedIdp: idp,
-      settings: own,
+      settings: adapted,
       domains: {
         '': { ...members(domains['']), oidc: { groups: { sync: true } } },
         'by-path': members(domains['by-path']),
@@ -130,22 +134,22 @@ describe('behind a proxy as the page has it', () => {
       anyCertificate: true,
       hosts: HOSTS,
       localAddress: ADDRESS,
-      headers: SAID,
+      headers: FAKED_ADDRESSES,
     })
     browsers.push(browser)
     return browser
   }
   const inGroups = (count: number) =>
     setup.person({ groups: Array.from({ length: count }, (_, index) => `group ${index}`) })
-  const expectWithin = (browser: MeasuredBrowser) => {
-    for (const [what, most] of Object.entries(MOST))
-      expect(browser.most[what as keyof typeof MOST], what).to.be.at.most(most)
+  const expectWithinLimits = (browser: MeasuredBrowser) => {
+    for (const [kind, limit] of Object.entries(MOST))
+      expect(browser.most[kind as keyof typeof MOST], kind).to.be.at.most(limit)
   }
-  /** With a click on the page where the IdP asks. */
+  /** Signs out, with a click on the confirmation page if the IdP shows one. */
   async function signOut(browser: MeasuredBrowser, url: string): Promise<Page> {
-    const asked = await browser.get(`${url}logout`)
-    const [form] = asked.forms
-    return form ? browser.submit(form) : asked
+    const landed = await browser.get(`${url}logout`)
+    const [form] = landed.forms
+    return form ? browser.submit(form) : landed
   }
   async function signedIn(person: Person, domain = ''): Promise<MeasuredBrowser> {
     const browser = open(setup.urlOf(domain))
@@ -159,21 +163,21 @@ describe('behind a proxy as the page has it', () => {
     describe(name, () => {
       before(() => use(name))
 
-      it('signs people in to MeshCentral and out again, in however many groups they are, with their pages', async () => {
+      it('signs users with 0 to 400 groups in and out, and closes their open pages', async () => {
         for (const groups of [0, 40, 120, 400]) {
           const browser = await signedIn(inGroups(groups))
           const control = await setup.open(browser)
-          const left = await signOut(browser, setup.url)
-          expect(left.url.replace(/\?.*/, '')).to.equal(`${setup.url}login`)
+          const loggedOut = await signOut(browser, setup.url)
+          expect(loggedOut.url.replace(/\?.*/, '')).to.equal(`${setup.url}login`)
           await closes(control)
           expect(await isSignedIn(setup, browser)).to.equal(false)
-          expectWithin(browser)
+          expectWithinLimits(browser)
         }
       })
 
-      it('takes ten tabs and more, with long names and return paths', async () => {
-        const known = setup.person({ name: 'é'.repeat(1_000) })
-        const person = setup.person({}, { ...known, sub: 's'.repeat(240) })
+      it('accepts twelve tabs with long names and return paths', async () => {
+        const defaults = setup.person({ name: 'é'.repeat(1_000) })
+        const person = setup.person({}, { ...defaults, sub: 's'.repeat(240) })
         const browser = open()
         const path = `auth-oidc?${new URLSearchParams({ return: `/?viewmode=1&x=${'p'.repeat(480)}`, login_hint: person.name })}`
         for (let tab = 0; tab < 12; tab += 1) expect((await browser.step(setup.url + path)).status).to.equal(302)
@@ -181,10 +185,10 @@ describe('behind a proxy as the page has it', () => {
           const landed = await signIn(setup, browser, person, { path })
           expect([landed.status, isApp(landed)], landed.url.slice(0, 200)).to.deep.equal([200, true])
         }
-        expectWithin(browser)
+        expectWithinLimits(browser)
       })
 
-      it('brings what the IdP says of the end of a session, and the page closes', async () => {
+      it("closes a user's page when the IdP ends the session by back channel", async () => {
         const person = inGroups(3)
         const browser = await signedIn(person)
         const control = await setup.open(browser)
@@ -193,7 +197,7 @@ describe('behind a proxy as the page has it', () => {
         expect(await isSignedIn(setup, browser)).to.equal(false)
       })
 
-      it('leads to domains by path and by name, and tells where people really are', async () => {
+      it("serves domains by path and by name, and logs the visitor's real address", async () => {
         for (const domain of ['by-path', 'by-name']) {
           const person = setup.person()
           const browser = await signedIn(person, domain)
@@ -203,7 +207,7 @@ describe('behind a proxy as the page has it', () => {
         }
       })
 
-      it('speaks HTTP/2, by which a login begins as well', async () => {
+      it('answers a login over HTTP/2', async () => {
         const session = connect(setup.url, { rejectUnauthorized: false, servername: 'localhost' })
         try {
           const stream = session.request({ ':path': '/auth-oidc' })
@@ -215,7 +219,7 @@ describe('behind a proxy as the page has it', () => {
         }
       })
 
-      it('serves a server of one’s own below a path', async () => {
+      it('serves a custom Express server below a path', async () => {
         for (const groups of [0, 400]) {
           const person = inGroups(groups)
           const browser = open(devices.url)
@@ -228,24 +232,24 @@ describe('behind a proxy as the page has it', () => {
           expect((await whoAmI(browser, devices.url)).id).to.equal(`~oidc:${person.sub}`)
           expect(browser.bare).to.deep.equal([])
           expect(devices.authLog.at(-1)?.fields.clientAddress).to.equal(ADDRESS)
-          const left = await signOut(browser, devices.url)
-          expect(left.url.replace(/\?.*/, ''), left.text).to.equal(`${devices.url}login`)
+          const loggedOut = await signOut(browser, devices.url)
+          expect(loggedOut.url.replace(/\?.*/, ''), loggedOut.text).to.equal(`${devices.url}login`)
           expect((await whoAmI(browser, devices.url)).id).to.equal(null)
-          expectWithin(browser)
+          expectWithinLimits(browser)
         }
       })
     })
 
-  /** @param kept what every file comes with, since it was cached with that */
-  const withCache = (kept = '') =>
+  /** @param kept a directive for every file, such as a header that was cached with it */
+  const withCache = (directive = '') =>
     use('nginx', (site) => {
       caches += 1
       const cache = `proxy_cache_path ${folder}/cache-${caches} keys_zone=assets:1m;\n`
-      const assets = cachedAssets(inside).replace('  }', `    ${kept}\n  }`)
+      const assets = cachedAssets(inside).replace('  }', `    ${directive}\n  }`)
       return cache + site.replace('  location / {', `${assets}  location / {`)
     })
 
-  it('the live check finds the files of MeshCentral’s login page, and those that a cache keeps with a cookie', async () => {
+  it('checks the login page’s files live, and finds those cached with cookies', async () => {
     const client = { redirect_uri: `${setup.url}auth-oidc-callback` } as ClientSettings
     const ask = () =>
       askForFiles({ client }, async (address) => {
@@ -264,21 +268,24 @@ describe('behind a proxy as the page has it', () => {
     expect(await ask()).to.deep.include({ verdict: 'fail' })
   })
 
-  it('nobody gets a session from a cache that keeps cookies with files', async () => {
+  it('gives nobody a session from a cache that keeps cookies with files', async () => {
     await withCache()
     const browser = await signedIn(setup.person())
     const url = new URL(setup.url)
-    // A session of the minute before: MeshCentral renews it with the next answer.
+    // A session issued a minute ago, which MeshCentral renews with its next answer.
     const old = Buffer.from(JSON.stringify({ ...sessionOf(browser, setup.url), t: 1 })).toString('base64')
     const key = String(serverSettings(port).sessionKey)
     const signature = createHmac('sha384', key).update(`xid=${old}`).digest('base64url')
     browser.cookies.plant(url, 'xid', old)
     browser.cookies.plant(url, 'xid.sig', signature)
     const file = `${setup.url}styles/style.css`
-    const mine = await browser.step(file)
-    const others = await open().step(file)
-    expect([mine, others].map(({ headers }) => headers['x-cache-status'])).to.deep.equal(['MISS', 'HIT'])
-    expect([mine, others].map(({ headers }) => headers['set-cookie'])).to.deep.equal([undefined, undefined])
+    const ownerAnswer = await browser.step(file)
+    const strangerAnswer = await open().step(file)
+    expect([ownerAnswer, strangerAnswer].map(({ headers }) => headers['x-cache-status'])).to.deep.equal(['MISS', 'HIT'])
+    expect([ownerAnswer, strangerAnswer].map(({ headers }) => headers['set-cookie'])).to.deep.equal([
+      undefined,
+      undefined,
+    ])
     expect((await browser.step(setup.url)).headers['set-cookie']?.join()).to.include('xid=')
   })
 })

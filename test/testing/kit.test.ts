@@ -4,8 +4,10 @@ import { codeBlocks, readDocument } from '../support/documents.ts'
 import { installByNpm, type NpmProject, packPackage } from '../support/installed-package.ts'
 
 const PAGE = readDocument('plugin/docs/testing.md')
-/** What it says to install. */
-const SAID = [...PAGE.matchAll(/`npm install (?:--save-dev )?([^`]+)`/g)].flatMap(([, names = '']) => names.split(' '))
+/** The packages that the page tells the reader to install. */
+const PAGE_PACKAGES = [...PAGE.matchAll(/`npm install (?:--save-dev )?([^`]+)`/g)].flatMap(([, names = '']) =>
+  names.split(' '),
+)
 const DONE = { status: 0, stderr: '' }
 const STRICT = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node', '--skipLibCheck', 'false']
 
@@ -22,7 +24,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
   })
   after(() => project?.remove())
 
-  /** Runs what the page shows as `example.test.js`. */
+  /** Runs the page's `example.test.js`. */
   async function runExample() {
     const [example = ''] = codeBlocks(PAGE, 'js')
     expect(example.trim().split('\n').length).to.be.within(20, 40)
@@ -30,24 +32,24 @@ describe('the test kit of the package, packed and installed by npm', function ()
     return project.node('node_modules/mocha/bin/mocha.js', '--no-config', '--timeout', '20000', 'example.test.js')
   }
 
-  it('says what to install where a server needs a package that is not there, and starts the others', async () => {
+  it('names the missing package of a test server, and starts the other servers', async () => {
     const program = `
       import { startApns, startAprsIs, startIdp } from 'mesh-companion/testing'
-      const said = (error) => error.message
+      const messageOf = (error) => error.message
       const aprsis = await startAprsIs()
-      console.log(JSON.stringify([await startIdp().catch(said), await startApns().catch(said), aprsis.url]))
+      console.log(JSON.stringify([await startIdp().catch(messageOf), await startApns().catch(messageOf), aprsis.url]))
       await aprsis.close()`
     await project.write('without.js', program)
     const ran = project.node('without.js')
     expect(ran).to.include(DONE)
-    const said = JSON.parse(ran.stdout) as string[]
-    expect(said).to.have.length(3)
-    expect(said[0]).to.match(/needs the package oidc-provider: npm install --save-dev oidc-provider$/)
-    expect(said[1]).to.match(/needs the package selfsigned: npm install --save-dev selfsigned$/)
-    expect(said[2]).to.match(/^tcp:\/\/127\.0\.0\.1:\d+$/)
+    const results = JSON.parse(ran.stdout) as string[]
+    expect(results).to.have.length(3)
+    expect(results[0]).to.match(/needs the package oidc-provider: npm install --save-dev oidc-provider$/)
+    expect(results[1]).to.match(/needs the package selfsigned: npm install --save-dev selfsigned$/)
+    expect(results[2]).to.match(/^tcp:\/\/127\.0\.0\.1:\d+$/)
   })
 
-  it('has types that need no other types than those of Node', async () => {
+  it('declares types that need no other types than those of Node.js', async () => {
     await project.write(
       'types.ts',
       `import { type Idp, startAprsIs, startApns, startFcm, startIdp, startWebPush, VirtualClock } from 'mesh-companion/testing'
@@ -62,7 +64,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect([status, stdout]).to.deep.equal([0, ''])
   })
 
-  it('comes with exports whose types go with the newest of Node', async () => {
+  it('exports only entry points whose types compile with the newest Node.js types', async () => {
     const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as { exports: Record<string, unknown> }
     const code = Object.keys(exports).filter((path) => !path.endsWith('.json'))
     expect(code).to.include('./plugin').and.to.include('./sidecar')
@@ -72,15 +74,15 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect([status, stdout]).to.deep.equal([0, ''])
   })
 
-  it('passes the test that the documents show, once what they say is installed, on Express 5', async () => {
-    await project.add(...SAID)
-    expect(await expressThere()).to.match(/^5\./)
+  it('passes the documented test on Express 5 after the documented installation', async () => {
+    await project.add(...PAGE_PACKAGES)
+    expect(await expressVersion()).to.match(/^5\./)
     expect((await runExample()).stdout).to.include('1 passing')
   })
 
-  it('passes it on Express 4 too, by whose types an application is one as well', async () => {
-    await project.add(...SAID.filter((name) => name !== 'express'), 'express@4', '@types/express@4')
-    expect(await expressThere()).to.match(/^4\./)
+  it('passes the documented test on Express 4, and its types compile there too', async () => {
+    await project.add(...PAGE_PACKAGES.filter((name) => name !== 'express'), 'express@4', '@types/express@4')
+    expect(await expressVersion()).to.match(/^4\./)
     expect((await runExample()).stdout).to.include('1 passing')
     await project.write(
       'express-4.ts',
@@ -97,7 +99,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect([status, stdout]).to.deep.equal([0, ''])
   })
 
-  async function expressThere(): Promise<string> {
+  async function expressVersion(): Promise<string> {
     return project.node('-p', "require('express/package.json').version").stdout
   }
 })

@@ -17,7 +17,7 @@ interface Group {
   readonly links: Readonly<Record<string, { readonly name: string }>>
 }
 
-/** Writes it as Notepad may, with a byte order mark and Windows' line break. */
+/** Writes the secret as Notepad may: with a byte order mark and a Windows line break. */
 function writeSecret(file: string, secret: string): Promise<void> {
   return writeFile(file, `\uFEFF${secret}\r\n`)
 }
@@ -37,7 +37,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     return { installation, node: wine().node, domains: { '': { oidc: { groups, client } } } }
   })
 
-  /** Signs a person in anew and returns their groups in MeshCentral, once the account's rights are as expected. */
+  /** Signs a person in again and returns their groups in MeshCentral once the account has the expected rights. */
   const groupsAfter = async (person: Person, groups: readonly string[], siteadmin: number | undefined) => {
     const page = await signIn(setup, setup.browser(), setup.person({ groups }, person))
     expect(isApp(page)).to.equal(true)
@@ -46,7 +46,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     return records.filter(({ type, links }) => type === 'ugrp' && links?.[userKey(person)] !== undefined)
   }
 
-  it('runs on Windows and logs a login at a Windows path, in lines as Windows ends them', async () => {
+  it('runs on Windows and logs a login at a Windows path with Windows line ends', async () => {
     const person = setup.person()
     const page = await setup.open(await signedIn(setup, person))
     expect(page.user._id).to.equal(userKey(person))
@@ -84,25 +84,25 @@ describe('MeshCentral on Windows, with the plugin', () => {
   })
 
   it('keeps ended sessions ended and the others signed in over a restart on Windows', async () => {
-    const [person, other] = [setup.person(), setup.person()]
-    const [browser, told, stays] = [
-      await signedIn(setup, other),
+    const [person, leaver] = [setup.person(), setup.person()]
+    const [browser, backchannelBrowser, stays] = [
+      await signedIn(setup, leaver),
       await signedIn(setup, person),
       await signedIn(setup, setup.person()),
     ]
-    const copies = [thiefOf(setup, browser), thiefOf(setup, told)]
+    const copies = [thiefOf(setup, browser), thiefOf(setup, backchannelBrowser)]
     const revocations = async () =>
       [...(await setup.data.records()).values()].filter(({ type }) => type === 'meshcompanion').length
-    const auths = [(await setup.open(browser)).auth, (await setup.open(told)).auth]
-    const before = await revocations()
+    const auths = [(await setup.open(browser)).auth, (await setup.open(backchannelBrowser)).auth]
+    const countBefore = await revocations()
     await browser.step(`${setup.url}logout`)
     expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
-    await until('the records', async () => (await revocations()) >= before + 2)
+    await until('the records', async () => (await revocations()) >= countBefore + 2)
     await setup.restart()
     for (const copy of copies) expect(await isSignedIn(setup, copy)).to.equal(false)
     for (const auth of auths) expect(await setup.verdictOn(auth)).to.equal('refused')
     expect(await isSignedIn(setup, stays)).to.equal(true)
-    expect(isApp(await signIn(setup, browser, other))).to.equal(true)
+    expect(isApp(await signIn(setup, browser, leaver))).to.equal(true)
   })
 
   it('grants and revokes admin rights and mirrors groups at each login on Windows', async () => {
@@ -114,7 +114,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(next.map(({ name }) => name)).to.deep.equal(['Nachtwache Süd'])
   })
 
-  it('reads the client secret from a file at a Windows path with a blank, and again after a rotation', async () => {
+  it('reads the secret from a Windows path with a blank, and again after a rotation', async () => {
     expect(isApp(await signIn(setup, setup.browser(), setup.person()))).to.equal(true)
     const secret = 'the-next-client-secret-of-the-tests-on-windows'
     await writeSecret(secretFile(), secret)

@@ -23,14 +23,14 @@ describe('the scripts of the package in cmd.exe', () => {
     project = await copyProject(wine())
   })
 
-  it('pack the plugin for MeshCentral', async () => {
+  it('packs the plugin for MeshCentral in cmd.exe', async () => {
     const { code, stderr } = await project.npm('run', 'pack:meshcentral')
     expect([code, stderr]).to.deep.equal([0, ''])
     await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion/THIRD-PARTY-LICENSES'))
     await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion.zip'))
   })
 
-  it('check a configuration as Notepad writes it, at a Windows path with blanks', async () => {
+  it('checks a configuration as Notepad writes it, at a Windows path with blanks', async () => {
     const file = join(project.path, 'my config.json')
     const text = JSON.stringify(CONFIG, null, 2).replaceAll('\n', '\r\n')
     await writeFile(file, `\uFEFF${text}`)
@@ -39,7 +39,7 @@ describe('the scripts of the package in cmd.exe', () => {
     expect(stdout).to.include('https://mesh.example/auth-oidc-callback')
   })
 
-  it('end with the exit code of the program', async () => {
+  it('passes the exit code of the program on to cmd.exe', async () => {
     expect((await project.npm('run', 'check', '--', 'Z:\\nothing here.json')).code).to.equal(2)
   })
 })

@@ -9,10 +9,10 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const FOLDERS = ['plugin', 'sidecar', 'fixtures', 'test']
 const FILES = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'LICENSE']
 
-/** A copy of these sources whose packages are those for Windows. */
+/** A copy of this project with the packages for Windows. */
 export interface ProjectCopy {
   readonly path: string
-  /** Runs Node.js for Windows there, with npm's own command line: npm starts the script by `cmd.exe`. */
+  /** Runs npm by Node.js for Windows in the copy. npm starts the script by `cmd.exe`. */
   npm(...args: readonly string[]): Promise<Outcome>
 }
 
@@ -23,7 +23,8 @@ export async function copyProject({ folder, run }: Wine): Promise<ProjectCopy> {
   await mkdir(wasm)
   for (const part of [...FOLDERS, ...FILES]) await cp(join(ROOT, part), join(path, part), { recursive: true })
   await npmForWindows(path, 'ci')
-  // Go needs a library for random numbers that this Wine lacks: the same esbuild as WebAssembly.
+  // The native esbuild is written in Go, which needs a random number library that this Wine lacks. So use the
+  // WebAssembly build.
   const esbuild = join(path, 'node_modules/esbuild')
   const { version } = JSON.parse(await readFile(join(esbuild, 'package.json'), 'utf8')) as { readonly version: string }
   await npmForWindows(wasm, 'install', '--no-save', `esbuild-wasm@${version}`)

