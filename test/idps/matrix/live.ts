@@ -7,30 +7,32 @@ import type { Bench, Runs } from './run.ts'
 const REGISTRATION = 'client and redirect address'
 const SECRET = 'secret or key'
 
-/** Every question with its verdict, and all that was said. */
+/** Asks the provider all live questions. Returns the verdicts, and all of them as text. */
 async function ask(bench: Bench, options?: LabOptions) {
   const lab = await bench.lab(options)
   const [domain] = readDomains(lab.config).domains
   if (!domain?.settings) throw new Error(JSON.stringify(domain?.problems))
   const verdicts = await askProvider(domain.settings)
-  const told = verdicts.map(({ question, verdict, text }) => `${verdict}: ${question}: ${text}`).join('\n')
-  const of = (question: string) => verdicts.find((one) => one.question === question)?.verdict
-  return { verdicts, told, of }
+  const report = verdicts.map(({ question, verdict, text }) => `${verdict}: ${question}: ${text}`).join('\n')
+  const verdictOn = (question: string) => verdicts.find((verdict) => verdict.question === question)?.verdict
+  return { verdicts, report, verdictOn }
 }
 
-/** What the provider says to a wrong setting may come to us, or end at a page of its own; it never counts as well. */
+/**
+ * Expects the question to fail or warn. Some providers answer a wrong setting to the host, others on their own page.
+ */
 async function findsWrong(bench: Bench, question: string, options: LabOptions): Promise<void> {
-  const { told, of } = await ask(bench, options)
-  expect(of(question), told).to.be.oneOf(['fail', 'warn'])
+  const { report, verdictOn } = await ask(bench, options)
+  expect(verdictOn(question), report).to.be.oneOf(['fail', 'warn'])
 }
 
 export const LIVE = {
   live_well: async (bench) => {
-    const { verdicts, told, of } = await ask(bench)
-    for (const question of ['discovery', 'key set']) expect(of(question), told).to.equal('ok')
+    const { verdicts, report, verdictOn } = await ask(bench)
+    for (const question of ['discovery', 'key set']) expect(verdictOn(question), report).to.equal('ok')
     expect(
       verdicts.some(({ verdict }) => verdict === 'fail'),
-      told,
+      report,
     ).to.equal(false)
   },
 

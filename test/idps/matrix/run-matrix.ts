@@ -23,14 +23,14 @@ const MATRIX: Readonly<Record<CaseName, Run>> = {
   ...WRONG_SETTINGS,
   ...LIVE,
 }
-/** Of one case: a login of several pages takes a provider on one busy core up to two seconds. */
+/** The time limit of one case. A login of several pages takes a provider up to two seconds on one busy core. */
 const CASE_LIMIT_MS = 60_000
 
 /**
- * The suite of one provider: installs it, starts it once, runs every case on it, and what `more` adds that it alone
- * has. A case that it cannot do is pending, with the version and the reason in its title.
+ * Runs the suite of one provider: installs it, starts it once, and runs every case and the provider's additional tests.
+ * A case that the provider cannot do is pending, with the version and the reason in its title.
  *
- * @param more is given where each of its tests finds the provider, new at each
+ * @param more defines the additional tests. Its argument returns the bench of the current test
  */
 export function runMatrix<Own extends RealIdp>(
   provider: ProviderPackage<Own>,
@@ -60,23 +60,23 @@ export function runMatrix<Own extends RealIdp>(
       this.timeout(CASE_LIMIT_MS)
       if (!idp) return
       await idp.reset()
-      const at = idp
+      const resetIdp = idp
       bench = {
-        idp: at,
+        idp: resetIdp,
         name: provider.name,
         async lab(options) {
-          const lab = await startLab(at, options)
+          const lab = await startLab(resetIdp, options)
           closers.push(lab.close)
           return lab
         },
         keep: (close) => closers.push(close),
       }
     })
-    // All are closed, whatever one of them finds.
+    // Closes everything even if one of them fails, then reports the first failure.
     const closeAll = async () => {
       const closing = closers.splice(0).reverse()
       const ended = await Promise.allSettled(closing.map((close) => close()))
-      const [broken] = ended.filter((one) => one.status === 'rejected')
+      const [broken] = ended.filter((result) => result.status === 'rejected')
       if (broken) throw broken.reason
     }
     afterEach(async function () {
@@ -92,7 +92,8 @@ export function runMatrix<Own extends RealIdp>(
           if (this.test) this.test.title = `${title}: ${provider.name} ${bench.idp.version} cannot: ${reason}`
           this.skip()
         }
-        // What is found at the end of a host, such as a secret in its log, belongs to the case.
+        // Close within the case, so that a failure found when a host closes, such as a secret in its log, belongs to
+        // the case.
         await MATRIX[name](bench).finally(closeAll)
       })
     }

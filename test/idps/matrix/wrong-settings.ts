@@ -3,24 +3,24 @@ import { makeKey } from '../../support/client-keys.ts'
 import type { CaseName } from '../support/cases.ts'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE, BOB } from '../support/people.ts'
-import { expectRefused, signsIn, told } from './expectations.ts'
+import { describeVisit, expectRefused, signInAs } from './expectations.ts'
 import { groupsOf } from './groups.ts'
 import type { Run, Runs } from './run.ts'
 
 /**
- * A login ends where the provider says that it does, and there is a line that names the mend unless the host cannot
- * know.
+ * Expects the login to end where this provider shows the error: on its own page, or at the host with a log line that
+ * names the remedy.
  */
-const ends =
+const failsWith =
   (name: CaseName, options: LabOptions, codes: string | readonly string[], words: readonly RegExp[]): Run =>
   async ({ idp, lab: start }) => {
     const lab = await start(options)
     const visit = await lab.signIn(ALICE)
-    // Some leave a scope out that they do not know.
-    if (name === 'wrong_scope' && visit.who.status === 200) return
+    // Some providers ignore a scope that they do not know.
+    if (name === 'wrong_scope' && visit.me.status === 200) return
     if (!idp.ownPage.has(name)) return expectRefused(lab, visit, codes, words)
-    expect(new URL(visit.page.url).origin, told(lab, visit.page)).to.equal(new URL(idp.issuer).origin)
-    expect(visit.who.status).to.equal(401)
+    expect(new URL(visit.page.url).origin, describeVisit(lab, visit.page)).to.equal(new URL(idp.issuer).origin)
+    expect(visit.me.status).to.equal(401)
     expect(visit.failure).to.equal(undefined)
   }
 const REFUSED = ['provider_error', 'token_request_failed']
@@ -28,25 +28,28 @@ const signingKey = (kid: string) => makeKey('RSA', { kid, use: 'sig', alg: 'RS25
 const KEYED = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [signingKey('known').public] } } as const
 
 export const WRONG_SETTINGS = {
-  wrong_secret: ends(
+  wrong_secret: failsWith(
     'wrong_secret',
     { client: { client_secret: 'not-the-secret-of-this-client-at-all-00' } },
     'token_request_failed',
     [/client\.client_secret/, /"status":40[013]/],
   ),
-  wrong_client_id: ends('wrong_client_id', { client: { client_id: 'nobody-by-this-name' } }, REFUSED, [/client_id/]),
-  wrong_redirect_uri: ends(
+  wrong_client_id: failsWith('wrong_client_id', { client: { client_id: 'nobody-by-this-name' } }, REFUSED, [
+    /client_id/,
+  ]),
+  wrong_redirect_uri: failsWith(
     'wrong_redirect_uri',
     { registered: { redirect_uris: ['https://elsewhere.example.org/auth-oidc-callback'] } },
     REFUSED,
     [/redirect_uri/],
   ),
-  wrong_scope: ends('wrong_scope', { custom: { scope: ['profile', 'email', 'scope-unheard-of'] } }, 'scope_refused', [
-    /invalid_scope/,
-    /scope-unheard-of/,
-    /custom\.scope/,
-  ]),
-  wrong_key: ends(
+  wrong_scope: failsWith(
+    'wrong_scope',
+    { custom: { scope: ['profile', 'email', 'scope-unheard-of'] } },
+    'scope_refused',
+    [/invalid_scope/, /scope-unheard-of/, /custom\.scope/],
+  ),
+  wrong_key: failsWith(
     'wrong_key',
     { keys: [signingKey('own')], registered: KEYED, client: { token_endpoint_auth_method: 'private_key_jwt' } },
     'token_request_failed',
@@ -55,22 +58,22 @@ export const WRONG_SETTINGS = {
 
   wrong_post_logout: async ({ idp, lab: start }) => {
     const lab = await start({ registered: { post_logout_redirect_uris: ['https://elsewhere.example.org/login'] } })
-    const { browser } = await signsIn(lab, ALICE)
+    const { browser } = await signInAs(lab, ALICE)
     const page = await lab.signOut(browser)
-    expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(401)
-    // It has a page of its own for that, or returns all the same.
+    expect((await lab.whoIs(browser)).status, describeVisit(lab, page)).to.equal(401)
+    // The provider shows a page of its own for that, or returns to the host regardless.
     expect([idp.issuer, lab.host.url].map((url) => new URL(url).origin)).to.include(new URL(page.url).origin)
   },
 
   wrong_issuer_slash: async ({ idp, lab: start }) => {
     const { issuer } = idp
     const lab = await start({ oidc: { issuer: issuer.endsWith('/') ? issuer.slice(0, -1) : `${issuer}/` } })
-    await signsIn(lab, ALICE)
+    await signInAs(lab, ALICE)
   },
 
-  // Refused before anybody leaves, and the line says what came of which address.
+  // The host refuses the issuer before it redirects anybody. The log line names the address and the result.
   wrong_issuer_path: (bench) =>
-    ends(
+    failsWith(
       'wrong_issuer_path',
       { oidc: { issuer: `${bench.idp.issuer.replace(/\/$/, '')}/of-another` } },
       'discovery_failed',
@@ -97,15 +100,15 @@ export const WRONG_SETTINGS = {
       },
     })
     const visit = await lab.signIn(ALICE)
-    // Some take either.
-    if (!asymmetric && visit.who.status === 200) return
+    // Some providers accept either method.
+    if (!asymmetric && visit.me.status === 200) return
     expectRefused(lab, visit, 'token_request_failed', [/client\.token_endpoint_auth_method/])
   },
 
   wrong_group: async ({ idp, lab: start }) => {
     const lab = await start(groupsOf(idp, { required: 'Mesh users' }))
     const visit = await lab.signIn(BOB)
-    // What came stands beside what was wanted.
+    // The log line names both the required group and the groups received.
     expectRefused(lab, visit, 'not_in_required_group', [/groups\.required/, new RegExp(idp.groupName('mesh-users'))])
   },
 
@@ -113,9 +116,9 @@ export const WRONG_SETTINGS = {
     const lab = await start()
     const browser = lab.browser()
     const first = await browser.get(`${lab.host.url}auth-oidc`)
-    if (!idp.cancel) throw new Error('a provider that knows no way back has to say so in `cannot`')
+    if (!idp.cancel) throw new Error('a provider without a cancel button must list this in `cannot`')
     const page = await idp.cancel(browser, first)
-    expect(page.url, told(lab, page)).to.match(/\/login\?failure=\w+$/)
+    expect(page.url, describeVisit(lab, page)).to.match(/\/login\?failure=\w+$/)
     expect(page.text).to.not.match(/ask your administrator/i)
     expect(lab.authLog.at(-1)?.fields).to.include({ code: 'provider_error', error: 'access_denied' })
     expect((await lab.whoIs(browser)).status).to.equal(401)

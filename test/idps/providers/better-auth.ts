@@ -14,13 +14,13 @@ import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/re
 import { refuseOthers } from '../support/understood.ts'
 import { untilDiscovered } from '../support/until-discovered.ts'
 
-/** As `better-auth/package.json` has it. */
+/** Must equal the version in `better-auth/package.json`. */
 const VERSION = '1.7.5'
 const SOURCES = fileURLToPath(new URL('better-auth/', import.meta.url))
 const INSTALL_LIMIT_MS = 300_000
 const START_LIMIT_MS = 30_000
-/** Of ID tokens, where nobody chooses. */
-const ITS_ALGORITHM = 'EdDSA'
+/** The algorithm of ID tokens if the client requests none. */
+const DEFAULT_ALGORITHM = 'EdDSA'
 
 export const betterAuth: ProviderPackage = {
   name: 'better-auth',
@@ -69,8 +69,8 @@ async function provider(program: string): Promise<RealIdp> {
       await running?.close()
       await remove()
     },
-    reset: async () => void (await order('reset', { algorithm: ITS_ALGORITHM, people: PEOPLE })),
-    async register({ id_token_signed_response_alg: algorithm = ITS_ALGORITHM, ...client }) {
+    reset: async () => void (await order('reset', { algorithm: DEFAULT_ALGORITHM, people: PEOPLE })),
+    async register({ id_token_signed_response_alg: algorithm = DEFAULT_ALGORITHM, ...client }) {
       refuseOthers(client, UNDERSTOOD)
       if ((client.response_types ?? ['code']).join() !== 'code') throw new Error('has the response type code alone')
       await order('algorithm', algorithm)
@@ -94,7 +94,7 @@ async function provider(program: string): Promise<RealIdp> {
     signIn: async (browser, page, { username, password }) =>
       answerConsent(browser, await browser.signIn(page, username, password), 'Allow'),
     asksWho: asksForPassword,
-    // An application's own login page may have a way back; the plugin's is that of the consent page.
+    // Better Auth leaves the login page to the application. Its own consent page has a button to deny.
     cancel: async (browser, page) =>
       answerConsent(browser, await browser.signIn(page, BOB.username, BOB.password), 'Deny'),
     confirmLogout: async (browser, page) => {
@@ -106,7 +106,9 @@ async function provider(program: string): Promise<RealIdp> {
   }
 }
 
-/** Without them a session is asked about by its access token, which finds more, as long as that lasts. */
+/**
+ * Without a refresh token, the host checks the session by its access token. That finds more changes while it is valid.
+ */
 const asksForRefreshToken = ({ rotates, lifeS }: NonNullable<ClientRegistration['renewal']> = {}) =>
   rotates !== undefined || lifeS !== undefined
 

@@ -19,7 +19,7 @@ import { installPackages, needPrograms } from '../support/system-packages.ts'
 import { refuseOthers } from '../support/understood.ts'
 import { untilDiscovered } from '../support/until-discovered.ts'
 
-/** As `canaille/requirements.txt` has it. */
+/** Must equal the version in `canaille/requirements.txt`. */
 const VERSION = '0.3.6'
 const SOURCES = fileURLToPath(new URL('canaille/', import.meta.url))
 const INSTALL_LIMIT_MS = 400_000
@@ -36,7 +36,7 @@ export const canaille: ProviderPackage = {
     const folder = join(scratch, await fingerprint(SOURCES))
     const failed = await keepOnce(scratch, folder, async (coming) => {
       const make = () => run('python3.11', ['-m', 'venv', coming], { timeout: INSTALL_LIMIT_MS })
-      // Debian has Python without what a folder of its own needs.
+      // Debian's Python lacks the module that creates virtual environments.
       await make().catch(async () => {
         const missing = await installPackages(['python3.11-venv'])
         if (missing !== undefined) throw new Error(missing)
@@ -53,7 +53,7 @@ export const canaille: ProviderPackage = {
 
 async function provider(python: string): Promise<RealIdp> {
   const { folder: files, ca, certFile, keyFile, remove } = await makeServerFiles('canaille')
-  const [database, kept] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
+  const [database, backup] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
   const [issuer, secureIssuer] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
   const configFile = join(files, 'canaille.toml')
 
@@ -66,29 +66,29 @@ async function provider(python: string): Promise<RealIdp> {
     if (!orders) throw new Error('not started')
     return orders.command(verb, given)
   }
-  /** @param given members with several values stand there several times */
-  const command = (words: readonly string[], given: Readonly<Record<string, Option>> = {}) =>
-    order('run', [...words, ...Object.entries(given).flatMap(([name, value]) => option(name, value))])
+  /** Runs a command of Canaille. @param given options; a list repeats the option once for each value */
+  const command = (words: readonly string[], options: Readonly<Record<string, Option>> = {}) =>
+    order('run', [...words, ...Object.entries(options).flatMap(([name, value]) => option(name, value))])
 
   const configure = () => writeFile(configFile, configuration(database), { mode: 0o600 })
-  /** What it calls itself is in its environment. */
-  const start = (program: string, at: string, ...options: readonly string[]) => {
-    const { protocol, host } = new URL(at)
+  /** Starts a program of the sources. Canaille takes its own address from the environment. */
+  const start = (program: string, address: string, ...options: readonly string[]) => {
+    const { protocol, host } = new URL(address)
     const env = { CANAILLE_CONFIG: configFile, SERVER_NAME: host, PREFERRED_URL_SCHEME: protocol.slice(0, -1) }
     return startCommanded(python, [join(SOURCES, program), ...options], { cwd: files, env })
   }
-  const serve = (at: string, ...options: readonly string[]) =>
-    start('server.py', at, '--bind', `127.0.0.1:${new URL(at).port}`, ...options)
+  const serve = (address: string, ...options: readonly string[]) =>
+    start('server.py', address, '--bind', `127.0.0.1:${new URL(address).port}`, ...options)
   async function startServers() {
     const plain = serve(issuer)
     servers = [plain, serve(secureIssuer, '--certfile', certFile, '--keyfile', keyFile)]
     await untilDiscovered(issuer, plain, START_LIMIT_MS)
   }
   async function stopServers() {
-    await Promise.all(servers.map((one) => one.close()))
+    await Promise.all(servers.map((server) => server.close()))
     servers = []
   }
-  /** It has no group without members. */
+  /** Sets a person's groups. Canaille has no empty groups, so each group is deleted and created with its members. */
   async function setMembers(person: Person) {
     people = [...people.filter(({ username }) => username !== person.username), person]
     for (const name of GROUPS) {
@@ -99,10 +99,10 @@ async function provider(python: string): Promise<RealIdp> {
   }
   async function install() {
     await configure()
-    orders = start('orders.py', issuer, database, kept)
+    orders = start('orders.py', issuer, database, backup)
     await command(['install'])
     for (const person of PEOPLE) {
-      await command(['create', 'user'], { 'user-name': person.username, ...ofPerson(person) })
+      await command(['create', 'user'], { 'user-name': person.username, ...userOptions(person) })
       await setMembers(person)
     }
     await order('keep')
@@ -134,21 +134,21 @@ async function provider(python: string): Promise<RealIdp> {
     },
     async register(client) {
       refuseOthers(client, UNDERSTOOD)
-      // It keeps the keys of a client for 50 seconds under the client's name.
+      // Canaille caches a client's keys for 50 seconds by client id, so use a new id.
       const id = client.jwks_uri === undefined ? client.client_id : `${client.client_id}-${randomUUID()}`
       const words = registered.has(id) ? ['set', 'client', id] : ['create', 'client']
       registered.add(id)
-      await command(words, ofClient({ ...client, client_id: id }))
-      // Only a client that is there can be an audience, and without one `aud` is empty.
+      await command(words, clientOptions({ ...client, client_id: id }))
+      // An audience must be an existing client. Without an audience, `aud` is empty.
       await command(['set', 'client', id], { audience: id })
-      const { client_secret, id_token_signed_response_alg: algorithm = ITS_ALGORITHM } = client
+      const { client_secret, id_token_signed_response_alg: algorithm = DEFAULT_ALGORITHM } = client
       return {
         client_id: id,
         client: { id_token_signed_response_alg: algorithm, ...(client_secret === undefined ? {} : AT_OTHER_ENDPOINTS) },
       }
     },
     async setPerson(person) {
-      await command(['set', 'user', person.username], ofPerson(person))
+      await command(['set', 'user', person.username], userOptions(person))
       await setMembers(person)
     },
     disable: async ({ username }) =>
@@ -160,7 +160,7 @@ async function provider(python: string): Promise<RealIdp> {
         await authenticate(browser, await browser.get(`${issuer}/login`), person)
         const page = await browser.get(`${issuer}/consent/`)
         const link = page.links.find(({ href }) => href.includes('/consent/revoke/'))
-        if (!link) throw new Error(`nothing to take back at ${page.url}: ${page.text}`)
+        if (!link) throw new Error(`no consent to revoke at ${page.url}: ${page.text}`)
         await browser.get(link.href)
       },
       age: () => order('age'),
@@ -171,7 +171,7 @@ async function provider(python: string): Promise<RealIdp> {
     },
     signIn: async (browser, page, person) => answer(browser, await authenticate(browser, page, person), 'accept'),
     asksWho: (page) => formWith(page, 'login') !== undefined || asksForPassword(page),
-    // Only its consent page has a way back.
+    // The login page has no cancel button; the consent page has one.
     async cancel(browser, page) {
       for (const id of registered) await command(['set', 'client', id], { 'client-uri': '' })
       return answer(browser, await authenticate(browser, page, BOB), 'deny')
@@ -188,13 +188,13 @@ async function provider(python: string): Promise<RealIdp> {
 }
 
 /**
- * What a client gets that names none here. An access token has the same signature, and tells nothing but the second:
- * with RS256, whose signatures are the same too, the second of two logins of one person within a second is an error 500
- * of its database.
+ * The algorithm for a client that requests none. Access tokens use it too, and contain the time in whole seconds. With
+ * RS256, whose signatures are deterministic, two logins of one person within a second yield equal tokens, and
+ * Canaille's database answers with an error 500.
  */
-const ITS_ALGORITHM = 'ES256'
+const DEFAULT_ALGORITHM = 'ES256'
 
-/** Introspection and revocation take nothing else, as it publishes, whatever a client has at the token endpoint. */
+/** Introspection and revocation accept only this method, as Canaille publishes, whatever the token endpoint uses. */
 const AT_OTHER_ENDPOINTS = {
   introspection_endpoint_auth_method: 'client_secret_basic',
   revocation_endpoint_auth_method: 'client_secret_basic',
@@ -205,12 +205,12 @@ type Option = string | boolean | readonly string[] | undefined
 function option(name: string, value: Option): string[] {
   if (value === undefined) return []
   const values = Array.isArray(value) ? value : [String(value)]
-  return values.flatMap((one) => [`--${name}`, one])
+  return values.flatMap((text) => [`--${name}`, text])
 }
 
 const GROUPS = new Set(PEOPLE.flatMap(({ groups }) => groups))
 
-const ofPerson = (person: Person) => ({
+const userOptions = (person: Person) => ({
   'formatted-name': fullName(person),
   'given-name': person.givenName,
   'family-name': person.familyName,
@@ -218,16 +218,16 @@ const ofPerson = (person: Person) => ({
   password: person.password,
 })
 
-function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> {
-  const { groups, jwks, jwks_uri: address, renewal, response_types: types = ['code'], ...others } = client
-  const same = Object.entries(others).map(([name, value]) => [name.replaceAll('_', '-'), value as Option] as const)
+function clientOptions(client: ClientRegistration): Readonly<Record<string, Option>> {
+  const { groups, jwks, jwks_uri: address, renewal, response_types: types = ['code'], ...rest } = client
+  const same = Object.entries(rest).map(([name, value]) => [name.replaceAll('_', '-'), value as Option] as const)
   return {
     'token-endpoint-auth-method': 'client_secret_basic',
-    'id-token-signed-response-alg': ITS_ALGORITHM,
+    'id-token-signed-response-alg': DEFAULT_ALGORITHM,
     ...Object.fromEntries(same),
     'client-name': client.client_id,
-    // One of its trusted domains: nobody is asked for consent. With prompt=login that page asks for the password again,
-    // and comes again.
+    // Clients at a trusted domain need no consent. Otherwise, with prompt=login, the consent page asks for the password
+    // and then appears again.
     'client-uri': renewal?.asksConsent ? '' : 'http://127.0.0.1/',
     'grant-types': ['authorization_code', 'refresh_token', ...(types.includes('code') ? [] : ['implicit'])],
     'response-types': [...new Set(types.flatMap((type) => type.split(' ')))],
@@ -236,10 +236,9 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
   }
 }
 
-/** With new keys each time. */
+/** Returns the configuration file, with new keys each time. */
 function configuration(database: string): string {
-  // It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an
-  // error at times.
+  // Canaille signs with any key of the required type, whatever its curve. A second elliptic curve would fail at random.
   const keys = (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }))
   const inline = (members: object) =>
     `{ ${Object.entries(members)
@@ -258,7 +257,7 @@ function configuration(database: string): string {
   ].join('\n')
 }
 
-/** A page for the name and one for the password; who is known already gets the second alone. */
+/** Signs in on two pages: user name, then password. For a person who is signed in already, only the second appears. */
 async function authenticate(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
   return fillIn(browser, await fillIn(browser, page, 'login', username), 'password', password)
 }
@@ -270,11 +269,13 @@ async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value
 }
 
 async function answer(browser: ScriptedBrowser, page: Page, value: 'accept' | 'deny' | 'logout'): Promise<Page> {
-  const form = page.forms.find(({ buttons }) => buttons.some((one) => one.name === 'answer' && one.value === value))
+  const form = page.forms.find(({ buttons }) =>
+    buttons.some((button) => button.name === 'answer' && button.value === value),
+  )
   return form ? send(browser, page, form, [...form.fields, ['answer', value]]) : page
 }
 
-/** With where it comes from, as browsers say it: by TLS it takes no form without. */
+/** Submits a form with a Referer header, as browsers do. Over TLS, Canaille refuses forms without one. */
 function send(browser: ScriptedBrowser, page: Page, { action }: Form, fields: Form['fields']): Promise<Page> {
   return browser.get(action, { form: fields, headers: { referer: page.url } })
 }
@@ -291,15 +292,15 @@ const CANNOT: RealIdp['cannot'] = {
   groups_unasked: 'groups come with the scope of that name only',
   userinfo_only: 'the ID token has all claims of the scopes',
   id_token_only: 'UserInfo has all claims of the scopes',
-  signed_es512: 'it signs with any key for elliptic curves that it has, so that it can have one only, on P-256',
-  signed_hs256: 'it signs with keys of its own only',
+  signed_es512: 'it signs with any elliptic-curve key that it has, so it can have only one, on P-256',
+  signed_hs256: 'it signs with its own keys only',
   signed_userinfo: 'all claims are in the ID token too (it has a test of its own)',
   ...because('it encrypts nothing', ...ENCRYPTED),
   ...because('its response modes are query and fragment', ...FORM_POST, ...JARM),
-  fragment: 'a code comes in the query, whatever is asked for',
+  fragment: 'a code comes in the query, whatever the client requests',
   ...because('it has no endpoint for pushed requests', 'pushed', 'pushed_request_object'),
   dpop: 'it binds no tokens',
   ...because('it sends no logout tokens', ...BACKCHANNEL),
   introspection_disabled: 'tokens of a locked user stay active',
-  introspection_ended: 'its sessions are in cookies, which nobody can end but the browser',
+  introspection_ended: 'its sessions are in cookies, which only the browser can end',
 }

@@ -18,13 +18,13 @@ import { findProgram, type Program, writeConfiguration } from './glewlwyd/server
 
 const INSTALL_LIMIT_MS = 240_000
 const START_LIMIT_MS = 60_000
-/** As its schema has it. */
+/** The account that Glewlwyd's database schema creates. */
 const ADMINISTRATOR = { username: 'admin', password: 'password' }
 const SCOPES = ['openid', 'profile', 'email', 'groups']
 
-/** What is only here, for tests of its own. */
+/** Glewlwyd, with what only its own tests need. */
 export interface Glewlwyd extends RealIdp {
-  /** As it is installed: whoever sends a code challenge is refused. Until the next `reset`. */
+  /** Refuses requests with a code challenge until the next `reset`, as a fresh installation does. */
   forbidPkce(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export const glewlwyd: ProviderPackage<Glewlwyd> = {
   name: 'Glewlwyd',
   startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
-    // Configured by hand: nothing has to ask which database it is.
+    // The configuration is ours, so Debian's package must not ask for the database.
     const unpacked = await unpackPackages(join(scratch, 'debian'), ['glewlwyd', 'dbconfig-no-thanks'])
     if (unpacked.kind === 'missing') return unpacked
     return { kind: 'installed', idp: await createGlewlwyd(await findProgram(unpacked.root)) }
@@ -44,7 +44,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   const [origin, secureOrigin] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
   const [issuer, secureIssuer] = [`${origin}/api/oidc`, `${secureOrigin}/api/secure`]
   const clientCertificate = await makeClientCertificate()
-  // Beside its own administration: for what that has no word for.
+  // Direct access to the database, for what the administration API cannot do.
   const database = await openDatabase(join(folder, 'glewlwyd.db'))
   const tls = { key: files.keyFile, cert: files.certFile, ca: await write('client-ca.pem', clientCertificate.cert) }
 
@@ -54,23 +54,26 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false }
   const admin = apiAt(origin, new CookieJar())
 
-  const serve = async (at: string, ca?: string) => {
-    const file = await writeConfiguration(folder, program, at, at === secureOrigin ? tls : undefined)
-    const ready = answersAt(`${at}/config`, ca)
+  const serve = async (url: string, ca?: string) => {
+    const file = await writeConfiguration(folder, program, url, url === secureOrigin ? tls : undefined)
+    const ready = answersAt(`${url}/config`, ca)
     return startProgram(program.path, ['-c', file], { env: program.environment, ready, limitMs: START_LIMIT_MS })
   }
-  /** Until the plugin is there, it says nothing of an issuer. */
+  /**
+   * Installs the schema, administrator, properties, scopes and plugins. Until the plugin exists, discovery answers
+   * nothing.
+   */
   const furnish = async () => {
     await database.exec(program.schema)
     const first = await serve(origin)
     await admin.call('POST', '/auth/', ADMINISTRATOR)
-    await makeRoom(admin, 'user', { groups: true })
-    await makeRoom(admin, 'client', FURTHER_PROPERTIES)
+    await declareProperties(admin, 'user', { groups: true })
+    await declareProperties(admin, 'client', FURTHER_PROPERTIES)
     for (const name of SCOPES.slice(1)) {
       await admin.call('POST', '/scope/', { name, password_required: true, password_max_age: 0, scheme: {} })
     }
-    for (const [name, at] of Object.entries({ oidc: issuer, secure: secureIssuer })) {
-      const parameters = pluginParameters({ ...plugin, issuer: at })
+    for (const [name, url] of Object.entries({ oidc: issuer, secure: secureIssuer })) {
+      const parameters = pluginParameters({ ...plugin, issuer: url })
       await admin.call('POST', '/mod/plugin/', { module: 'oidc', name, display_name: name, enabled: true, parameters })
     }
     await first.stop()
@@ -85,9 +88,9 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   }
   const setPerson = async (person: Person, enabled = true) => {
     const { username } = person
-    const known = (await admin.call('GET', '/user/')) as readonly { username: string }[]
+    const users = (await admin.call('GET', '/user/')) as readonly { username: string }[]
     const user = toUser(person, enabled)
-    if (known.some((one) => one.username === username)) await admin.call('PUT', `/user/${username}`, user)
+    if (users.some((user) => user.username === username)) await admin.call('PUT', `/user/${username}`, user)
     else await admin.call('POST', '/user/', { ...user, username })
   }
   const stop = async () => {
@@ -133,7 +136,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
 
     async register(client) {
       const [, keys] = String(plugin.keys[0]?.kid).split('-')
-      const made = toClient(client, (alg) => keyIdOf(alg, Number(keys)))
+      const registration = toClient(client, (alg) => keyIdOf(alg, Number(keys)))
       await configure({
         groupsUnasked: client.groups === 'unasked',
         pushedOnly: client.require_pushed_authorization_requests === true,
@@ -141,8 +144,8 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       })
       const { client_id, token_endpoint_auth_method: method = '' } = client
       await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
-      await admin.call('POST', '/client/', made)
-      // Of an assertion for its issuer it says 403 and nothing else.
+      await admin.call('POST', '/client/', registration)
+      // For an assertion whose audience is the issuer, Glewlwyd answers 403 without a reason.
       return method.endsWith('_jwt') ? { client: { assertion_audience: 'address' } } : {}
     },
     setPerson: (person) => setPerson(person),
@@ -150,9 +153,9 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     acts: {
       delete: ({ username }) => admin.call('DELETE', `/user/${username}`),
       async revokeConsent({ username, password }) {
-        const own = apiAt(origin, new CookieJar())
-        await own.call('POST', '/auth/', { username, password })
-        await own.call('PUT', '/auth/grant/mesh', { scope: '' })
+        const api = apiAt(origin, new CookieJar())
+        await api.call('POST', '/auth/', { username, password })
+        await api.call('PUT', '/auth/grant/mesh', { scope: '' })
       },
       age: () => database.run('UPDATE gpo_refresh_token SET gpor_expires_at = 1'),
     },
@@ -174,21 +177,21 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       const query = 'SELECT gus_id FROM g_user_session WHERE gus_username = ? AND gus_enabled = 1'
       return (await database.all(query, username)).length
     },
-    // Only the person can: an administrator has no call for it.
+    // Ends sessions as the person would. Glewlwyd's administration API cannot.
     async endSessions({ username, password }, which) {
       const query = 'SELECT gpoi_sid AS sid FROM gpo_id_token WHERE gpoi_username = ? ORDER BY gpoi_id DESC'
       const sids = new Set((await database.all<{ sid: string }>(query, username)).map(({ sid }) => sid))
-      const own = apiAt(origin, new CookieJar())
-      await own.call('POST', '/auth/', { username, password })
+      const api = apiAt(origin, new CookieJar())
+      await api.call('POST', '/auth/', { username, password })
       for (const sid of which === 'newest' ? [...sids].slice(0, 1) : sids) {
-        await own.call('DELETE', `/oidc/session/${sid}`)
+        await api.call('DELETE', `/oidc/session/${sid}`)
       }
     },
   }
 }
 
-/** Tells one of its databases the names of further properties. */
-async function makeRoom(admin: Api, kind: 'user' | 'client', properties: Readonly<Record<string, boolean>>) {
+/** Declares further properties of users or clients in Glewlwyd's database module. */
+async function declareProperties(admin: Api, kind: 'user' | 'client', properties: Readonly<Record<string, boolean>>) {
   const module = (await admin.call('GET', `/mod/${kind}/database`)) as {
     parameters: { 'data-format': Record<string, unknown> }
   }
@@ -204,7 +207,7 @@ function toUser(person: Person, enabled: boolean): Record<string, unknown> {
   return { name: fullName(person), email, password, groups, enabled, scope: ['g_profile', ...SCOPES] }
 }
 
-/** All that came of people's logins. */
+/** Deletes everything that logins left behind. */
 const FORGET = [
   'DELETE FROM g_client_user_scope',
   'DELETE FROM gpo_code',

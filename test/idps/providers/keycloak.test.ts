@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { askProvider } from '../../../plugin/doctor/check-live.ts'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
-import { expectNoComplaint, signsIn, signsOut } from '../matrix/expectations.ts'
+import { expectNoComplaint, signInAs, signOutFully } from '../matrix/expectations.ts'
 import { runMatrix } from '../matrix/run-matrix.ts'
 import { ALICE } from '../support/people.ts'
 import { describeGuide } from './keycloak/guide.ts'
@@ -10,20 +10,20 @@ import { describeUpstream } from './keycloak/upstream.ts'
 import { keycloak } from './keycloak.ts'
 
 runMatrix(keycloak, (bench) => {
-  describe('beside the matrix', () => {
-    it('signs somebody out whose groups make the ID token too long for an address', async () => {
+  describe('beyond the matrix', () => {
+    it('signs out a user whose groups make the ID token too long for a URL', async () => {
       const { idp } = bench()
       const groups = Array.from({ length: 120 }, (_, index) => `a-group-with-a-long-name-number-${index}`)
       await idp.setPerson({ ...ALICE, groups })
       const lab = await bench().lab({ registered: { groups: 'by_scope' }, groups: { sync: true } })
-      const { browser, who } = await signsIn(lab, ALICE)
-      expect(who.userGroups).to.have.length(120)
-      const page = await signsOut(lab, browser)
+      const { browser, me } = await signInAs(lab, ALICE)
+      expect(me.userGroups).to.have.length(120)
+      const page = await signOutFully(lab, browser)
       expect(await idp.ownSessions(ALICE)).to.equal(0)
       expectNoComplaint(lab, page)
     })
 
-    it('tells whether the post-logout address is registered, with nobody signed in', async () => {
+    it('reports whether the post-logout address is registered, without a login', async () => {
       for (const [registered, expected] of [
         [{}, 'ok'],
         [{ post_logout_redirect_uris: ['https://elsewhere.example.org/login'] }, 'fail'],
@@ -32,9 +32,9 @@ runMatrix(keycloak, (bench) => {
         const [domain] = readDomains(lab.config).domains
         if (!domain?.settings) throw new Error(JSON.stringify(domain?.problems))
         const verdicts = await askProvider(domain.settings)
-        const told = verdicts.find(({ question }) => question === 'post-logout address')
-        expect(told?.verdict, told?.text).to.equal(expected)
-        expect(told?.text).to.match(expected === 'ok' ? /^registered/ : /Valid post logout redirect URIs/)
+        const answer = verdicts.find(({ question }) => question === 'post-logout address')
+        expect(answer?.verdict, answer?.text).to.equal(expected)
+        expect(answer?.text).to.match(expected === 'ok' ? /^registered/ : /Valid post logout redirect URIs/)
       }
     })
 
@@ -42,7 +42,7 @@ runMatrix(keycloak, (bench) => {
     describeStepUp(bench)
   })
 
-  describe('by the page of the documents', () => {
+  describe('following the documentation page', () => {
     describeGuide(bench)
   })
 })

@@ -13,18 +13,18 @@ import {
   makeRealm,
   REALM,
   replaceKeys,
+  sendClaimsIn,
   sessionsOf,
   setGroups,
-  tellClaimsIn,
   toUser,
 } from './keycloak/realm.ts'
 import { makeRealmKeys } from './keycloak/realm-keys.ts'
 import { type ServerProcess, startServer } from './keycloak/server-process.ts'
 
-/** What is only here, for tests of its own. */
+/** Keycloak, with what only its own tests need. */
 export interface Keycloak extends RealIdp {
   readonly admin: Admin
-  /** Issuer of another realm of the same server. */
+  /** The issuer of another realm of the same server. */
   issuerOf(realm: string): string
 }
 
@@ -42,31 +42,33 @@ interface Running {
   readonly server: ServerProcess
   readonly admin: Admin
   readonly keys: Awaited<ReturnType<typeof makeRealmKeys>>
-  /** Being away is a cut way: a start takes Keycloak a quarter of a minute, and it keeps nothing on disk. */
+  /**
+   * Simulates an outage by cutting the connection: a start of Keycloak takes 15 seconds, and it keeps nothing on disk.
+   */
   readonly relay: TcpRelay
   readonly secureRelay: TcpRelay
 }
 
-/** @param trusted as `startServer` takes it */
+/** @param trusted see `startServer` */
 export function createKeycloak(folder: string, trusted?: string): Keycloak {
   let running: Running | undefined
-  const now = (): Running => {
+  const started = (): Running => {
     if (!running) throw new Error('Keycloak was not started')
     return running
   }
-  const issuerOf = (realm: string) => `http://localhost:${now().relay.port}/realms/${realm}`
+  const issuerOf = (realm: string) => `http://localhost:${started().relay.port}/realms/${realm}`
 
   return {
     version: KEYCLOAK_VERSION,
     get admin() {
-      return now().admin
+      return started().admin
     },
     get issuer() {
       return issuerOf(REALM)
     },
     issuerOf,
     get secure() {
-      const { server, secureRelay } = now()
+      const { server, secureRelay } = started()
       return {
         issuer: `https://localhost:${secureRelay.port}/realms/${REALM}`,
         ca: server.ca,
@@ -74,8 +76,8 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       }
     },
     cannot: {
-      self_signed_tls_client_auth: 'it trusts certificates by their authority only',
-      signed_hs256: 'it signs with a key of the realm that no client is told, not with the client secret',
+      self_signed_tls_client_auth: 'it trusts a certificate only by its authority',
+      signed_hs256: 'it signs with a key of the realm that no client knows, not with the client secret',
     },
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => `/${name}`,
@@ -105,14 +107,14 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       await running?.server.stop()
       running = undefined
     },
-    reset: () => makeRealm(now().admin, now().keys),
+    reset: () => makeRealm(started().admin, started().keys),
 
     async register(registration) {
-      const { admin } = now()
+      const { admin } = started()
       const { client_id, groups, claimsIn, renewal } = registration
-      if (claimsIn) await tellClaimsIn(admin, claimsIn)
-      const known = await findClient(admin, client_id)
-      if (known) await admin.delete(`/${REALM}/clients/${known.id}`)
+      if (claimsIn) await sendClaimsIn(admin, claimsIn)
+      const existing = await findClient(admin, client_id)
+      if (existing) await admin.delete(`/${REALM}/clients/${existing.id}`)
       await admin.post(`/${REALM}/clients`, toClient(registration))
       if (groups === 'by_scope') await addGroupScope(admin, client_id, claimsIn)
       if (renewal?.rotates !== undefined) {
@@ -122,7 +124,7 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       return {}
     },
     async setPerson(person) {
-      const { admin } = now()
+      const { admin } = started()
       const { id } = await findUser(admin, person).catch(async () => {
         await admin.post(`/${REALM}/users`, toUser(person))
         return findUser(admin, person)
@@ -132,23 +134,27 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       await setGroups(admin, id, person.groups)
     },
     async disable(person) {
-      const { admin } = now()
+      const { admin } = started()
       const { id } = await findUser(admin, person)
       await admin.put(`/${REALM}/users/${id}`, { enabled: false })
     },
     acts: {
-      delete: async (person) => now().admin.delete(await addressOf(now().admin, person)),
+      delete: async (person) => started().admin.delete(await addressOf(started().admin, person)),
       setPassword: async (person) =>
-        now().admin.put(`${await addressOf(now().admin, person)}/reset-password`, toUser(person).credentials[0]),
-      revokeConsent: async (person) => now().admin.delete(`${await addressOf(now().admin, person)}/consents/mesh`),
+        started().admin.put(
+          `${await addressOf(started().admin, person)}/reset-password`,
+          toUser(person).credentials[0],
+        ),
+      revokeConsent: async (person) =>
+        started().admin.delete(`${await addressOf(started().admin, person)}/consents/mesh`),
     },
-    rotateKeys: () => replaceKeys(now().admin),
+    rotateKeys: () => replaceKeys(started().admin),
 
-    signIn: walkIn,
+    signIn: signInThroughPages,
     asksWho: asksForPassword,
-    // Its login page has no way back: its consent page has.
+    // The login page has no cancel button; the consent page has one.
     async cancel(browser, page) {
-      const { admin } = now()
+      const { admin } = started()
       const client = await findClient(admin, 'mesh')
       await admin.put(`/${REALM}/clients/${client?.id}`, { ...client, consentRequired: true })
       const [form] = (await browser.signIn(page, BOB.username, BOB.password)).forms
@@ -160,17 +166,19 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       return form ? browser.submit(form, {}, 'confirmLogout') : page
     },
 
-    ownSessions: async (person) => (await sessionsOf(now().admin, person)).length,
+    ownSessions: async (person) => (await sessionsOf(started().admin, person)).length,
     async endSessions(person, which) {
-      const { admin } = now()
+      const { admin } = started()
       const { id } = await findUser(admin, person)
       if (which === 'all') return admin.post(`/${REALM}/users/${id}/logout`)
-      // Started within the same second: the later one has the later last use as well.
-      const newest = (await sessionsOf(admin, person)).reduce((one, other) => (one.start > other.start ? one : other))
+      // Of sessions that started in the same second, the last in the list was used last.
+      const newest = (await sessionsOf(admin, person)).reduce((newest, session) =>
+        newest.start > session.start ? newest : session,
+      )
       return admin.delete(`/${REALM}/sessions/${newest.id}`)
     },
     async events() {
-      const noted = await now().admin.get<{ type: string; error?: string }[]>(`/${REALM}/events?max=100`)
+      const noted = await started().admin.get<{ type: string; error?: string }[]>(`/${REALM}/events?max=100`)
       return noted.reverse().map(({ type, error }) => (error === undefined ? type : `${type} ${error}`))
     },
   }
@@ -178,10 +186,10 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
 
 const addressOf = async (admin: Admin, person: Person) => `/${REALM}/users/${(await findUser(admin, person)).id}`
 
-async function walkIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
+async function signInThroughPages(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
   const form = formWith(page, 'password')
   if (!form) return page
-  // Somebody who is asked again reads the name, and types the password only.
+  // A person who must sign in again sees the user name as text and types only the password.
   const named = form.fields.some(([name]) => name === 'username')
   const next = await browser.submit(form, named ? { username, password } : { password })
   const consent = next.forms.find(({ buttons }) => buttons.some(({ name }) => name === 'accept'))

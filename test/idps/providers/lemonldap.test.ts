@@ -5,7 +5,7 @@ import { ALICE } from '../support/people.ts'
 import { lemonldap } from './lemonldap.ts'
 
 runMatrix(lemonldap, (bench) => {
-  it('reads an error from the fragment, where it sends one in spite of form_post', async () => {
+  it('reads an error from the fragment, where LemonLDAP ignores form_post', async () => {
     const { idp, lab: start } = bench()
     idp.askForConsent()
     const lab = await start({ both: { response_types: ['code id_token'] } })
@@ -13,11 +13,11 @@ runMatrix(lemonldap, (bench) => {
     const first = await browser.get(`${lab.host.url}auth-oidc`)
     const form = first.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
     if (!form) throw new Error(`no login page at ${first.url}`)
-    const asked = await browser.submit(form, { user: ALICE.username, password: ALICE.password })
-    const refused = await idp.refuse(browser, asked)
+    const consentPage = await browser.submit(form, { user: ALICE.username, password: ALICE.password })
+    const refused = await idp.refuse(browser, consentPage)
     const answer = new URL(refused.trail.find((address) => address.startsWith(lab.host.url)) ?? '')
     expect(answer.hash).to.match(/^#error=consent_required&/)
-    // What the script of the callback's page does with it.
+    // Post the fragment as the script of the callback's page does.
     const fields = [...new URLSearchParams(answer.hash.slice(1))]
     const last = await browser.get(`${answer.origin}${answer.pathname}`, { form: fields })
     expect(last.url).to.match(/\/login\?failure=\w+$/)
@@ -25,7 +25,7 @@ runMatrix(lemonldap, (bench) => {
     expect((await lab.whoIs(browser)).status).to.equal(401)
   })
 
-  it('takes its logout token while its only process waits for the answer', async () => {
+  it('accepts a logout token while LemonLDAP’s only process waits for the answer', async () => {
     const { idp, lab: start } = bench()
     await idp.restartWith(1)
     const cameFirst: boolean[] = []
@@ -33,13 +33,13 @@ runMatrix(lemonldap, (bench) => {
     const listening: typeof globalThis.fetch = (input, init) =>
       globalThis.fetch(input, init).finally(() => /jwks/.test(String(input)) && cameFirst.push(!hasEnded()))
     const lab = await start({ backchannel: { sessionRequired: true }, host: { fetch: listening } })
-    const { browser, who } = await lab.signIn(ALICE)
-    expect(who.status).to.equal(200)
+    const { browser, me } = await lab.signIn(ALICE)
+    expect(me.status).to.equal(200)
     if (!idp.endSessions) throw new Error('it ends sessions')
-    const before = cameFirst.length
+    const countBefore = cameFirst.length
     await idp.endSessions(ALICE, 'all')
     await until('the session to end here', async () => (await lab.whoIs(browser)).status === 401)
-    // Nobody waited for keys that its one process cannot send meanwhile.
-    expect(cameFirst.slice(before)).to.not.include(true)
+    // The host did not wait for keys, which the only process cannot send meanwhile.
+    expect(cameFirst.slice(countBefore)).to.not.include(true)
   })
 })

@@ -15,7 +15,7 @@ import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { toRelyingParty } from './lemonldap/client.ts'
 import { configurationOf, type Folders, makeSigningKey, type SigningKey } from './lemonldap/configuration.ts'
 import { CANNOT } from './lemonldap/limits.ts'
-import { confirmation, renewal, walkIn } from './lemonldap/pages.ts'
+import { confirmation, renewal, signInThroughPages } from './lemonldap/pages.ts'
 import { createPeopleTable } from './lemonldap/people-table.ts'
 import { ageSessions, clearSessions, sessionsOf } from './lemonldap/sessions.ts'
 
@@ -23,20 +23,20 @@ const HOOK_FOLDER = fileURLToPath(new URL('lemonldap/', import.meta.url))
 const INSTALL_LIMIT_MS = 240_000
 const START_LIMIT_MS = 60_000
 const WORKERS = 3
-/** The portal, and what it loads without saying so as a package. */
+/** The portal, and modules that it loads although its package does not depend on them. */
 const PACKAGES = [
   ...['liblemonldap-ng-portal-perl', 'libcrypt-jwt-perl', 'libdbd-sqlite3-perl', 'libemail-address-xs-perl'],
   ...['libemail-sender-perl', 'libio-socket-ssl-perl', 'libio-string-perl', 'libmime-tools-perl'],
   ...['libstring-random-perl', 'starman'],
 ]
 
-/** What is only here, for tests of its own. */
+/** LemonLDAP::NG, with what only its own tests need. */
 export interface Lemonldap extends RealIdp {
-  /** Clients that are registered from now on need people's consent; until the next `reset`. */
+  /** Requires consent for clients registered from now on, until the next `reset`. */
   askForConsent(): void
-  /** Says no on the page that asks for consent or for a confirmation. */
+  /** Declines on the page that asks for consent or confirmation. */
   refuse(browser: ScriptedBrowser, page: Page): Promise<Page>
-  /** Starts it anew with so many processes, each of which serves one request at a time; until the next `reset`. */
+  /** Restarts the portal with this number of processes, until the next `reset`. Each serves one request at a time. */
   restartWith(workers: number): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export const lemonldap: ProviderPackage<Lemonldap> = {
   name: 'LemonLDAP::NG',
   startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
-    // The release's own, 2.16, sends no logout tokens.
+    // Version 2.16 of the Debian release sends no logout tokens.
     const unpacked = await unpackPackages(join(scratch, 'debian'), PACKAGES, { backports: true })
     if (unpacked.kind === 'missing') return unpacked
     const portal = await findPortal(unpacked.root)
@@ -116,20 +116,30 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     running = []
   }
   /**
-   * @param at where it is served, and so its issuer: a portal has one, and by TLS it is another that keeps its things
-   *   in the same place
+   * Serves the portal at an address. A portal has one issuer, so the TLS address needs another portal with the same
+   * storage.
+   * @param at the address, which is also the issuer
    */
-  const serve = async (name: string, at: string, options: readonly string[], ca?: string) => {
+  const serve = async (name: string, issuerUrl: string, options: readonly string[], ca?: string) => {
     const configuration = join(folder, name)
     await mkdir(configuration, { recursive: true })
-    await writeFile(join(configuration, 'lmConf-1.json'), JSON.stringify(configurationOf(place, at, key)))
+    await writeFile(join(configuration, 'lmConf-1.json'), JSON.stringify(configurationOf(place, issuerUrl, key)))
     const env = {
       ...portal.environment,
       LLNG_DEFAULTCONFFILE: await write(`${name}.ini`, localSettings(configuration, portal.templates)),
       LLNG_CLIENTS: clients,
     }
-    const words = ['-S', 'starman', '--host', '127.0.0.1', '--port', new URL(at).port, ...options, portal.program]
-    const ready = answersAt(`${at}.well-known/openid-configuration`, ca)
+    const words = [
+      '-S',
+      'starman',
+      '--host',
+      '127.0.0.1',
+      '--port',
+      new URL(issuerUrl).port,
+      ...options,
+      portal.program,
+    ]
+    const ready = answersAt(`${issuerUrl}.well-known/openid-configuration`, ca)
     return startProgram('perl', words, { env, ready, limitMs: START_LIMIT_MS })
   }
   const start = async () => {
@@ -139,8 +149,8 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       serve('secure', secureIssuer, ['--workers', '1', ...tls], ca),
     ])
   }
-  /** What it reads at its start alone. */
-  const become = async (nextKey: SigningKey, nextWorkers: number) => {
+  /** Changes what the portal reads only at its start, and restarts it. */
+  const restartWithSettings = async (nextKey: SigningKey, nextWorkers: number) => {
     if (key === nextKey && workers === nextWorkers) return
     key = nextKey
     workers = nextWorkers
@@ -167,7 +177,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     async reset() {
       consents = false
       algorithm = 'RS256'
-      await become(firstKey(algorithm), WORKERS)
+      await restartWithSettings(firstKey(algorithm), WORKERS)
       await clearSessions(place.sessions)
       await clearSessions(place.persistent)
       await people.replace(PEOPLE)
@@ -183,15 +193,15 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       const [, key = ''] = form.fields.find(([name]) => name === 'confirm') ?? []
       return browser.submit(form, { confirm: `-${key}` })
     },
-    restartWith: (count) => become(key, count),
+    restartWith: (count) => restartWithSettings(key, count),
 
     async register(client) {
       const party = toRelyingParty(client, consents || client.renewal?.asksConsent === true)
       const { client_id, id_token_signed_response_alg: wanted = 'RS256' } = client
-      // The whole portal has one kind of key at a time.
+      // All clients of a portal share one kind of key.
       if (/^ES/.test(wanted) || /^ES/.test(algorithm)) {
         algorithm = wanted
-        await become(firstKey(algorithm), workers)
+        await restartWithSettings(firstKey(algorithm), workers)
       }
       const file = join(clients, `${Buffer.from(client_id).toString('hex')}.json`)
       await writeFile(file, JSON.stringify(party))
@@ -204,9 +214,9 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       revokeConsent: () => clearSessions(place.persistent),
       age: () => ageSessions(place.sessions),
     },
-    rotateKeys: () => become(makeSigningKey(algorithm), workers),
+    rotateKeys: () => restartWithSettings(makeSigningKey(algorithm), workers),
 
-    signIn: walkIn,
+    signIn: signInThroughPages,
     asksWho: (page) => asksForPassword(page) || renewal(page) !== undefined,
     async confirmLogout(browser, page) {
       const form = confirmation(page)
@@ -214,9 +224,10 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     },
 
     ownSessions: async (person) => (await sessionsOf(place.sessions, person)).length,
-    // It has no tokens to send for an administrator who deletes a session: each is ended as the person in it would.
+    // Ends each session as its own user would: LemonLDAP sends no logout tokens when an administrator deletes a
+    // session.
     async endSessions(person, which) {
-      const all = [...(await sessionsOf(place.sessions, person))].sort((one, other) => other.changedMs - one.changedMs)
+      const all = [...(await sessionsOf(place.sessions, person))].sort((a, b) => b.changedMs - a.changedMs)
       for (const { id } of which === 'newest' ? all.slice(0, 1) : all) {
         const answer = await fetch(`${issuer}?logout=1`, { headers: { cookie: `lemonldap=${id}` } })
         await answer.body?.cancel()
@@ -225,7 +236,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   }
 }
 
-/** What it reads before its configuration. */
+/** Returns the file of local settings, which the portal reads before its configuration. */
 function localSettings(configuration: string, templates: string): string {
   return [
     '[all]',

@@ -6,7 +6,7 @@ import { asksForPassword } from '../support/pages.ts'
 import { fullName, PEOPLE, type Person } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
 
-/** The package behind the fixture IdP: what all other tests stand on, measured by the same rules as the others. */
+/** The package behind the fixture IdP, which all other tests rely on. It must pass the same matrix. */
 export const oidcProvider: ProviderPackage = {
   name: 'oidc-provider',
   startLimitMs: 30_000,
@@ -27,17 +27,17 @@ function createOidcProvider(
   certificates: Certificates,
   clientCertificate: Awaited<ReturnType<typeof makeClientCertificate>>,
 ): RealIdp {
-  // Signed by itself, it is its own authority.
+  // A self-signed certificate is its own authority.
   const tls = { ...certificates.server, clientCertificates: true, clientAuthority: clientCertificate.cert }
-  /** By plain HTTP and by TLS: two that know the same people and clients. */
+  /** Two providers with the same users and clients: one over plain HTTP, one over TLS. */
   let running: { readonly plain: Idp; readonly secure: Idp } | undefined
-  const now = () => {
+  const started = () => {
     if (!running) throw new Error('oidc-provider was not started')
     return running
   }
-  const each = (act: (idp: Idp) => unknown) => Promise.all([now().plain, now().secure].map(act))
+  const each = (act: (idp: Idp) => unknown) => Promise.all([started().plain, started().secure].map(act))
 
-  /** What a provider of this package tells is settled when it is made. */
+  /** Recreates both. The package fixes at creation which claims it sends. */
   async function make(options: IdpOptions = {}): Promise<void> {
     const ports = running && { plain: portOf(running.plain.issuer), secure: portOf(running.secure.issuer) }
     if (running) await each((idp) => idp.close())
@@ -51,17 +51,17 @@ function createOidcProvider(
   return {
     version,
     get issuer() {
-      return now().plain.issuer
+      return started().plain.issuer
     },
     get secure() {
-      return { issuer: now().secure.issuer, ca: certificates.ca.cert, clientCertificate }
+      return { issuer: started().secure.issuer, ca: certificates.ca.cert, clientCertificate }
     },
     cannot: {
       secret_letters: 'it takes visible ASCII characters only in a secret',
       signed_es512: 'the fixture gives it no key on P-521',
       backchannel_all: 'it has no administration: a session ends in its own browser',
       backchannel_all_one_sid: 'it has no administration: a session ends in its own browser',
-      introspection_disabled: 'a token of somebody who may no longer sign in stays good until it expires',
+      introspection_disabled: 'a token of a disabled user stays valid until it expires',
       introspection_ended: 'it has no administration: a session ends in its own browser',
     },
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
@@ -77,7 +77,7 @@ function createOidcProvider(
     async close() {
       if (running) await each((idp) => idp.close())
     },
-    // Each registration makes it anew, with what it tells this client.
+    // Nothing to do: each registration recreates the provider.
     reset: async () => undefined,
 
     async register({ groups, claimsIn, renewal, ...client }: ClientRegistration) {
@@ -94,9 +94,9 @@ function createOidcProvider(
         redirect_uris: [...redirect_uris],
         post_logout_redirect_uris: [...post_logout_redirect_uris],
       } as Parameters<Idp['addClient']>[0]
-      await now().secure.addClient(metadata)
-      // Nobody can show a certificate without TLS, so it takes no such client there.
-      if (!/tls_client_auth$/.test(client.token_endpoint_auth_method ?? '')) await now().plain.addClient(metadata)
+      await started().secure.addClient(metadata)
+      // Without TLS there are no client certificates, so the plain provider rejects such a client.
+      if (!/tls_client_auth$/.test(client.token_endpoint_auth_method ?? '')) await started().plain.addClient(metadata)
       return {}
     },
     async setPerson(person) {

@@ -17,7 +17,7 @@ import { needPrograms } from '../support/system-packages.ts'
 import { refuseOthers } from '../support/understood.ts'
 import { untilDiscovered } from '../support/until-discovered.ts'
 
-/** As `spring/pom.xml` has it. */
+/** Must equal the version in `spring/pom.xml`. */
 const VERSION = '1.5.3'
 const SOURCES = fileURLToPath(new URL('spring/', import.meta.url))
 const BUILD_LIMIT_MS = 400_000
@@ -54,7 +54,7 @@ async function provider(jar: string): Promise<RealIdp> {
   const keys = await publishKeys()
   const selfSigned = await makeClientCertificate()
   const authority = await makeCertificates()
-  // Which of the two methods it is, it tells by the length of the chain.
+  // Spring tells the two certificate methods apart by the length of the chain.
   const chain = { cert: `${authority.server.cert}\n${authority.ca.cert}`, key: authority.server.key }
   let rotated = false
   let program: ReturnType<typeof startCommanded> | undefined
@@ -91,7 +91,7 @@ async function provider(jar: string): Promise<RealIdp> {
     close,
     async reset() {
       await order('clear')
-      // Making keys takes a second.
+      // Only if necessary: creating keys takes a second.
       if (rotated) await order('rotate')
       rotated = false
       for (const person of PEOPLE) await order('person', { ...person, disabled: false })
@@ -119,7 +119,7 @@ async function provider(jar: string): Promise<RealIdp> {
     signIn: async (browser, page, { username, password }) =>
       answerConsent(browser, await browser.signIn(page, username, password), 'Allow'),
     asksWho: asksForPassword,
-    // Its login page has no way back: its consent page has.
+    // The login page has no cancel button; the consent page has one.
     cancel: async (browser, page) =>
       answerConsent(browser, await browser.signIn(page, BOB.username, BOB.password), 'Deny'),
     confirmLogout: async (_browser, page) => page,
@@ -130,7 +130,7 @@ async function provider(jar: string): Promise<RealIdp> {
 const UNDERSTOOD = [
   ...(['token_endpoint_auth_signing_alg', 'jwks_uri', 'claimsIn', 'id_token_signed_response_alg'] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
-  // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
+  // Spring binds access tokens if the client sends a DPoP proof, but cannot require one.
   'dpop_bound_access_tokens',
 ] as const
 
@@ -139,12 +139,12 @@ const CANNOT: RealIdp['cannot'] = {
   signed_hs256: 'ID tokens are signed with a key pair only',
   signed_userinfo: 'UserInfo is JSON only',
   ...because('it encrypts nothing', ...ENCRYPTED),
-  ...because('it knows the type code alone, and leaves response_mode aside', ...FORM_POST, 'fragment', ...JARM),
-  pushed: 'a client cannot be made to push its requests (it may, which has a test of its own)',
-  ...because('it leaves the parameter request aside', 'request_object', 'pushed_request_object'),
+  ...because('it knows only the type code, and ignores response_mode', ...FORM_POST, 'fragment', ...JARM),
+  pushed: 'a client cannot be made to push its requests (another test covers a client that chooses to)',
+  ...because('it ignores the parameter request', 'request_object', 'pushed_request_object'),
   ...because('it sends no logout tokens', ...BACKCHANNEL),
-  max_age: 'it leaves max_age aside',
-  authorization_params: 'it leaves prompt=login aside',
+  max_age: 'it ignores max_age',
+  authorization_params: 'it ignores prompt=login',
   introspection_disabled: 'tokens of a disabled user stay active',
-  introspection_ended: 'tokens do not hang on its sessions',
+  introspection_ended: 'tokens do not depend on its sessions',
 }

@@ -1,7 +1,8 @@
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 
 /**
- * Whether an address is answered with 200, such as that of discovery. @param ca PEM of the authority of its certificate
+ * Returns a check of whether an address, such as that of discovery, answers 200.
+ * @param ca PEM of the authority that signed its certificate
  */
 export function answersAt(address: string, ca?: string): () => Promise<boolean> {
   return async () => {

@@ -2,24 +2,24 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
 const ANSWER_LIMIT_MS = 30_000
-/** Of what the program writes beside its answers, the end: for errors. */
+/** How many of the last lines of other output are kept for errors. */
 const MAX_LOG_LINES = 200
 
 /**
- * A program that takes orders on its standard input, a JSON line each (`{ id, verb, with }`), and answers each with a
- * JSON line on its standard output (`{ answer: id, value }` or `{ answer: id, error }`). It has to end when its
- * standard input does.
+ * A program that reads orders from its standard input, one JSON line each (`{ id, verb, with }`). It answers each on
+ * its standard output with a JSON line (`{ answer: id, value }` or `{ answer: id, error }`). It must exit when its
+ * standard input ends.
  */
 export interface CommandedProcess {
   /**
-   * @throws Error with what the program says, when it cannot; after 30 s; and when it ends meanwhile, with the end of
-   *   its output
+   * @throws Error with the program's message if it fails, after 30 s without an answer, or with the end of its output
+   * if it exits
    */
   command(verb: string, given?: unknown): Promise<unknown>
-  /** The last lines that it wrote beside its answers. */
+  /** Returns the last lines of other output. */
   readonly output: () => string
   readonly isUp: () => boolean
-  /** Ends it at once. Twice is fine. */
+  /** Kills the program. Idempotent. */
   close(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** What runs at the moment, and must not outlive this process. */
+/** Running programs, which must not outlive this process. */
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -56,14 +56,14 @@ export function startCommanded(
   const output = () => log.join('\n')
   createInterface({ input: child.stderr }).on('line', note)
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const said = readAnswer(line)
-    if (!said) return note(line)
-    const asked = waiting.get(said.answer)
-    waiting.delete(said.answer)
-    if (said.error === undefined) asked?.resolve(said.value)
-    else asked?.reject(new Error(said.error))
+    const answer = readAnswer(line)
+    if (!answer) return note(line)
+    const request = waiting.get(answer.answer)
+    waiting.delete(answer.answer)
+    if (answer.error === undefined) request?.resolve(answer.value)
+    else request?.reject(new Error(answer.error))
   })
-  // What is written to a program that has ended is answered by its end.
+  // A write to an exited program fails later, by its exit.
   child.stdin.on('error', () => undefined)
   const ended = new Promise<void>((resolve) => {
     child.once('close', () => resolve())

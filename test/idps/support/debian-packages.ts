@@ -14,12 +14,11 @@ export type Unpacked =
   | { readonly kind: 'missing'; readonly reason: string }
 
 /**
- * Fetches packages of Debian, with all that they need and the machine does not have, and unpacks them below a folder
- * instead of installing them: so no service is started, no user is made, and the machine stays as it is. Once; later
- * runs find them there.
+ * Downloads Debian packages with missing dependencies, and unpacks them into a folder instead of installing them. So no
+ * service starts, no user is created, and the machine stays unchanged. Later runs reuse the folder.
  *
- * @param folder of its own, kept between runs
- * @param backports whether they are taken from the release's backports, where those have them
+ * @param folder only for these packages, kept between runs
+ * @param backports whether to prefer the release's backports
  * @returns the folder that stands for `/`
  */
 export async function unpackPackages(
@@ -31,55 +30,59 @@ export async function unpackPackages(
     .update(`${packages.join(' ')} ${backports}`)
     .digest('hex')
     .slice(0, 8)
-  // It gets this name when it is whole.
+  // Renamed to this only when complete.
   const root = join(folder, `root-${choice}`)
   if (await exists(root)) return { kind: 'unpacked', root }
   await mkdir(folder, { recursive: true })
-  // Files of tests run side by side, and some need the same.
-  const own = await mkdtemp(join(folder, 'part-'))
+  // Test files run in parallel, and some need the same packages.
+  const workFolder = await mkdtemp(join(folder, 'part-'))
   try {
-    return await unpackInto(root, own, packages, backports)
+    return await unpackInto(root, workFolder, packages, backports)
   } finally {
-    await rm(own, { recursive: true, force: true })
+    await rm(workFolder, { recursive: true, force: true })
   }
 }
 
-/** Puts what was unpacked in the folder `own` in the place of `root`, unless somebody else was quicker. */
+/** Unpacks into `workFolder` and renames the result to `root`, unless another process did so first. */
 async function unpackInto(
   root: string,
-  own: string,
+  workFolder: string,
   packages: readonly string[],
   backports: boolean,
 ): Promise<Unpacked> {
   for (const name of ['lists/partial', 'cache/archives/partial', 'part']) {
-    await mkdir(join(own, name), { recursive: true })
+    await mkdir(join(workFolder, name), { recursive: true })
   }
   try {
-    const release = await sources(own, backports)
-    // Lists and archives of its own: neither the machine's nor a lock on them.
+    const release = await sources(workFolder, backports)
+    // Separate lists and archives: neither the machine's nor their locks are used.
     const options = [
-      ...[`Dir::State::lists=${join(own, 'lists')}`, `Dir::Cache=${join(own, 'cache')}`],
-      ...[`Dir::Etc::sourcelist=${join(own, 'sources.list')}`, 'Debug::NoLocking=true', 'APT::Sandbox::User=root'],
+      ...[`Dir::State::lists=${join(workFolder, 'lists')}`, `Dir::Cache=${join(workFolder, 'cache')}`],
+      ...[
+        `Dir::Etc::sourcelist=${join(workFolder, 'sources.list')}`,
+        'Debug::NoLocking=true',
+        'APT::Sandbox::User=root',
+      ],
     ].flatMap((option) => ['-o', option])
     const apt = (...words: string[]) =>
       run('apt-get', [...options, '-y', '-qq', '--no-install-recommends', ...words], { timeout: LIMIT_MS })
     await apt('update')
     await apt('install', '--download-only', ...(release === undefined ? [] : ['-t', release]), ...packages)
   } catch (error) {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
-    return { kind: 'missing', reason: `Debian gives no ${packages[0]}: ${said.trim().split('\n').at(-1)}` }
+    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
+    return { kind: 'missing', reason: `Debian gives no ${packages[0]}: ${output.trim().split('\n').at(-1)}` }
   }
-  const archives = join(own, 'cache/archives')
+  const archives = join(workFolder, 'cache/archives')
   for (const name of (await readdir(archives)).filter((file) => file.endsWith('.deb'))) {
-    await run('dpkg-deb', ['-x', join(archives, name), join(own, 'part')], { timeout: LIMIT_MS })
+    await run('dpkg-deb', ['-x', join(archives, name), join(workFolder, 'part')], { timeout: LIMIT_MS })
   }
-  await rename(join(own, 'part'), root).catch(async (error) => {
+  await rename(join(workFolder, 'part'), root).catch(async (error) => {
     if (!(await exists(root))) throw error
   })
   return { kind: 'unpacked', root }
 }
 
-/** A program of Debian, and what it has to be started with. */
+/** A program from Debian, and how to start it. */
 export interface DebianProgram {
   readonly command: string
   readonly env: Readonly<Record<string, string>>
@@ -88,11 +91,11 @@ export interface DebianProgram {
 }
 
 /**
- * That of the machine, or else unpacked beside the system.
+ * Finds a program on the machine, or unpacks its package.
  *
- * @param place what the folder is called that it is kept in
- * @param name of the program, where that is not the package's
- * @returns why there is none, as a text
+ * @param place name of the folder that keeps the package
+ * @param name name of the program if it differs from the package's
+ * @returns the reason as a string if there is none
  */
 export async function findDebianProgram(
   place: string,
@@ -113,12 +116,15 @@ export async function findDebianProgram(
   return `Debian's packages have no ${name}`
 }
 
-/** The machine's own sources, and its release's backports. @returns the name of the backports */
+/**
+ * Writes the list of the machine's package sources, with its release's backports if requested. @returns the name of the
+ * backports
+ */
 async function sources(folder: string, backports: boolean): Promise<string | undefined> {
-  const own = await readFile('/etc/apt/sources.list', 'utf8').catch(() => '')
+  const machineSources = await readFile('/etc/apt/sources.list', 'utf8').catch(() => '')
   const list = join(folder, 'sources.list')
   if (!backports) {
-    await writeFile(list, own)
+    await writeFile(list, machineSources)
     return undefined
   }
   const codename = /^VERSION_CODENAME=(\w+)$/m.exec(await readFile('/etc/os-release', 'utf8'))?.[1] ?? ''
@@ -131,22 +137,22 @@ async function sources(folder: string, backports: boolean): Promise<string | und
   const repository = stdout.split('\n').find((line) => line.endsWith(` ${codename}`))
   if (repository === undefined) throw new Error(`no sources of the release ${codename}`)
   const release = `${codename}-backports`
-  await writeFile(list, `${own}\ndeb ${repository.split(' ')[0]} ${release} main\n`)
+  await writeFile(list, `${machineSources}\ndeb ${repository.split(' ')[0]} ${release} main\n`)
   return release
 }
 
-/** Folders below the root that a pattern of names leads to; `*` stands for any one. */
+/** Returns the folders below the root that match a pattern; `*` stands for any one name. */
 export async function foldersBelow(root: string, pattern: string): Promise<readonly string[]> {
-  let found: readonly string[] = [root]
+  let folders: readonly string[] = [root]
   for (const part of pattern.split('/')) {
     const next = await Promise.all(
-      found.map(async (folder) => {
+      folders.map(async (folder) => {
         if (part !== '*') return [join(folder, part)]
         return (await readdir(folder)).map((name) => join(folder, name))
       }),
     )
-    const there = await Promise.all(next.flat().map(async (path) => ((await exists(path)) ? [path] : [])))
-    found = there.flat()
+    const existing = await Promise.all(next.flat().map(async (path) => ((await exists(path)) ? [path] : [])))
+    folders = existing.flat()
   }
-  return found
+  return folders
 }

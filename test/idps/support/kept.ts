@@ -3,10 +3,10 @@ import { access, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises
 import { join } from 'node:path'
 
 /**
- * Makes something that is kept between runs, where it is not there yet. What ends half-way leaves nothing.
+ * Makes something once and keeps it between runs. A failure leaves nothing behind.
  *
- * @param place where it is to lie, in `scratch`
- * @param make does so in an empty folder. @returns what of that is kept: the folder itself where nothing is named
+ * @param place its path, in `scratch`
+ * @param make works in an empty folder and returns the path to keep; if undefined, the folder itself is kept
  * @returns why it cannot be made, in a line
  */
 export async function keepOnce(
@@ -28,7 +28,7 @@ export async function keepOnce(
   }
 }
 
-/** Of everything in a folder that something is made from: what is kept is for the same alone. */
+/** Returns a hash of all files in a folder, so that a result is reused only for the same sources. */
 export async function fingerprint(folder: string): Promise<string> {
   const hash = createHash('sha256')
   const files = await readdir(folder, { recursive: true, withFileTypes: true })

@@ -4,9 +4,9 @@ import type { ClientRegistration } from './real-idp.ts'
 
 type KeySet = NonNullable<ClientRegistration['jwks']>
 
-/** An address for a client's keys, for providers that take no keys but by address. */
+/** Publishes a client's keys at an address, for providers that do not accept keys by value. */
 export interface KeyPublisher {
-  /** For the keys given last. */
+  /** Publishes these keys instead of the previous ones and returns their address. */
   addressOf(keys: KeySet): string
   close(): Promise<void>
 }
@@ -21,7 +21,7 @@ export async function publishKeys(): Promise<KeyPublisher> {
   return {
     addressOf(keys) {
       published = keys
-      // Another address each time: providers keep what they have fetched.
+      // A new address each time, because providers cache what they fetched.
       versions += 1
       return `${url}/${versions}`
     },

@@ -11,31 +11,29 @@ import type { Agreed, ClientRegistration, RealIdp, Registered } from './real-idp
 type Members = Readonly<Record<string, unknown>>
 
 export interface LabOptions {
-  /** What both sides are told in the same words, such as an algorithm. */
+  /** Registration members that both sides receive, such as an algorithm. */
   readonly both?: Agreed
-  /** How the provider knows the host, where it differs. */
+  /** Changes to the provider's registration of the client. */
   readonly registered?: Partial<ClientRegistration>
-  /** Members of the `client` object here, which win. */
+  /** Members of the host's `client` object. These take precedence. */
   readonly client?: Members
   readonly groups?: Members
   readonly custom?: Members
-  /** Of the `oidc` object, which win. */
+  /** Members of the `oidc` object. These take precedence. */
   readonly oidc?: Members
-  /** Null: none. Default: a long one of plain letters. */
+  /** Null: no secret. Default: a long one of plain letters. */
   readonly secret?: string | null
-  /**
-   * Private keys of the host; it publishes their public halves, and the provider is told where unless it is told
-   * otherwise.
-   */
+  /** Private keys of the host. It publishes the public halves, and by default the provider receives their address. */
   readonly keys?: readonly ClientKeyPair[]
   /**
-   * The provider tells the host when sessions end, and which if it says that it needs that. Default: it tells nothing.
+   * Whether the provider notifies the host when sessions end, and whether it must name the session. Default: no
+   * notification.
    */
   readonly backchannel?: { readonly sessionRequired: boolean }
   readonly host?: Omit<HostOptions, 'config' | 'port'>
-  /** Makes the host known to the provider in another way than the port's. */
+  /** Registers the host at the provider in another way than `RealIdp.register`. */
   readonly register?: (url: string) => Promise<Registered>
-  /** What happens between the registration and the start of the host. */
+  /** Runs between the registration and the start of the host. */
   readonly beforeHost?: () => Promise<void>
 }
 
@@ -44,19 +42,19 @@ export interface Lab {
   readonly idp: RealIdp
   readonly host: RunningHost
   readonly registered: Registered
-  /** The host's whole configuration. */
+  /** The whole configuration of the host. */
   readonly config: unknown
   readonly authLog: readonly AuthLogEntry[]
   browser(): ScriptedBrowser
-  /** Goes to the host's sign-in address, through the provider, to wherever that ends. */
+  /** Opens the host's sign-in address and follows the login through the provider to its end. */
   signIn(person: Person, browser?: ScriptedBrowser): Promise<SignInVisit>
-  /** Ends the session here, and goes on to wherever the provider leads. */
+  /** Ends the host's session and follows the provider's pages. */
   signOut(browser: ScriptedBrowser): Promise<Page>
-  /** What the host says of the browser: `api/me`. */
+  /** The identity that the host reports for the browser: `api/me`. */
   whoIs(browser: ScriptedBrowser): ReturnType<typeof whoAmI>
-  /** What the provider says of the browser's session: `api/session`. */
+  /** The state of the browser's session at the provider: `api/session`. */
   stateOf(browser: ScriptedBrowser): Promise<string>
-  /** Warnings and errors so far, for the message of an assertion too. */
+  /** Warnings and errors so far. */
   complaints(): readonly AuthLogEntry[]
   close(): Promise<void>
 }
@@ -64,14 +62,14 @@ export interface Lab {
 export interface SignInVisit {
   readonly browser: ScriptedBrowser
   readonly page: Page
-  /** All addresses that the browser went through. */
+  /** All addresses that the browser visited. */
   readonly trail: readonly URL[]
-  readonly who: Awaited<ReturnType<typeof whoAmI>>
-  /** The line of the authentication log that tells why it failed. */
+  readonly me: Awaited<ReturnType<typeof whoAmI>>
+  /** The log line that tells why the login failed. */
   readonly failure: AuthLogEntry | undefined
 }
 
-/** Long enough for each algorithm that makes a key of it. */
+/** Long enough for each algorithm that derives a key from it. */
 const SECRET = 'a-client-secret-of-the-matrix-which-is-long-enough-for-any-algorithm-1'
 
 export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<Lab> {
@@ -97,10 +95,10 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
   })
   const browsers: ScriptedBrowser[] = []
   const trails: URL[] = []
-  const browser = () => {
-    const made = new ScriptedBrowser(idp.secure ? { ca: idp.secure.ca } : {})
-    browsers.push(made)
-    return made
+  const openBrowser = () => {
+    const browser = new ScriptedBrowser(idp.secure ? { ca: idp.secure.ca } : {})
+    browsers.push(browser)
+    return browser
   }
   return {
     idp,
@@ -108,19 +106,19 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
     registered,
     config,
     authLog,
-    browser,
-    async signIn(person, who = browser()) {
-      const first = await who.get(`${url}auth-oidc`)
-      const page = await postFragment(who, await idp.signIn(who, first, person), url)
+    browser: openBrowser,
+    async signIn(person, browser = openBrowser()) {
+      const first = await browser.get(`${url}auth-oidc`)
+      const page = await postFragment(browser, await idp.signIn(browser, first, person), url)
       const addresses = page === first ? first.trail : [...first.trail, ...page.trail]
       const trail = addresses.map((address) => new URL(address))
       trails.push(...trail)
       const failure = authLog.findLast(({ event }) => event === 'login-failed')
-      return { browser: who, page, trail, who: await whoAmI(who, url), failure }
+      return { browser, page, trail, me: await whoAmI(browser, url), failure }
     },
-    signOut: async (who) => idp.confirmLogout(who, await who.get(`${url}logout`)),
-    whoIs: (who) => whoAmI(who, url),
-    stateOf: async (who) => JSON.parse((await who.step(`${url}api/session`)).body).state,
+    signOut: async (browser) => idp.confirmLogout(browser, await browser.get(`${url}logout`)),
+    whoIs: (browser) => whoAmI(browser, url),
+    stateOf: async (browser) => JSON.parse((await browser.step(`${url}api/session`)).body).state,
     complaints: () => authLog.filter(({ level }) => level !== 'info'),
     async close() {
       for (const open of browsers) open.close()
@@ -132,7 +130,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
 }
 
 /**
- * Does what the script of the host's page does that an answer in the fragment leads to: posts it to the same address.
+ * Posts an answer in the fragment to the same address, as the script of the host's page does.
  * `test/browser/fragment.test.ts` has that page in a real browser.
  */
 async function postFragment(browser: ScriptedBrowser, page: Page, url: string): Promise<Page> {
@@ -141,11 +139,11 @@ async function postFragment(browser: ScriptedBrowser, page: Page, url: string): 
   return browser.get(href.slice(0, -hash.length), { form: [...new URLSearchParams(hash.slice(1))] })
 }
 
-/** Tells the provider of a host at an address. */
+/** Registers a host at the provider. */
 export async function introduce(idp: RealIdp, url: string, options: LabOptions): Promise<Registered> {
   const { both, registered, secret = SECRET, keys = [], backchannel } = options
   const credentials = { client_id: 'mesh', ...(secret === null ? {} : { client_secret: secret }) }
-  const its = await idp.register({
+  const assigned = await idp.register({
     ...credentials,
     redirect_uris: [`${url}auth-oidc-callback`],
     post_logout_redirect_uris: [`${url}login`],
@@ -159,14 +157,14 @@ export async function introduce(idp: RealIdp, url: string, options: LabOptions):
     ...both,
     ...registered,
   })
-  return { ...credentials, ...its }
+  return { ...credentials, ...assigned }
 }
 
 function keysOf({ keysByValue }: RealIdp, url: string, keys: readonly ClientKeyPair[]): Partial<ClientRegistration> {
   return keysByValue ? { jwks: { keys: keys.map((key) => key.public) } } : { jwks_uri: `${url}auth-oidc-jwks` }
 }
 
-/** The `oidc` object of a host at an address. */
+/** Returns the `oidc` object of a host. */
 export function oidcObject(idp: RealIdp, registered: Registered, url: string, options: LabOptions): Members {
   const { groups: itsGroups, custom: itsCustom, ...more } = registered.oidc ?? {}
   return {
@@ -188,7 +186,7 @@ export function oidcObject(idp: RealIdp, registered: Registered, url: string, op
   }
 }
 
-/** Nobody who reads the logs can take over a client or a login. */
+/** Expects no log line to contain a secret by which a reader could take over a client or a login. */
 function expectNoSecret(text: string, { client_secret = '' }: Registered, trail: readonly URL[]): void {
   const names = ['code', 'state', 'id_token', 'id_token_hint', 'request']
   const passing = trail.flatMap(({ searchParams }) => names.flatMap((name) => searchParams.getAll(name)))

@@ -4,26 +4,25 @@ import type { CaseName } from './cases.ts'
 import type { Person } from './people.ts'
 
 /**
- * A provider as a package registry has it. Each adapter is `test/idps/providers/<name>.ts`, with `<name>.test.ts`
- * beside it, which hands it to `runMatrix` and adds what this provider alone has.
+ * A provider installed from a package registry. Each adapter is `test/idps/providers/<name>.ts`. The file
+ * `<name>.test.ts` beside it passes it to `runMatrix` and adds tests of what only this provider has.
  */
 export interface ProviderPackage<Own extends RealIdp = RealIdp> {
-  /** As its makers write it: the name of its suite (`--grep Keycloak`). */
+  /** The provider's name as its makers write it, also that of its suite (`--grep Keycloak`). */
   readonly name: string
   /** Milliseconds that installing and the first start may take together. */
   readonly startLimitMs: number
   /**
-   * Fetches what is not there yet with the registry's ordinary client, and makes the provider ready to start. `scratch`
-   * exists, is this provider's own and is kept between runs: what was fetched, unpacked or built stays in it, and what
-   * a run writes goes elsewhere (`mkdtemp`) or is removed by `stop`. A download that ended half-way is not taken for
-   * one that ended.
+   * Downloads what is missing with the registry's ordinary client and prepares the provider for its start. `scratch`
+   * exists, belongs to this provider and is kept between runs. It holds downloads, unpacked files and builds. What a
+   * run writes goes elsewhere (`mkdtemp`) or is removed by `stop`. An interrupted download must not count as complete.
    */
   install(scratch: string): Promise<Installed<Own>>
 }
 
 export type Installed<Own extends RealIdp = RealIdp> =
   | { readonly kind: 'installed'; readonly idp: Own }
-  /** The suite is skipped, and this is printed. */
+  /** The suite is skipped, and the reason printed. */
   | { readonly kind: 'missing'; readonly reason: string }
 
 /**
@@ -32,93 +31,90 @@ export type Installed<Own extends RealIdp = RealIdp> =
  */
 export interface RealIdp {
   readonly version: string
-  /**
-   * To the letter as it publishes it. Fixed from the first `start`: `stop` and `start` change neither port nor issuer.
-   */
+  /** Exactly as the provider publishes it. Constant from the first `start`: `stop` and `start` keep port and issuer. */
   readonly issuer: string
-  /** The same provider by TLS with a private authority (PEM), where it can. */
+  /** The same provider over TLS with a private authority (PEM), if it supports that. */
   readonly secure?: {
     readonly issuer: string
     readonly ca: string
-    /** PEM of a certificate that it takes from clients there, for `tls_client_auth`. */
+    /** A client certificate (PEM) that it accepts for `tls_client_auth`. */
     readonly clientCertificate?: { readonly cert: string; readonly key: string }
-    /** The same for `self_signed_tls_client_auth`, where that is another one. */
+    /** The certificate for `self_signed_tls_client_auth`, if that is another one. */
     readonly selfSignedCertificate?: { readonly cert: string; readonly key: string }
   }
-  /** Cases that it cannot do, and why: a sentence without the version, which is printed beside it. */
+  /** Cases that it cannot do, each with a reason: a sentence without the version, which is printed beside it. */
   readonly cannot: Readonly<Partial<Record<CaseName, string>>>
-  /** Wrong settings that end at a page of its own, so that the host never hears of them. */
+  /** Cases whose error it shows on its own page, so that the host never learns of it. */
   readonly ownPage: ReadonlySet<CaseName>
   /**
-   * It refuses a refresh token by 400 and not a word: that ends nobody here, and the log says that the question was not
-   * answered.
+   * It refuses a refresh token with status 400 and an empty body. The host then keeps the session and logs that the
+   * check failed.
    */
   readonly refusesWithoutWords?: true
-  /** What this server says of clients without a secret, where it lets them ask about no token, or revoke none. */
+  /**
+   * Events that the host logs for a client without a secret, if the provider refuses it introspection or revocation.
+   */
   readonly refusedToPublic?: readonly string[]
-  /** It fetches no keys of clients on plain HTTP: they are handed to it instead. */
+  /** It does not fetch client keys over plain HTTP, so it receives them by value. */
   readonly keysByValue?: boolean
-  /** What it makes of a group's name in the claim, such as `/mesh-users`. */
+  /** Returns a group's name as the claim has it, such as `/mesh-users`. */
   groupName(name: string): string
 
-  /** Starts it, or starts it again after `stop`, with what it knew then. Resolves once discovery answers. */
+  /** Starts it, or restarts it after `stop` with its previous data. Resolves once discovery answers. */
   start(): Promise<void>
-  /** Is away for the host: nothing listens at its addresses. Twice is fine. */
+  /** Makes it unreachable: nothing listens at its addresses. Idempotent. */
   stop(): Promise<void>
-  /** Ends it for good, and removes what only this run needed. Twice is fine. */
+  /** Ends it for good and removes the files of this run. Idempotent. */
   close(): Promise<void>
-  /** Makes it new: no client, no session, nobody but `PEOPLE`, the keys of a fresh installation. Before each case. */
+  /** Restores a fresh installation before each case: no client, no session, only `PEOPLE`, the first keys. */
   reset(): Promise<void>
 
   /**
-   * Makes a client, or changes the one of this id, and says what to configure here beside its own id and secret, or in
-   * place of them.
+   * Creates a client, or changes the one with this id. Returns what to configure at the host in addition to its id and
+   * secret, or instead of them.
    */
   register(client: ClientRegistration): Promise<Partial<Registered>>
-  /** Makes somebody, or changes what is known of them: their groups become exactly these. */
+  /** Creates or changes a user, whose groups become exactly these. */
   setPerson(person: Person): Promise<void>
-  /**
-   * Takes from somebody the right to sign in, as an administrator does who lets them go. What else that ends is up to
-   * the provider.
-   */
+  /** Disables a user, as an administrator does when an employee leaves. What else that ends depends on the provider. */
   disable(person: Person): Promise<void>
   /**
-   * What else befalls people and their sessions, where it is to be had; for who has no `setPassword`, `setPerson` sets
+   * Further events of users and their sessions, where the provider has them. Without `setPassword`, `setPerson` sets
    * it.
    */
   readonly acts?: Readonly<
     Partial<Record<'delete' | 'setPassword' | 'revokeConsent' | 'age', (person: Person) => Promise<unknown>>>
   >
-  /** New signing keys; the old ones are withdrawn as soon as the provider can do that. */
+  /** Creates new signing keys. The old ones are withdrawn as soon as the provider can do that. */
   rotateKeys(): Promise<void>
 
   /**
-   * Walks from the page that a login has led to through its login and consent pages, to wherever that ends. A person it
-   * knows already is not asked.
+   * Follows a login from this page through the provider's login and consent pages to its end. A person who is signed in
+   * already is not asked.
    */
   signIn(browser: ScriptedBrowser, page: Page, person: Person): Promise<Page>
   /** Whether the page asks for a password. */
   asksWho(page: Page, browser: ScriptedBrowser): boolean | Promise<boolean>
-  /** On its login page: turns back to the host without signing in. */
+  /** Cancels on the login page and returns to the host. */
   cancel?(browser: ScriptedBrowser, page: Page): Promise<Page>
-  /** Answers its "do you want to sign out?", where it asks; any other page is handed back as it is. */
+  /** Confirms the sign-out if the page asks for it; returns any other page unchanged. */
   confirmLogout(browser: ScriptedBrowser, page: Page): Promise<Page>
 
   /**
-   * How many sessions it has for somebody; undefined where it does not tell (the matrix then looks whether the next
-   * login asks).
+   * Returns the number of a person's sessions, or undefined if the provider does not report it. The matrix then checks
+   * that the next login asks for a password.
    */
   ownSessions(person: Person): Promise<number | undefined>
   /** Ends sessions as an administrator: the newest, or all of this person. */
   endSessions?(person: Person, which: 'newest' | 'all'): Promise<void>
   /**
-   * What it has noted of requests since `reset`, oldest first, such as `LOGIN` or `LOGOUT_ERROR session_expired`;
-   * undefined where it notes nothing.
+   * Returns the events since `reset`, oldest first, such as `LOGIN` or `LOGOUT_ERROR session_expired`, or undefined if
+   * the provider records none.
    */
   events?(): Promise<readonly string[]>
 }
 
-/** What the provider and the host are told of a client in the same words. */
+/** Members that the provider and the host receive alike. */
 export interface Agreed
   extends Partial<
     Omit<ClientSettings, 'client_id' | 'client_secret' | 'redirect_uri' | 'post_logout_redirect_uri' | 'response_types'>
@@ -128,17 +124,17 @@ export interface Agreed
 }
 
 /**
- * The reference host as a client, in the words of OpenID Connect Dynamic Client Registration 1.0 and RFC 8705, 9101,
- * 9126 and 9449. What is absent is as the provider has it by default for a web application with a secret, which is
- * shown by client_secret_basic. An adapter that gets what it cannot set throws, so that no case passes by mistake.
+ * The reference host as a client, in the terms of OpenID Connect Dynamic Client Registration 1.0 and RFC 8705, 9101,
+ * 9126 and 9449. An absent member has the provider's default for a web application that authenticates with
+ * client_secret_basic. An adapter throws on what it cannot set, so that no case passes by mistake.
  */
 export interface ClientRegistration extends Agreed {
   readonly client_id: string
-  /** Absent for methods that need none. A provider that makes its own gives that back. */
+  /** Absent for methods without a secret. A provider that creates its own returns it. */
   readonly client_secret?: string
   readonly redirect_uris: readonly string[]
   readonly post_logout_redirect_uris?: readonly string[]
-  /** Where the host publishes its keys. */
+  /** The address of the host's keys. */
   readonly jwks_uri?: string
   readonly jwks?: { readonly keys: readonly object[] }
   /** Distinguished name of the certificate, for `tls_client_auth`. */
@@ -146,22 +142,23 @@ export interface ClientRegistration extends Agreed {
   readonly backchannel_logout_uri?: string
   readonly backchannel_logout_session_required?: boolean
   /**
-   * `unasked`: in the claim `groups` whatever the scope. `by_scope`: only where the scope `groups` is asked for.
-   * Absent: not told.
+   * `unasked`: the claim `groups` comes whatever the scope. `by_scope`: only if the scope `groups` is requested.
+   * Absent: never.
    */
   readonly groups?: 'unasked' | 'by_scope'
   /**
-   * The client gets refresh tokens: as the provider has them by default, or each good once (`rotates`), for so long a
-   * time where it has no `acts.age` (`lifeS`), and with a consent of the person to take back.
+   * The client gets refresh tokens. Each can be used once (`rotates`), expires after this time if the provider has no
+   * `acts.age` (`lifeS`), and needs a consent that the user can revoke (`asksConsent`). Absent members have the
+   * provider's default.
    */
   readonly renewal?: { readonly rotates?: boolean; readonly lifeS?: number; readonly asksConsent?: boolean }
-  /** Where name, e-mail and groups are told. Absent: as the provider has it by default, groups in both. */
+  /** Where name, e-mail address and groups are sent. Absent: the provider's default, groups in both. */
   readonly claimsIn?: 'id_token' | 'userinfo'
 }
 
-/** What the host has to be configured with for a client. */
+/** What the host must be configured with for a client. */
 export interface Registered {
-  /** The provider's own, where it gives them out itself. */
+  /** The provider's own if it assigns ids. */
   readonly client_id: string
   readonly client_secret?: string
   /**
@@ -169,6 +166,9 @@ export interface Registered {
    * it cannot change.
    */
   readonly client?: Readonly<Record<string, unknown>>
-  /** The same of the `oidc` object; `groups` and `custom` are merged member by member with a case's own, which win. */
+  /**
+   * Further members of the `oidc` object. `groups` and `custom` are merged with those of the case, which take
+   * precedence.
+   */
   readonly oidc?: Readonly<Record<string, unknown>>
 }

@@ -1,6 +1,6 @@
 import { readDocuments, section, tableRows } from '../../support/documents.ts'
 
-/** What happens at a provider while somebody is signed in here, in the words of the table on each provider's page. */
+/** Events at a provider while a user is signed in at the host, in the words of the table on each provider's page. */
 export const RENEWALS = {
   renewal_disabled: 'a user is disabled',
   renewal_deleted: 'a user is deleted',
@@ -15,12 +15,12 @@ export const RENEWALS = {
 export type RenewalCase = keyof typeof RENEWALS
 
 /**
- * What comes of it when the session is next asked about. `line`: nobody is out, and the log has `session-check-failed`,
- * since the provider refuses in other words than `invalid_grant`. `none`: there is nothing to try, and why.
+ * The outcome at the next check of the session. `line`: the session goes on and the log has `session-check-failed`,
+ * because the provider refuses otherwise than by `invalid_grant`. `none`: nothing can be tried, with the reason.
  */
 export type Outcome = 'out' | 'in' | 'line' | { readonly none: string }
 
-/** In the words of the pages on providers. */
+/** Outcomes in the words of the provider pages. */
 const WORDS: Readonly<Record<string, Outcome>> = {
   out: 'out',
   'stays in': 'in',
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, Outcome>> = {
 }
 const NOTHING = 'nothing to try: '
 
-/** The fixture's provider has no page. */
+/** The outcomes of the fixture's provider, which has no page. */
 const OIDC_PROVIDER: Readonly<Record<RenewalCase, Outcome>> = {
   renewal_disabled: { none: 'it asks whether an account is there, and nothing else' },
   renewal_deleted: 'out',
@@ -40,14 +40,13 @@ const OIDC_PROVIDER: Readonly<Record<RenewalCase, Outcome>> = {
   renewal_kept: 'in',
 }
 
-/** As the provider's own page says it, which the matrix holds it to. */
+/** Returns the outcome that the provider's page promises, and that the matrix checks. */
 export function outcomeOf(provider: string, name: RenewalCase): Outcome {
   if (provider === 'oidc-provider') return OIDC_PROVIDER[name]
   const page = readDocuments().find(({ text }) => text.startsWith(`# ${provider}\n`))
   const rows = tableRows(section(page?.text ?? '', '## When a session ends'))
-  const [, told = ''] = rows.find(([what]) => what === RENEWALS[name]) ?? []
-  const outcome = told.startsWith(NOTHING) ? { none: told.slice(NOTHING.length) } : WORDS[told]
-  if (outcome === undefined)
-    throw new Error(`the page on ${provider} does not say what it means that ${RENEWALS[name]}`)
+  const [, promise = ''] = rows.find(([event]) => event === RENEWALS[name]) ?? []
+  const outcome = promise.startsWith(NOTHING) ? { none: promise.slice(NOTHING.length) } : WORDS[promise]
+  if (outcome === undefined) throw new Error(`the page on ${provider} does not give the outcome of: ${RENEWALS[name]}`)
   return outcome
 }

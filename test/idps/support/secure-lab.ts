@@ -8,22 +8,22 @@ import { introduce, type LabOptions, oidcObject } from './lab.ts'
 import type { Person } from './people.ts'
 
 export interface SecureLabOptions extends LabOptions {
-  /** PEM of what the host shows as a client. */
+  /** The client certificate of the host (PEM). */
   readonly certificate?: { readonly cert: string; readonly key: string }
 }
 
-/** A host in a process of its own: only so can it be made to trust a private authority, by NODE_EXTRA_CA_CERTS. */
+/** A host in a separate process, because only that can be made to trust a private authority (NODE_EXTRA_CA_CERTS). */
 export interface SecureLab {
   signIn(person: Person): ReturnType<typeof whoAmI>
-  /** The line of the authentication log that tells why a login failed. */
+  /** The log line that tells why a login failed. */
   failure(): LogLine | undefined
-  /** All that there is to know where an expectation fails. */
-  told(): string
+  /** Describes the last page and all complaints of the host, for the message of a failed assertion. */
+  describe(): string
 }
 
 export async function startSecureLab({ idp, keep }: Bench, options: SecureLabOptions): Promise<SecureLab> {
   const { secure } = idp
-  if (!secure) throw new Error('a provider without TLS has to say so in `cannot`')
+  if (!secure) throw new Error('a provider without TLS must list this in `cannot`')
   const { certificate } = options
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
@@ -52,7 +52,7 @@ export async function startSecureLab({ idp, keep }: Bench, options: SecureLabOpt
       return whoAmI(browser, url)
     },
     failure: () => host.lines.findLast(({ event }) => event === 'login-failed'),
-    told: () =>
+    describe: () =>
       [
         `ended at ${last?.url} (${last?.status}): ${last?.text.slice(0, 500)}`,
         ...host.lines.filter(({ level }) => level !== 'info').map((line) => JSON.stringify(line)),

@@ -7,31 +7,31 @@ import { exists } from './kept.ts'
 const run = promisify(execFile)
 const LIMIT_MS = 240_000
 
-/** What a program is called, and the Debian package that has it. */
+/** Maps the name of a program to the Debian package that has it. */
 export type Needed = Readonly<Record<string, string>>
 
 /**
- * Installs from Debian what is not there yet.
+ * Installs missing programs from Debian.
  *
- * @returns why that is not possible; undefined when all is there
+ * @returns why that is impossible, or undefined if all are installed
  */
 export async function needPrograms(needed: Needed): Promise<string | undefined> {
   const folders = (process.env.PATH ?? '').split(delimiter)
   const missing = new Set<string>()
   for (const [program, name] of Object.entries(needed)) {
-    const found = await Promise.all(folders.map((folder) => exists(join(folder, program))))
-    if (!found.includes(true)) missing.add(name)
+    const results = await Promise.all(folders.map((folder) => exists(join(folder, program))))
+    if (!results.includes(true)) missing.add(name)
   }
   return missing.size === 0 ? undefined : installPackages([...missing])
 }
 
-/** The same for packages by name, whatever is in them. */
+/** Installs Debian packages. @returns why that is impossible, or undefined */
 export async function installPackages(packages: readonly string[]): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return `needs ${packages.join(', ')} from Debian, and only root can install them`
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const apt = (...words: string[]) => run('apt-get', words, { timeout: LIMIT_MS, env: environment })
   try {
-    // Providers are installed beside one another, and packages by one at a time.
+    // Providers are installed in parallel, but only one process at a time can install packages.
     for (const words of [['update'], ['install', '-y', '--no-install-recommends', ...packages]])
       await until('the lock of the package manager', () => apt('-qq', ...words).catch(busy), LIMIT_MS)
     return undefined
@@ -41,7 +41,7 @@ export async function installPackages(packages: readonly string[]): Promise<stri
 }
 
 function busy(error: unknown): false {
-  const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : ''
-  if (/could not get lock|unable to lock/i.test(said)) return false
+  const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : ''
+  if (/could not get lock|unable to lock/i.test(output)) return false
   throw error
 }

@@ -3,7 +3,9 @@ export interface TokenAnswer {
   readonly token_type: string
 }
 
-/** Outgoing HTTP of a host that keeps what token endpoints answer, to ask the provider about it in another way. */
+/**
+ * Returns a `fetch` for the host that records the answers of token endpoints, so that a test can use the tokens itself.
+ */
 export function listenToTokens(): {
   readonly fetch: typeof globalThis.fetch
   readonly answers: readonly TokenAnswer[]

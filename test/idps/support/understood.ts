@@ -6,13 +6,13 @@ const BY_ALL: readonly string[] = [
 ] satisfies readonly (keyof ClientRegistration)[]
 
 /**
- * @param understood beside what every adapter can set
+ * @param understood members that the adapter can set, in addition to those of every adapter
  * @throws Error that names the members of a registration that an adapter cannot set, so that no case passes by mistake
  */
 export function refuseOthers(client: ClientRegistration, understood: readonly (keyof ClientRegistration)[]): void {
   const names = [...BY_ALL, ...understood]
-  const others = Object.entries(client).flatMap(([name, value]) =>
+  const rejected = Object.entries(client).flatMap(([name, value]) =>
     names.includes(name) || value === undefined || value === false ? [] : [name],
   )
-  if (others.length > 0) throw new Error(`a client here cannot have ${others.join(', ')}`)
+  if (rejected.length > 0) throw new Error(`a client here cannot have ${rejected.join(', ')}`)
 }

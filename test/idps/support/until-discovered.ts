@@ -3,15 +3,15 @@ import { answersAt } from './answers-at.ts'
 import type { CommandedProcess } from './commanded-process.ts'
 
 /**
- * Resolves once discovery answers. @throws Error with the end of the program's output, when it ends or the time is over
+ * Resolves once discovery answers. @throws Error with the end of the program's output, if it exits or the time runs out
  */
 export async function untilDiscovered(issuer: string, program: CommandedProcess, limitMs: number): Promise<void> {
   const answers = answersAt(`${issuer}/.well-known/openid-configuration`)
-  const isThere = () => {
+  const isUp = () => {
     if (!program.isUp()) throw new Error('the provider ended at its start')
     return answers()
   }
-  await until(`discovery at ${issuer}`, isThere, limitMs).catch((cause: unknown) => {
+  await until(`discovery at ${issuer}`, isUp, limitMs).catch((cause: unknown) => {
     throw new Error(program.output(), { cause })
   })
 }

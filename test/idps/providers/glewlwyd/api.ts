@@ -2,13 +2,13 @@ import type { ScriptedBrowser } from '../../../../fixtures/browser.ts'
 
 const LIMIT_MS = 15_000
 
-/** Its REST interface, as its own pages use it. */
+/** Glewlwyd's REST API, as its own pages use it. */
 export interface Api {
-  /** The answer's JSON, where it has any. @throws Error with status and answer */
+  /** Returns the JSON of the answer, if any. @throws Error with status and answer */
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown>
 }
 
-/** @param jar whose cookies it goes with, and which keeps the new ones */
+/** @param jar the cookies that are sent; new ones are stored in it */
 export function apiAt(origin: string, jar: ScriptedBrowser['cookies']): Api {
   return {
     async call(method, path, body) {

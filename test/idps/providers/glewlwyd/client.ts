@@ -6,14 +6,14 @@ const UNDERSTOOD = [
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
   ...(['id_token_signed_response_alg', 'id_token_encrypted_response_alg'] as const),
   ...(['id_token_encrypted_response_enc', 'authorization_signed_response_alg'] as const),
-  // It takes signed requests from every client, and can demand them of none.
+  // Glewlwyd accepts signed requests from every client and cannot require them of one.
   ...(['request_object_signing_alg', 'require_signed_request_object'] as const),
-  // Of all clients or of none.
+  // Glewlwyd requires pushed requests of all clients or of none.
   'require_pushed_authorization_requests',
   ...(['dpop_bound_access_tokens', 'backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
 ] as const
 
-/** Properties that its database has no room for until it is told their names. `true`: more than one value. */
+/** Properties that Glewlwyd's database stores only once they are declared. `true`: several values. */
 export const FURTHER_PROPERTIES: Readonly<Record<string, boolean>> = {
   post_logout_redirect_uris: true,
   sign_kid: false,
@@ -21,12 +21,12 @@ export const FURTHER_PROPERTIES: Readonly<Record<string, boolean>> = {
   tls_client_auth_subject_dn: false,
 }
 
-/** @param keyId of the key that signs by an algorithm */
+/** @param keyId returns the id of the key that signs by an algorithm */
 export function toClient(client: ClientRegistration, keyId: (alg: string) => string): Record<string, unknown> {
   refuseOthers(client, UNDERSTOOD)
   const { client_id, claimsIn } = client
-  // It tells the same in both; where the case is about something else, that is as good.
-  if (claimsIn !== undefined && !client.dpop_bound_access_tokens) throw new Error('tells the same claims in both')
+  // Glewlwyd sends the same claims in both places, which suffices where the case is about something else.
+  if (claimsIn !== undefined && !client.dpop_bound_access_tokens) throw new Error('sends the same claims in both')
   const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   const { id_token_encrypted_response_alg: encryption } = client
   return {
@@ -37,10 +37,10 @@ export function toClient(client: ClientRegistration, keyId: (alg: string) => str
     client_secret: client.client_secret ?? '',
     redirect_uri: client.redirect_uris,
     post_logout_redirect_uris: client.post_logout_redirect_uris ?? [],
-    // Introspection and revocation need the grant of clients.
+    // Introspection and revocation need the grant type client_credentials.
     authorization_type: ['code', 'token', 'id_token', 'refresh_token', 'client_credentials'],
     scope: ['openid'],
-    // It counts a signed request as authentication as well.
+    // Glewlwyd counts a signed request as client authentication too.
     token_endpoint_auth_method:
       client.request_object_signing_alg === undefined ? [method] : [method, 'private_key_jwt'],
     sign_kid: keyId(client.id_token_signed_response_alg ?? 'RS256'),

@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, KeyKind>> = {
   EdDSA: 'Ed25519',
 }
 
-/** One key for each algorithm: a client names the one that its tokens are signed with. */
+/** Returns one key for each algorithm. A client's configuration names the key that signs its tokens. */
 export function makeSigningKeys(version: number): readonly Jwk[] {
   return Object.entries(KINDS).map(
     ([alg, kind]) => makeKey(kind, { alg, kid: keyIdOf(alg, version), use: 'sig' }).private,
@@ -22,15 +22,15 @@ export const keyIdOf = (alg: string, version: number): string => `${alg}-${versi
 export interface PluginSettings {
   readonly issuer: string
   readonly keys: readonly Jwk[]
-  /** Whatever the scope. */
+  /** Whether the claim `groups` is sent whatever the scope. */
   readonly groupsUnasked: boolean
   readonly pushedOnly: boolean
   readonly pkce: boolean
-  /** Each refresh token is good once. */
+  /** Whether each refresh token can be used only once. */
   readonly rotates: boolean
 }
 
-/** The plugin `oidc`, in the words of its page of settings. */
+/** Returns the parameters of the plugin `oidc` as its settings page sends them. */
 export function pluginParameters({
   issuer,
   keys,

@@ -5,15 +5,15 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { foldersBelow } from '../../support/debian-packages.ts'
 
-/** What the package brought. */
+/** The program as unpacked from Debian's package. */
 export interface Program {
   readonly version: string
   readonly path: string
   readonly environment: Readonly<Record<string, string>>
-  /** Where it looks for its modules and pages. */
+  /** The folder of its modules. `pages` is that of its pages. */
   readonly modules: string
   readonly pages: string
-  /** SQL that makes an empty installation. */
+  /** SQL that creates an empty installation. */
   readonly schema: string
 }
 
@@ -32,14 +32,14 @@ export async function findProgram(root: string): Promise<Program> {
   }
 }
 
-/** Writes what a process of it reads at its start. @returns the file */
+/** Writes the configuration file of one server process. @returns the file */
 export async function writeConfiguration(
   folder: string,
   program: Program,
-  at: string,
+  url: string,
   tls?: { readonly key: string; readonly cert: string; readonly ca: string },
 ): Promise<string> {
-  const { port, origin, protocol } = new URL(at)
+  const { port, origin, protocol } = new URL(url)
   await mkdir(join(folder, 'middleware'), { recursive: true })
   const text = [
     `port=${port}`,
@@ -59,7 +59,7 @@ export async function writeConfiguration(
     'admin_scope="g_admin"',
     'profile_scope="g_profile"',
     `user_module_path="${program.modules}/user"`,
-    // There are none.
+    // An empty folder: there is no middleware.
     `user_middleware_module_path="${join(folder, 'middleware')}"`,
     `client_module_path="${program.modules}/client"`,
     `user_auth_scheme_module_path="${program.modules}/scheme"`,

@@ -1,10 +1,10 @@
 import type { ServerProcess } from './server-process.ts'
 
 const LIMIT_MS = 30_000
-/** The master realm's tokens live for a minute. */
+/** Tokens of the master realm are valid for a minute. */
 const TOKEN_MS = 40_000
 
-/** Keycloak's admin REST API, as its console uses it. Paths are below `/admin/realms`. */
+/** Keycloak's admin REST API. Paths are relative to `/admin/realms`. */
 export interface Admin {
   get<Answer>(path: string): Promise<Answer>
   post(path: string, body?: unknown): Promise<void>
@@ -28,7 +28,7 @@ export function connectAdmin({ port, administrator }: ServerProcess): Admin {
     return text
   }
 
-  async function ask(method: string, path: string, body?: unknown): Promise<Response> {
+  async function request(method: string, path: string, body?: unknown): Promise<Response> {
     const answer = await fetch(`${base}/admin/realms${path}`, {
       method,
       headers: {
@@ -43,10 +43,10 @@ export function connectAdmin({ port, administrator }: ServerProcess): Admin {
   }
 
   const send = (method: string) => async (path: string, body?: unknown) => {
-    await (await ask(method, path, body)).arrayBuffer()
+    await (await request(method, path, body)).arrayBuffer()
   }
   return {
-    get: async <Answer>(path: string) => (await (await ask('GET', path)).json()) as Answer,
+    get: async <Answer>(path: string) => (await (await request('GET', path)).json()) as Answer,
     post: send('POST'),
     put: send('PUT'),
     delete: send('DELETE'),

@@ -2,7 +2,7 @@ import type { ClientRegistration } from '../../support/real-idp.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Its names for the ways in which a client shows who it is. */
+/** Keycloak's names for client authentication methods. */
 const AUTHENTICATORS = {
   none: undefined,
   client_secret_basic: 'client-secret',
@@ -13,7 +13,7 @@ const AUTHENTICATORS = {
   self_signed_tls_client_auth: undefined,
 } as const
 
-/** Attributes that are said in the words of a registration, text by text. */
+/** Attributes with a string value that equals a member of the registration. */
 const ATTRIBUTES = {
   token_endpoint_auth_signing_alg: 'token.endpoint.auth.signing.alg',
   id_token_signed_response_alg: 'id.token.signed.response.alg',
@@ -33,7 +33,7 @@ const ATTRIBUTES = {
   tls_client_auth_subject_dn: 'x509.subjectdn',
 } as const satisfies Partial<Record<keyof ClientRegistration, string>>
 
-/** A client as its admin API takes it. */
+/** Converts a registration to a client of the admin API. */
 export function toClient(registration: ClientRegistration): Json {
   const method = registration.token_endpoint_auth_method ?? 'client_secret_basic'
   const responses = (registration.response_types ?? ['code']).join(' ').split(' ')
@@ -48,7 +48,7 @@ export function toClient(registration: ClientRegistration): Json {
     standardFlowEnabled: responses.includes('code'),
     implicitFlowEnabled: responses.includes('id_token'),
     directAccessGrantsEnabled: false,
-    // On by its default; then no back-channel token is ever sent.
+    // On by default in Keycloak, which then never sends back-channel logout tokens.
     frontchannelLogout: false,
     attributes: attributesOf(registration),
     consentRequired: registration.renewal?.asksConsent ?? false,
@@ -74,12 +74,12 @@ function attributesOf(registration: ClientRegistration): Json {
     ...(registration.jwks === undefined
       ? {}
       : { 'use.jwks.url': 'false', 'use.jwks.string': 'true', 'jwks.string': JSON.stringify(registration.jwks) }),
-    // "request only" refuses what was pushed, which comes as `request_uri`.
+    // "request only" refuses pushed requests, because they arrive as `request_uri`.
     ...(registration.require_signed_request_object ? { 'request.object.required': 'request or request_uri' } : {}),
   }
 }
 
-/** "Group Membership" of its console, with full paths as it has them by default. */
+/** The mapper "Group Membership" of the admin console, which sends full paths by default. */
 export function groupMapper(place?: 'id_token' | 'userinfo'): Json {
   return {
     name: 'groups',
@@ -97,8 +97,8 @@ export function groupMapper(place?: 'id_token' | 'userinfo'): Json {
 }
 
 /**
- * "Audience" of its console: since 26.6.2 introspection calls tokens inactive that are for another audience than who
- * asks.
+ * The mapper "Audience" of the admin console. Since 26.6.2, introspection calls a token inactive if its audience is not
+ * the client that asks.
  */
 function audienceMapper(clientId: string): Json {
   return {

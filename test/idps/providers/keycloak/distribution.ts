@@ -8,26 +8,26 @@ import { needPrograms } from '../../support/system-packages.ts'
 const run = promisify(execFile)
 
 const TESTED_VERSION = '26.4.5'
-/** Another one is tried by `MESH_COMPANION_KEYCLOAK`. */
+/** `MESH_COMPANION_KEYCLOAK` selects another version. */
 export const KEYCLOAK_VERSION = process.env.MESH_COMPANION_KEYCLOAK || TESTED_VERSION
 const ARTIFACT = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}:tar.gz`
 const LIMIT_MS = 400_000
 
-/** Options that Keycloak bakes in: nothing is kept on disk, and clients may show certificates. */
+/** Options that Keycloak fixes at build time: it keeps nothing on disk and accepts client certificates. */
 const BUILD = ['--db=dev-mem', '--https-client-auth=request', '--health-enabled=false', '--metrics-enabled=false']
 
 export type Distribution =
   | { readonly kind: 'ready'; readonly folder: string }
   | { readonly kind: 'missing'; readonly reason: string }
 
-/** Fetches, unpacks and builds it once; later runs find it there. */
+/** Downloads, unpacks and builds Keycloak once, and keeps it for later runs. */
 export async function prepareDistribution(scratch: string): Promise<Distribution> {
   const folder = join(scratch, `keycloak-${KEYCLOAK_VERSION}`)
-  // Written last: what is not whole has no such file.
-  const whole = join(folder, 'built-for-the-matrix')
+  // Written last, so that an incomplete folder lacks it.
+  const marker = join(folder, 'built-for-the-matrix')
   const reason = await needPrograms({ java: 'openjdk-17-jre-headless', mvn: 'maven', tar: 'tar' })
   if (reason !== undefined) return { kind: 'missing', reason }
-  if (await exists(whole)) return { kind: 'ready', folder }
+  if (await exists(marker)) return { kind: 'ready', folder }
 
   const archive = join(scratch, `keycloak-${KEYCLOAK_VERSION}.tar.gz`)
   const failed = await keepOnce(scratch, archive, async (coming) => {
@@ -40,6 +40,6 @@ export async function prepareDistribution(scratch: string): Promise<Distribution
   await mkdir(folder)
   await run('tar', ['-xzf', archive, '-C', folder, '--strip-components=1'], { timeout: LIMIT_MS })
   await run(join(folder, 'bin/kc.sh'), ['build', ...BUILD], { timeout: LIMIT_MS })
-  await writeFile(whole, `${BUILD.join('\n')}\n`)
+  await writeFile(marker, `${BUILD.join('\n')}\n`)
   return { kind: 'ready', folder }
 }

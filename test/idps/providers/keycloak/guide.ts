@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { until } from '../../../meshcentral/support/until.ts'
 import { codeBlocks, readDocument } from '../../../support/documents.ts'
-import { expectRefused, signsIn, signsOut } from '../../matrix/expectations.ts'
+import { expectRefused, signInAs, signOutFully } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
 import type { LabOptions } from '../../support/lab.ts'
 import { ALICE, BOB, CAROL } from '../../support/people.ts'
@@ -20,11 +20,11 @@ interface Mapper {
 }
 
 /**
- * What the page on Keycloak says, each step made by the admin API as its screens make it, and with the page's own
- * configuration.
+ * Follows the documentation page on Keycloak: makes each step by the admin API as the console would, and uses the
+ * page's own configuration.
  */
 export function describeGuide(bench: () => Bench<Keycloak>): void {
-  /** What "Create client" sends if the administrator changes only what the page names. */
+  /** Sends what "Create client" sends if the administrator changes only what the page names. */
   const createClient = async (url: string, settings: object = {}): Promise<Registered> => {
     const { admin } = bench().idp
     await admin.post(`/${REALM}/clients`, {
@@ -36,7 +36,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
       standardFlowEnabled: true,
       implicitFlowEnabled: false,
       directAccessGrantsEnabled: false,
-      // The screens' own default.
+      // The default of the admin console.
       frontchannelLogout: true,
       redirectUris: [`${url}auth-oidc-callback`],
       attributes: { 'post.logout.redirect.uris': `${url}login` },
@@ -49,37 +49,37 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
   const addMapper = async () =>
     bench().idp.admin.post(`/${REALM}/clients/${await clientId()}/protocol-mappers/models`, groupMapper())
 
-  /** The configuration of the page, with this issuer, this secret and the addresses of a host on loopback. */
+  /** Starts a host with the page's configuration, but with this issuer, this secret and addresses on loopback. */
   const labOfTheGuide = (options: LabOptions = {}) => {
-    const { issuer, client, ...others } = JSON.parse(CONFIG).domains[''].authStrategies.oidc
+    const { issuer, client, ...rest } = JSON.parse(CONFIG).domains[''].authStrategies.oidc
     const { origin } = new URL(bench().idp.issuer)
     expect(issuer.replace('https://keycloak.example.org', origin).replace('example', REALM)).to.equal(
       bench().idp.issuer,
     )
     expect(client).to.have.all.keys('client_id', 'client_secret')
     expect(client.client_id).to.equal('mesh')
-    return bench().lab({ register: createClient, ...options, oidc: { ...others, ...options.oidc } })
+    return bench().lab({ register: createClient, ...options, oidc: { ...rest, ...options.oidc } })
   }
   const groups = () => JSON.parse(`{${GROUPS}}`).groups
 
-  it('signs a user in, and out again to the login page, by the steps of the page', async () => {
+  it('signs a user in and out to the login page by the steps of Keycloak’s page', async () => {
     const lab = await labOfTheGuide()
-    const { browser } = await signsIn(lab, ALICE)
-    await signsOut(lab, browser)
+    const { browser } = await signInAs(lab, ALICE)
+    await signOutFully(lab, browser)
     expect(await lab.idp.ownSessions(ALICE)).to.equal(0)
   })
 
-  it('lets the groups decide with the mapper and the rules that it names', async () => {
+  it('decides access by groups with the mapper and rules of Keycloak’s page', async () => {
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()
-    const [alice, bob] = [await signsIn(lab, ALICE), await signsIn(lab, BOB)]
-    expect(alice.who).to.include({ siteAdmin: true })
-    expect(alice.who.userGroups).to.have.members(['/mesh-users', '/mesh-admins'])
-    expect(bob.who).to.include({ siteAdmin: false })
+    const [alice, bob] = [await signInAs(lab, ALICE), await signInAs(lab, BOB)]
+    expect(alice.me).to.include({ siteAdmin: true })
+    expect(alice.me.userGroups).to.have.members(['/mesh-users', '/mesh-admins'])
+    expect(bob.me).to.include({ siteAdmin: false })
     expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
   })
 
-  it('makes nobody a site admin by a subgroup of the same name, since names are whole paths', async () => {
+  it('makes no site admin by a subgroup of the same name: names are full paths', async () => {
     const { admin } = bench().idp
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()
@@ -88,27 +88,27 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     const [child] = await admin.get<{ id: string }[]>(`/${REALM}/groups/${users?.id}/children`)
     const { id } = await findUser(admin, BOB)
     await admin.put(`/${REALM}/users/${id}/groups/${child?.id}`)
-    const bob = await signsIn(lab, BOB)
-    expect(bob.who).to.include({ siteAdmin: false })
-    expect(bob.who.userGroups).to.include('/mesh-users/mesh-admins')
+    const bob = await signInAs(lab, BOB)
+    expect(bob.me).to.include({ siteAdmin: false })
+    expect(bob.me.userGroups).to.include('/mesh-users/mesh-admins')
   })
 
-  it('needs a client scope named groups to be added to the client, where the rules ask for it', async () => {
+  it('needs the client scope groups where groups.scope requests it', async () => {
     const { scope: _none, ...rules } = groups()
     const lab = await labOfTheGuide({ groups: rules })
     expectRefused(lab, await lab.signIn(ALICE), 'scope_refused', [/invalid_scope/, /groups\.scope/])
     await addGroupScope(bench().idp.admin, 'mesh')
-    expect((await lab.signIn(ALICE)).who).to.include({ status: 200, siteAdmin: true })
+    expect((await lab.signIn(ALICE)).me).to.include({ status: 200, siteAdmin: true })
   })
 
-  it('goes by realm roles with the one setting that it names', async () => {
+  it('decides access by realm roles with the one setting of Keycloak’s page', async () => {
     const { admin } = bench().idp
     const rules = JSON.parse(`{${ROLES}}`).groups
     const lab = await labOfTheGuide({ groups: rules })
     await admin.post(`/${REALM}/roles`, { name: 'mesh-operator' })
     const role = await admin.get(`/${REALM}/roles/mesh-operator`)
     await admin.post(`/${REALM}/users/${(await findUser(admin, BOB)).id}/role-mappings/realm`, [role])
-    // As it is, roles are in the access token alone.
+    // By default, only the access token has roles.
     expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/realm_access\.roles/])
 
     type Scope = { readonly id: string; readonly name: string; readonly protocolMappers?: readonly Mapper[] }
@@ -118,11 +118,11 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
       ...mapper,
       config: { ...mapper?.config, 'id.token.claim': 'true' },
     })
-    await signsIn(lab, BOB)
+    await signInAs(lab, BOB)
     expectRefused(lab, await lab.signIn(ALICE), 'not_in_required_group', [/groups\.required/])
   })
 
-  it('Keycloak sends logout tokens only with front channel logout off, none on disable', async () => {
+  it('gets logout tokens only if front channel logout is off, and none on disable', async () => {
     const { idp } = bench()
     const telling = (url: string) => ({
       attributes: {
@@ -132,8 +132,8 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
       },
     })
     const lab = await labOfTheGuide({ register: (url) => createClient(url, telling(url)) })
-    const first = await signsIn(lab, ALICE)
-    // An administrator's order is answered once the tokens of it were sent.
+    const first = await signInAs(lab, ALICE)
+    // Keycloak answers the administrator after it has sent the logout tokens.
     await idp.endSessions?.(ALICE, 'all')
     expect((await lab.whoIs(first.browser)).status).to.equal(200)
 

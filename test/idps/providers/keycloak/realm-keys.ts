@@ -3,12 +3,12 @@ import { promisify } from 'node:util'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The algorithms that its RSA keys sign by here; keys on curves it makes by itself, in no time. */
+/** The algorithms that need an RSA key here. Keycloak creates elliptic-curve keys itself, in no time. */
 const RSA_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256']
 
 /**
- * The keys of a realm, as an import takes them. Left to itself, Keycloak makes two RSA keys for each new realm and one
- * more for each further algorithm: up to five seconds a case on a busy machine. These are made once.
+ * Creates the keys of a realm in the format of an import. By default, Keycloak creates two RSA keys for each new realm
+ * and one for each further algorithm, which takes up to five seconds a case on a busy machine. These are created once.
  */
 export async function makeRealmKeys(): Promise<Json> {
   const signing = await Promise.all(
@@ -21,8 +21,8 @@ export async function makeRealmKeys(): Promise<Json> {
       })
     }),
   )
-  const own = [provide('hmac', 'hmac-generated', { algorithm: 'HS512' }), provide('aes', 'aes-generated', {})]
-  return { 'org.keycloak.keys.KeyProvider': [...signing, ...own] }
+  const generated = [provide('hmac', 'hmac-generated', { algorithm: 'HS512' }), provide('aes', 'aes-generated', {})]
+  return { 'org.keycloak.keys.KeyProvider': [...signing, ...generated] }
 }
 
 function provide(name: string, providerId: string, config: Readonly<Record<string, string | Buffer>>): Json {

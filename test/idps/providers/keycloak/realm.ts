@@ -15,7 +15,7 @@ interface Mapper extends Named {
   readonly config: Readonly<Record<string, string>>
 }
 
-/** Makes the realm anew, with its people and their groups. */
+/** Recreates the realm with its users and groups. */
 export async function makeRealm(admin: Admin, keys: Json, realm = REALM): Promise<void> {
   await admin.delete(`/${realm}`).catch(() => undefined)
   await admin.post('', {
@@ -23,14 +23,16 @@ export async function makeRealm(admin: Admin, keys: Json, realm = REALM): Promis
     enabled: true,
     eventsEnabled: true,
     components: keys,
-    // How passwords are kept is nothing that is looked at here, and its own way takes a quarter of a second each.
+    // Hash passwords quickly: Keycloak's default takes a quarter of a second each, and no case is about it.
     passwordPolicy: 'hashAlgorithm(pbkdf2-sha256) and hashIterations(1)',
     groups: [...new Set(PEOPLE.flatMap(({ groups }) => groups))].map((name) => ({ name })),
     users: PEOPLE.map((person) => ({ ...toUser(person), groups: person.groups.map((name) => `/${name}`) })),
   })
 }
 
-/** Without e-mail and both names, a page asks for them at the first login. */
+/**
+ * Converts a person to a Keycloak user. Without e-mail address and both names, a page asks for them at the first login.
+ */
 export function toUser(person: Person) {
   return {
     username: person.username,
@@ -60,22 +62,22 @@ export async function sessionsOf(admin: Admin, person: Person, realm = REALM): P
   return admin.get<OwnSession[]>(`/${realm}/users/${id}/sessions`)
 }
 
-/** Makes exactly these the groups of a user. */
+/** Sets the groups of a user to exactly these. */
 export async function setGroups(admin: Admin, userId: string, names: readonly string[]): Promise<void> {
-  const at = `/${REALM}/users/${userId}/groups`
+  const path = `/${REALM}/users/${userId}/groups`
   const all = await admin.get<Named[]>(`/${REALM}/groups`)
   for (const name of names.filter((wanted) => !all.some((group) => group.name === wanted))) {
     await admin.post(`/${REALM}/groups`, { name })
   }
-  const known = await admin.get<Named[]>(`/${REALM}/groups`)
-  const held = await admin.get<Named[]>(at)
-  for (const { id, name } of held) if (!names.includes(name)) await admin.delete(`${at}/${id}`)
-  for (const { id, name } of known) if (names.includes(name)) await admin.put(`${at}/${id}`)
+  const groups = await admin.get<Named[]>(`/${REALM}/groups`)
+  const held = await admin.get<Named[]>(path)
+  for (const { id, name } of held) if (!names.includes(name)) await admin.delete(`${path}/${id}`)
+  for (const { id, name } of groups) if (names.includes(name)) await admin.put(`${path}/${id}`)
 }
 
 /**
- * "Client scopes → Create client scope": `groups`, with the mapper in it; then the client's own "Client scopes → Add
- * client scope → Optional".
+ * Follows "Client scopes → Create client scope" for `groups` with the mapper in it, then the client's own "Client
+ * scopes → Add client scope → Optional".
  */
 export async function addGroupScope(admin: Admin, clientId: string, place?: 'id_token' | 'userinfo'): Promise<void> {
   await admin.post(`/${REALM}/client-scopes`, {
@@ -94,8 +96,8 @@ export async function findClient(admin: Admin, clientId: string): Promise<{ read
   return client
 }
 
-/** Changes where name and e-mail are told, in the realm's own scopes. */
-export async function tellClaimsIn(admin: Admin, place: 'id_token' | 'userinfo'): Promise<void> {
+/** Sets where the realm's scopes send name and e-mail address. */
+export async function sendClaimsIn(admin: Admin, place: 'id_token' | 'userinfo'): Promise<void> {
   type Scope = Named & { readonly protocolMappers?: readonly Mapper[] }
   for (const scope of await admin.get<Scope[]>(`/${REALM}/client-scopes`)) {
     if (scope.name !== 'profile' && scope.name !== 'email') continue
@@ -111,11 +113,11 @@ export async function tellClaimsIn(admin: Admin, place: 'id_token' | 'userinfo')
   }
 }
 
-/** A new key that signs, and the one before taken away. */
+/** Adds a new signing key and removes the previous one. */
 export async function replaceKeys(admin: Admin): Promise<void> {
   const { id: realmId } = await admin.get<Named>(`/${REALM}`)
   const type = 'org.keycloak.keys.KeyProvider'
-  const before = await admin.get<Named[]>(`/${REALM}/components?type=${type}`)
+  const previous = await admin.get<Named[]>(`/${REALM}/components?type=${type}`)
   await admin.post(`/${REALM}/components`, {
     name: 'rsa-next',
     providerId: 'rsa-generated',
@@ -123,5 +125,5 @@ export async function replaceKeys(admin: Admin): Promise<void> {
     parentId: realmId,
     config: { priority: ['200'], keyUse: ['SIG'], algorithm: ['RS256'], keySize: ['2048'] },
   })
-  for (const { id, name } of before) if (name === 'RS256') await admin.delete(`/${REALM}/components/${id}`)
+  for (const { id, name } of previous) if (name === 'RS256') await admin.delete(`/${REALM}/components/${id}`)
 }

@@ -9,21 +9,19 @@ import { answersAt } from '../../support/answers-at.ts'
 const START_LIMIT_MS = 120_000
 const ADMIN = 'admin'
 
-/** A Keycloak that serves its issuers under whatever address it is asked at, and keeps everything in memory. */
+/** A Keycloak process. It serves its issuers under the address of each request and keeps everything in memory. */
 export interface ServerProcess {
   readonly port: number
   readonly securePort: number
   readonly administrator: { readonly username: string; readonly password: string }
-  /** PEM of the authority of its certificate. */
+  /** PEM of the authority that signed its certificate. */
   readonly ca: string
-  /** The one certificate of a client that it trusts. */
+  /** The only client certificate that it trusts. */
   readonly clientCertificate: { readonly cert: string; readonly key: string }
   stop(): Promise<void>
 }
 
-/**
- * @param trusted file with the authority (PEM) of addresses that it sends logout tokens to, beside those of the system
- */
+/** @param trusted file with a certificate authority (PEM) to trust for logout tokens, in addition to the system's */
 export async function startServer(folder: string, trusted?: string): Promise<ServerProcess> {
   const [files, clientCertificate] = await Promise.all([makeServerFiles('keycloak'), makeClientCertificate()])
   const [port, securePort] = [await freePort(), await freePort()]
@@ -41,7 +39,7 @@ export async function startServer(folder: string, trusted?: string): Promise<Ser
     ...(trusted === undefined ? [] : [`--truststore-paths=${trusted}`]),
   ]
   const env = {
-    // It runs for minutes: code that is compiled less well, sooner, is what starts fast.
+    // The process runs only for minutes, so favour a fast start over fast code.
     JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1 -Xmx640m',
     KC_BOOTSTRAP_ADMIN_USERNAME: ADMIN,
     KC_BOOTSTRAP_ADMIN_PASSWORD: password,

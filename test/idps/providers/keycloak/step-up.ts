@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
-import { expectNoComplaint, told } from '../../matrix/expectations.ts'
+import { describeVisit, expectNoComplaint } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
 import { formWith } from '../../support/pages.ts'
-import { somebody } from '../../support/people.ts'
+import { createPerson } from '../../support/people.ts'
 import type { Keycloak } from '../keycloak.ts'
 import type { Admin } from './admin.ts'
 import { REALM, toUser } from './realm.ts'
@@ -17,24 +17,24 @@ const AUTHENTICATOR = {
   credentialData: JSON.stringify({ subType: 'totp', digits: 6, counter: 0, period: 30, algorithm: 'HmacSHA1' }),
 }
 
-/** Has an authenticator beside the password. */
-const ERIN = somebody('Erin', 'Eklund')
+/** A user with an authenticator in addition to the password. */
+const ERIN = createPerson('Erin', 'Eklund')
 
-/** Keycloak with levels of authentication: a password is silver, a second factor gold. */
+/** Defines tests of Keycloak with levels of authentication: a password is silver, a second factor gold. */
 export function describeStepUp(bench: () => Bench<Keycloak>): void {
-  it('asks for a second factor where required_acr demands its level, and lets nobody in before', async () => {
+  it('requires a second factor if required_acr demands its level', async () => {
     const { idp, lab: start } = bench()
     await makeFlow(idp.admin)
     const user = toUser(ERIN)
     await idp.admin.post(`/${REALM}/users`, { ...user, credentials: [...user.credentials, AUTHENTICATOR] })
     const lab = await start({ custom: { required_acr: 'gold' } })
     const browser = lab.browser()
-    const asked = await idp.signIn(browser, await browser.get(`${lab.host.url}auth-oidc`), ERIN)
-    const form = formWith(asked, 'otp')
-    if (!form) throw new Error(`no form at ${asked.url}: ${asked.text}`)
+    const otpPage = await idp.signIn(browser, await browser.get(`${lab.host.url}auth-oidc`), ERIN)
+    const form = formWith(otpPage, 'otp')
+    if (!form) throw new Error(`no form at ${otpPage.url}: ${otpPage.text}`)
     expect(await lab.whoIs(browser)).to.include({ status: 401 })
     const page = await browser.submit(form, { otp: codeOf(OTP_SECRET, Date.now()) })
-    expect(await lab.whoIs(browser), told(lab, page)).to.include({ status: 200, email: ERIN.email })
+    expect(await lab.whoIs(browser), describeVisit(lab, page)).to.include({ status: 200, email: ERIN.email })
     expectNoComplaint(lab, page)
   })
 }
@@ -48,12 +48,12 @@ interface Execution {
 }
 
 async function makeFlow(admin: Admin): Promise<void> {
-  const at = `/${REALM}/authentication`
-  await admin.post(`${at}/flows`, { alias: FLOW, providerId: 'basic-flow', topLevel: true, builtIn: false })
+  const path = `/${REALM}/authentication`
+  await admin.post(`${path}/flows`, { alias: FLOW, providerId: 'basic-flow', topLevel: true, builtIn: false })
   const addFlow = (inside: string, alias: string) =>
-    admin.post(`${at}/flows/${inside}/executions/flow`, { alias, type: 'basic-flow', provider: '', description: '' })
+    admin.post(`${path}/flows/${inside}/executions/flow`, { alias, type: 'basic-flow', provider: '', description: '' })
   const add = (inside: string, provider: string) =>
-    admin.post(`${at}/flows/${inside}/executions/execution`, { provider })
+    admin.post(`${path}/flows/${inside}/executions/execution`, { provider })
   await add(FLOW, 'auth-cookie')
   await addFlow(FLOW, 'levels')
   for (const [level, authenticatorOf] of [
@@ -64,24 +64,24 @@ async function makeFlow(admin: Admin): Promise<void> {
     await add(level, 'conditional-level-of-authentication')
     await add(level, authenticatorOf)
   }
-  const executions = await admin.get<Execution[]>(`${at}/flows/${FLOW}/executions`)
+  const executions = await admin.get<Execution[]>(`${path}/flows/${FLOW}/executions`)
   let level = 0
   for (const execution of executions) {
     const isCondition = execution.providerId === 'conditional-level-of-authentication'
     const requirement =
       execution.level === 0 ? 'ALTERNATIVE' : execution.displayName.startsWith('level-') ? 'CONDITIONAL' : 'REQUIRED'
-    await admin.put(`${at}/flows/${FLOW}/executions`, { ...execution, requirement })
+    await admin.put(`${path}/flows/${FLOW}/executions`, { ...execution, requirement })
     if (!isCondition) continue
     level += 1
     const config = { 'loa-condition-level': String(level), 'loa-max-age': '36000' }
-    await admin.post(`${at}/executions/${execution.id}/config`, { alias: `level ${level}`, config })
+    await admin.post(`${path}/executions/${execution.id}/config`, { alias: `level ${level}`, config })
   }
   const realm = await admin.get<{ attributes: Record<string, string> }>(`/${REALM}`)
   const attributes = { ...realm.attributes, 'acr.loa.map': JSON.stringify({ silver: '1', gold: '2' }) }
   await admin.put(`/${REALM}`, { ...realm, browserFlow: FLOW, attributes })
 }
 
-/** Source: RFC 6238, section 4, with the defaults of RFC 4226. */
+/** Returns a one-time password. Source: RFC 6238, section 4, with the defaults of RFC 4226. */
 function codeOf(secret: string, now: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(now / 30_000)))

@@ -1,20 +1,21 @@
 import { expect } from 'chai'
-import { expectNoComplaint, signsOut, told } from '../../matrix/expectations.ts'
+import { describeVisit, expectNoComplaint, signOutFully } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
-import { somebody } from '../../support/people.ts'
+import { createPerson } from '../../support/people.ts'
 import type { Keycloak } from '../keycloak.ts'
 import { REALM, sessionsOf, toUser } from './realm.ts'
 
-/** Known to the provider behind the provider only. */
-const DAVE = somebody('Dave', 'Doe')
+/** A user whom only the upstream provider knows. */
+const DAVE = createPerson('Dave', 'Doe')
 const UPSTREAM = 'upstream'
 const BROKER_CLIENT = { clientId: 'the-realm-in-front', secret: 'secret-of-the-realm-in-front' }
 
 /**
- * Keycloak as a broker: it sends people on to another provider, here another realm, and has to sign them out there too.
+ * Defines tests of Keycloak as a broker: it redirects users to an upstream provider, here another realm, and must sign
+ * them out there too.
  */
 export function describeUpstream(bench: () => Bench<Keycloak>): void {
-  it('signs out at the provider behind Keycloak as well, so that the next login asks for a password', async () => {
+  it('signs out at the upstream provider too, so that the next login asks again', async () => {
     const { idp, keep } = bench()
     keep(() => idp.admin.delete(`/${UPSTREAM}`))
     await joinRealms(idp)
@@ -26,12 +27,12 @@ export function describeUpstream(bench: () => Bench<Keycloak>): void {
       return link ? browser.get(link.href) : page
     }
     const page = await idp.signIn(browser, await towardsUpstream(), DAVE)
-    expect(await lab.whoIs(browser), told(lab, page)).to.include({ status: 200, email: DAVE.email })
-    const sessionsThere = async () => (await sessionsOf(idp.admin, DAVE, UPSTREAM)).length
-    expect(await sessionsThere()).to.equal(1)
+    expect(await lab.whoIs(browser), describeVisit(lab, page)).to.include({ status: 200, email: DAVE.email })
+    const upstreamSessions = async () => (await sessionsOf(idp.admin, DAVE, UPSTREAM)).length
+    expect(await upstreamSessions()).to.equal(1)
 
-    const last = await signsOut(lab, browser)
-    expect(await sessionsThere()).to.equal(0)
+    const last = await signOutFully(lab, browser)
+    expect(await upstreamSessions()).to.equal(0)
     expect(await idp.asksWho(await towardsUpstream(), browser)).to.equal(true)
     const events = (await idp.events?.()) ?? []
     expect(events.filter((event) => /LOGOUT/.test(event))).to.deep.equal(['LOGOUT'])

@@ -1,15 +1,15 @@
 import type { ClientRegistration } from '../../support/real-idp.ts'
 import { refuseOthers } from '../../support/understood.ts'
 
-/** What the portal's hook `getOidcRpConfig` gives for a relying party: its configuration's tables. */
+/** What the portal's hook `getOidcRpConfig` returns for a relying party: the tables of its configuration. */
 export interface RelyingParty {
   readonly confKey: string
   readonly options: Readonly<Record<string, string | number>>
-  /** Claim to attribute of the session, type, and whether it is an array. */
+  /** Maps a claim to an attribute of the session, its type, and whether it is an array. */
   readonly attributes: Readonly<Record<string, string>>
-  /** Scope to the claims that come with it, beside the standard ones. */
+  /** Maps a scope to the claims that come with it, in addition to the standard ones. */
   readonly extraClaims: Readonly<Record<string, string>>
-  /** Scope to the rule by which it is granted, asked for or not. */
+  /** Maps a scope to the rule by which it is granted even unasked. */
   readonly scopeRules: Readonly<Record<string, string>>
 }
 
@@ -23,8 +23,8 @@ const UNDERSTOOD = [
 ]
 
 /**
- * @param consents whether people are asked before anything is told of them. Once they were, its logout does not lead
- *   back the next time.
+ * @param consents whether the portal asks users for consent. After it has asked, its logout does not return to the host
+ * the next time
  */
 export function toRelyingParty(client: ClientRegistration, consents: boolean): RelyingParty {
   refuseOthers(client, UNDERSTOOD)
@@ -35,7 +35,7 @@ export function toRelyingParty(client: ClientRegistration, consents: boolean): R
     ClientID: client_id,
     ClientSecret: client_secret,
     ...(method === 'none' ? { Public: 1 } : {}),
-    // It counts a signed request as authentication as well: by one method for both, or by any.
+    // LemonLDAP counts a signed request as client authentication too. It accepts one method for both, or any method.
     AuthMethod: method === 'none' || client.require_signed_request_object ? undefined : method,
     RedirectUris: client.redirect_uris.join(' '),
     PostLogoutRedirectUris: client.post_logout_redirect_uris?.join(' '),

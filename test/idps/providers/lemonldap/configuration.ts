@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 
-/** Where an instance keeps what it has. */
+/** The storage of a portal. */
 export interface Folders {
   readonly sessions: string
   readonly persistent: string
   readonly people: string
 }
 
-/** A key of a kind that the whole portal signs with: it has one at a time. */
+/** The portal's signing key. It has one at a time. */
 export interface SigningKey {
   readonly kind: 'RSA' | 'EC'
   readonly id: string
@@ -15,7 +15,7 @@ export interface SigningKey {
   readonly public: string
 }
 
-/** @param algorithm that ID tokens are to be signed with */
+/** @param algorithm signs the ID tokens */
 export function makeSigningKey(algorithm = 'RS256'): SigningKey {
   const curve = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }[algorithm]
   const { privateKey, publicKey } = curve
@@ -29,7 +29,7 @@ export function makeSigningKey(algorithm = 'RS256'): SigningKey {
   }
 }
 
-/** The portal's configuration, as its manager would have written it. */
+/** Returns the portal's configuration as its manager would write it. */
 export function configurationOf(folders: Folders, portal: string, key: SigningKey): Record<string, unknown> {
   const storage = (folder: string) => ({
     Directory: folder,
@@ -64,7 +64,7 @@ export function configurationOf(folders: Folders, portal: string, key: SigningKe
     persistentStorageOptions: storage(folders.persistent),
     locationRules: { localhost: { default: 'accept' } },
     customPlugins: 'ClientFiles',
-    // What needs further packages.
+    // Off, because these features need further packages.
     captcha_login_enabled: 0,
     captcha_mail_enabled: 0,
     captcha_register_enabled: 0,

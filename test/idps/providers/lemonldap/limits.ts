@@ -1,7 +1,7 @@
 import { because, CERTIFICATES, ENCODED, ENCRYPTED, JARM } from '../../support/cases.ts'
 import type { RealIdp } from '../../support/real-idp.ts'
 
-/** Each tried, or looked for in vain in its discovery document. */
+/** What LemonLDAP::NG cannot do. Each was tried, or its discovery document lacks it. */
 export const CANNOT: RealIdp['cannot'] = {
   authorization_params:
     'prompt=login asks nobody again within seconds of a login, and with that time taken away it never ends asking',
@@ -13,7 +13,7 @@ export const CANNOT: RealIdp['cannot'] = {
   ...because('it has no response mode that ends in jwt', ...JARM),
   ...because('it has no endpoint for pushed requests', 'pushed', 'pushed_request_object'),
   dpop: 'it knows no DPoP',
-  introspection_disabled: 'sessions of somebody who is taken out of its database go on',
+  introspection_disabled: 'sessions of a user who is removed from its database go on',
   revocation: 'it has no revocation endpoint',
-  cancelled: 'its login page has no way back; its consent page has one, which is tried beside the matrix',
+  cancelled: 'its login page has no way back; its consent page has one, which is tested beyond the matrix',
 }

@@ -1,19 +1,19 @@
 import { openDatabase } from '../../../../fixtures/host/database.ts'
 import { fullName, type Person } from '../../support/people.ts'
 
-/** The database in which the portal looks people up: a table that any program may write to. */
+/** Creates the table in which the portal looks up users. Any program may write to it. */
 export async function createPeopleTable(file: string) {
   const { run, close } = await openDatabase(file)
   await run('CREATE TABLE people (uid TEXT PRIMARY KEY, password TEXT, cn TEXT, mail TEXT, groups TEXT)')
   const set = async (person: Person) => {
     const { username, password, email, groups } = person
-    // `; ` is what the portal splits values at.
+    // The portal splits values at `; `.
     const row = [username, password, fullName(person), email, groups.join('; ')]
     await run('INSERT OR REPLACE INTO people VALUES (?, ?, ?, ?, ?)', ...row)
   }
   return {
     set,
-    /** Everybody is forgotten but these. */
+    /** Replaces all people by these. */
     async replace(people: readonly Person[]) {
       await run('DELETE FROM people')
       for (const person of people) await set(person)

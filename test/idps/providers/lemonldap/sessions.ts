@@ -2,22 +2,22 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Person } from '../../support/people.ts'
 
-/** One login at the portal, which is a file. */
+/** One login at the portal, stored as a file. */
 export interface PortalSession {
-  /** What the browser's cookie says. */
+  /** The value of the browser's cookie. */
   readonly id: string
-  /** Milliseconds since 1970 of the last change: the login itself, or that of a further relying party. */
+  /** Time of the last change in milliseconds since 1970: the login, or the login at a further relying party. */
   readonly changedMs: number
 }
 
 export async function sessionsOf(folder: string, { username }: Person): Promise<readonly PortalSession[]> {
   const files = await readdir(folder, { withFileTypes: true })
-  const found = await Promise.all(
+  const sessions = await Promise.all(
     files
       .filter((file) => file.isFile())
       .map(async ({ name }): Promise<readonly PortalSession[]> => {
         const path = join(folder, name)
-        // Codes and access tokens lie beside them, and end meanwhile.
+        // Codes and access tokens are in the same folder, and may be deleted meanwhile.
         const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]).catch(
           () => ['{}', { mtimeMs: 0 }] as const,
         )
@@ -25,16 +25,16 @@ export async function sessionsOf(folder: string, { username }: Person): Promise<
         return kind === 'SSO' && uid === username ? [{ id: name, changedMs: mtimeMs }] : []
       }),
   )
-  return found.flat()
+  return sessions.flat()
 }
 
-/** Empties the folder of sessions, and makes it where there is none. */
+/** Empties the folder of sessions, or creates it. */
 export async function clearSessions(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(join(folder, 'lock'), { recursive: true })
 }
 
-/** Everything in the folder was begun, or handed out, at the beginning of 1970. */
+/** Makes all sessions and tokens in the folder as old as 1970. */
 export async function ageSessions(folder: string): Promise<void> {
   for (const file of await readdir(folder, { withFileTypes: true })) {
     if (!file.isFile()) continue
