@@ -13,7 +13,7 @@ describe('accounts in MeshCentral', () => {
     domains: {
       '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } },
       allowed: { oidc: { newAccounts: undefined }, members: { newAccounts: true } },
-      // MeshCentral's own strategies take no number for true.
+      // MeshCentral's own strategies do not accept a number for true.
       number: { oidc: { newAccounts: undefined }, members: { newAccounts: 1 } },
       silent: { oidc: { newAccounts: undefined } },
       rights: {
@@ -47,24 +47,24 @@ describe('accounts in MeshCentral', () => {
   it('creates no account for an id that would run as script, and logs the remedy', async () => {
     const person = { ...setup.person(), sub: `x",10);alert(1);("` }
     setup.idp.setUser({ ...person, claims: { name: person.name, ...person.claims } })
-    const told = await linesOf(setup, async () => {
+    const lines = await linesOf(setup, async () => {
       expect(messageOn(await signIn(setup, setup.browser(), person))).to.equal(108)
     })
-    const [line = ''] = told.filter((one) => one.includes('subject_unusable'))
+    const [line = ''] = lines.filter((text) => text.includes('subject_unusable'))
     for (const words of ['`custom.claims.uuid`', 'delete it']) expect(line).to.include(words)
     expect(await setup.hasAccount(person)).to.equal(false)
   })
 
   it('have what MeshCentral keeps of a user and no more, and leave the events that it writes at a login', async () => {
     const person = setup.person({ name: 'Ada Lovelace', email: 'ada@example.test' })
-    const before = Math.floor(Date.now() / 1000)
+    const startedAtS = Math.floor(Date.now() / 1000)
     await signedIn(setup, person)
     const { creation, login, access, ...record } = await setup.account(person)
     expect(record).to.deep.equal({
       ...{ type: 'user', _id: userKey(person), domain: '', name: 'Ada Lovelace' },
       ...{ email: 'ada@example.test', emailVerified: true, oidcissuer: setup.idp.issuer },
     })
-    for (const time of [creation, login, access]) expect(time).to.be.within(before, before + 10)
+    for (const time of [creation, login, access]) expect(time).to.be.within(startedAtS, startedAtS + 10)
     const byAction = new Map((await eventsOf(person, 1)).map((event) => [event.action, event]))
     expect([...byAction.keys()]).to.have.members(['accountcreate', 'login'])
     expect(byAction.get('accountcreate')).to.include({ etype: 'user', username: person.name, domain: '' })
@@ -93,7 +93,7 @@ describe('accounts in MeshCentral', () => {
       [[], 64],
     ] as const) {
       await signedIn(setup, setup.person({ groups: [...groups] }, person), 'rights')
-      const record = await setup.account(person, 'rights', (one) => one.siteadmin === siteadmin)
+      const record = await setup.account(person, 'rights', (account) => account.siteadmin === siteadmin)
       expect(record.siteadmin).to.equal(siteadmin)
     }
   })
@@ -102,8 +102,8 @@ describe('accounts in MeshCentral', () => {
     const person = setup.person()
     const pages = await Promise.all([1, 2, 3].map(() => signIn(setup, setup.browser(), person)))
     expect(pages.map(isApp)).to.deep.equal([true, true, true])
-    const made = (await eventsOf(person, 3)).filter(({ action }) => action === 'accountcreate')
-    expect(made).to.have.length(1)
+    const creations = (await eventsOf(person, 3)).filter(({ action }) => action === 'accountcreate')
+    expect(creations).to.have.length(1)
   })
 })
 
@@ -116,43 +116,43 @@ describe('accounts and groups that MeshCentral itself has made', () => {
     try {
       const person = setup.person({ groups: ['mesh-admins', 'operators'] })
       const escaped = userKey(person).replaceAll('.', '%2E').replaceAll('$', '%24')
-      const isMember = (group?: DbRecord) => Object.keys((group?.links as object | undefined) ?? {}).includes(escaped)
-      /** Those of the given names once membership in each is as it should be. */
-      const groups = (members: Readonly<Record<string, boolean>>) =>
+      const hasMember = (group?: DbRecord) => Object.keys((group?.links as object | undefined) ?? {}).includes(escaped)
+      /** Returns all user groups by name once the person is a member of exactly those marked true. */
+      const groupsWith = (members: Readonly<Record<string, boolean>>) =>
         until('the groups', async () => {
           const records = [...(await setup.data.records()).values()].filter(({ type }) => type === 'ugrp')
           const all = new Map(records.map((record) => [String(record.name), record]))
-          return Object.entries(members).every(([name, is]) => isMember(all.get(name)) === is) && all
+          return Object.entries(members).every(([name, expected]) => hasMember(all.get(name)) === expected) && all
         })
       const browser = setup.browser()
       await signIn(setup, browser, person)
       expect(sessionOf(browser, setup.url).userid).to.equal(userKey(person))
-      const made = await setup.account(person, '', ({ siteadmin }) => siteadmin === FULL)
-      const before = await groups({ operators: true, 'mesh-admins': true })
+      const created = await setup.account(person, '', ({ siteadmin }) => siteadmin === FULL)
+      const groupsBefore = await groupsWith({ operators: true, 'mesh-admins': true })
 
       await setup.restart({ ...config, strategy: 'ours' })
-      // No IdP could end it.
+      // A session of the built-in strategy could not be ended by the IdP, so it does not survive.
       expect(await isSignedIn(setup, browser)).to.equal(false)
       expect(
         isApp(await signIn(setup, browser, setup.person({ groups: ['mesh-admins', 'night shift'] }, person))),
       ).to.equal(true)
-      const operators = before.get('operators')?._id
-      const kept = await setup.account(person, '', ({ links }) => {
+      const operators = groupsBefore.get('operators')?._id
+      const account = await setup.account(person, '', ({ links }) => {
         const ids = Object.keys(links ?? {})
         return ids.length === 2 && !ids.includes(String(operators).replaceAll('$', '%24'))
       })
-      expect([kept.creation, kept.siteadmin]).to.deep.equal([made.creation, FULL])
-      const during = await groups({ 'night shift': true, operators: false })
-      expect(during.get('mesh-admins')).to.deep.equal(before.get('mesh-admins'))
-      expect(during.get('operators')?._id).to.equal(operators)
-      expect(during.get('night shift')?.membershipType).to.equal('oidc')
-      expect([...during.keys()]).to.have.members(['mesh-admins', 'operators', 'night shift'])
+      expect([account.creation, account.siteadmin]).to.deep.equal([created.creation, FULL])
+      const groupsDuring = await groupsWith({ 'night shift': true, operators: false })
+      expect(groupsDuring.get('mesh-admins')).to.deep.equal(groupsBefore.get('mesh-admins'))
+      expect(groupsDuring.get('operators')?._id).to.equal(operators)
+      expect(groupsDuring.get('night shift')?.membershipType).to.equal('oidc')
+      expect([...groupsDuring.keys()]).to.have.members(['mesh-admins', 'operators', 'night shift'])
 
       await setup.restart({ ...config, strategy: 'built-in' })
       await signIn(setup, setup.browser(), setup.person({ groups: ['mesh-admins', 'operators'] }, person))
-      const after = await groups({ operators: true, 'night shift': false })
-      expect(after.get('operators')?._id).to.equal(operators)
-      expect((await setup.account(person)).creation).to.equal(made.creation)
+      const groupsAfter = await groupsWith({ operators: true, 'night shift': false })
+      expect(groupsAfter.get('operators')?._id).to.equal(operators)
+      expect((await setup.account(person)).creation).to.equal(created.creation)
     } finally {
       await setup.close()
     }

@@ -17,7 +17,7 @@ describe('a person with a browser at MeshCentral', () => {
     },
   })
   let page: Page
-  /** Dialogs and errors of scripts: there are none, whatever the IdP says. */
+  /** Dialogs and script errors. There must be none, whatever the IdP sends. */
   const complaints: string[] = []
 
   before(async () => {
@@ -96,8 +96,8 @@ describe('a person with a browser at MeshCentral', () => {
 
   // Shows: meshcentral 6.
   it('meets no script of the IdP in an error', async () => {
-    const begun = await context.request.get(`${mesh.url}auth-oidc`, { maxRedirects: 0 })
-    const state = new URL(begun.headers().location ?? '').searchParams.get('state') ?? ''
+    const started = await context.request.get(`${mesh.url}auth-oidc`, { maxRedirects: 0 })
+    const state = new URL(started.headers().location ?? '').searchParams.get('state') ?? ''
     const text = "<img src=x onerror=alert(1)><script>alert(2)</script>it's"
     const query = new URLSearchParams({ error: text, error_description: text, state, iss: mesh.idp.issuer })
     await page.goto(`${mesh.url}auth-oidc-callback?${query}`)

@@ -2,7 +2,7 @@ import { BROWSER_NAMES, isAsked, press, sees, signInAtIdp, useBrowser } from '..
 import type { Tab } from '../support/browsers/driver.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-/** That its page hangs on the server by its socket, as its person sees by what is on it. */
+/** True when the page is connected to the server by its socket. */
 const CONNECTED = 'typeof meshserver === "object" && meshserver !== null && meshserver.State === 2'
 const LOGIN_PAGE = 'document.querySelector("#auth-oidc") !== null'
 
@@ -45,7 +45,7 @@ describe('MeshCentral', () => {
         const [first, second] = [await signIn(), await browser.tab()]
         await second.goTo(mesh.url)
         await sees(second, CONNECTED)
-        // As a page is that has been loaded and whose script has not come so far.
+        // Simulates a page that is loaded but whose script has not connected yet.
         await second.read('(autoReconnect = false, meshserver.Stop())')
         await press(first, /^Logout$/)
         await press(first, /^Yes/)

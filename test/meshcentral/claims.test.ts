@@ -4,13 +4,13 @@ import { type MeshOptions, type MeshSetup, type Person, setUpMesh, userKey } fro
 import { isApp, messageOn, signIn } from './support/session.ts'
 
 const SCOPES = { directory: ['oid'] }
-/** As Entra ID: the ID token has `oid`, UserInfo does not. */
-const withoutOid = (told: unknown) => {
-  const { oid: _, ...rest } = told as Record<string, unknown>
+/** Entra ID sends `oid` in the ID token, but not in UserInfo. */
+const withoutOid = (claims: unknown) => {
+  const { oid: _, ...rest } = claims as Record<string, unknown>
   return rest
 }
 
-/** Configurations that worked with the built-in strategy, at IdPs that tell claims in one of two places. */
+/** Configurations that worked with the built-in strategy, at IdPs that send claims in only one of two places. */
 describe('accounts that the built-in strategy made', () => {
   let setup: MeshSetup
   afterEach(() => setup.close())
@@ -19,7 +19,7 @@ describe('accounts that the built-in strategy made', () => {
     setup = await setUpMesh({ ...options, strategy: 'built-in' })
     return setup
   }
-  const enter = (person: Person) => signIn(setup, setup.browser(), person)
+  const signInAs = (person: Person) => signIn(setup, setup.browser(), person)
 
   it('logs an account made under sub where UserInfo lacked the claim, and the remedy', async () => {
     const byClaims = (claims: object, newAccounts = true) => ({
@@ -28,13 +28,13 @@ describe('accounts that the built-in strategy made', () => {
     await start({ ...byClaims({ uuid: 'oid' }), idp: { scopes: SCOPES } })
     setup.idp.faults.set('userinfo', { kind: 'rewrite', body: withoutOid })
     const person = setup.person({ oid: 'D-7' })
-    await enter(person)
-    const made = await setup.account(person)
+    await signInAs(person)
+    const created = await setup.account(person)
 
     await setup.restart({ ...byClaims({ uuid: 'oid' }, false), strategy: 'ours' })
     let refused: number | null = null
     await linesOf(setup, async () => {
-      refused = messageOn(await enter(person))
+      refused = messageOn(await signInAs(person))
     })
     expect(refused, 'Unable to create account').to.equal(100)
     const lines = await pluginLines(setup)
@@ -48,8 +48,8 @@ describe('accounts that the built-in strategy made', () => {
     expect(warned).to.include('other_id')
 
     await setup.restart(byClaims({ uuid: 'sub' }, false))
-    expect(isApp(await enter(person))).to.equal(true)
-    expect((await setup.account(person)).creation).to.equal(made.creation)
+    expect(isApp(await signInAs(person))).to.equal(true)
+    expect((await setup.account(person)).creation).to.equal(created.creation)
     expect((await setup.data.records()).has(userKey({ sub: 'D-7' }))).to.equal(false)
   })
 
@@ -57,15 +57,15 @@ describe('accounts that the built-in strategy made', () => {
     const withScope = (scope: string) => ({ domains: { '': { oidc: { custom: { scope } } } } })
     await start({ ...withScope('openid profile email'), idp: { claimsIn: 'both' } })
     const person = setup.person({ name: 'Before The Plugin' })
-    await enter(person)
+    await signInAs(person)
     expect((await setup.account(person)).name).to.equal('Before The Plugin')
 
     await setup.restart({ ...withScope('openid email'), strategy: 'ours' })
     setup.idp.faults.set('userinfo', { kind: 'answer', status: 401 })
     setup.person({ email: 'new@example.test' }, person)
-    expect(isApp(await enter(person))).to.equal(true)
-    const kept = await setup.account(person, '', ({ email }) => email === 'new@example.test')
-    expect(kept.name).to.equal('Before The Plugin')
+    expect(isApp(await signInAs(person))).to.equal(true)
+    const account = await setup.account(person, '', ({ email }) => email === 'new@example.test')
+    expect(account.name).to.equal('Before The Plugin')
     const failures = (await pluginLines(setup)).filter(({ event }) => event === 'userinfo-failed')
     expect(failures.map(({ fields }) => fields.status)).to.deep.equal([401])
   })

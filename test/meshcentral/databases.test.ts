@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, type DbRecord } from './support/data-folder.ts'
-import { DATABASES, OTHERS, useDatabase } from './support/databases.ts'
+import { DATABASES, OTHER_DATABASES, useDatabase } from './support/databases.ts'
 import { type Person, userKey } from './support/mesh-setup.ts'
 import { addDevice, openRelay } from './support/relay.ts'
 import {
@@ -25,10 +25,10 @@ const FULL = 0xffffffff
 const MANY = 100
 
 for (const kind of DATABASES) {
-  const { longIds, capitals } = kind
+  const { longIds, isCaseSensitive } = kind
   describe(`MeshCentral on ${kind.name}`, () => {
     const database = useDatabase(kind)
-    /** What agents of devices are told, for all of which the altered program stands. */
+    /** File that records messages to device agents. The altered program stands in for every agent. */
     const toAgents = join(tmpdir(), `to-agents-${process.pid}`)
     const setup = useMesh(async () => ({
       database: database(),
@@ -42,7 +42,7 @@ for (const kind of DATABASES) {
     }))
     after(() => rm(toAgents, { force: true }))
 
-    /** All of them come back from the IdP at the same time. */
+    /** Lets all people come back from the IdP at the same time and expects all to be signed in. */
     const signInAtOnce = async (people: readonly Person[]) => {
       const answers: (() => Promise<boolean>)[] = []
       for (const person of people) {
@@ -50,28 +50,32 @@ for (const kind of DATABASES) {
         const address = await answerOfIdp(setup, browser, person)
         answers.push(async () => isApp(await browser.get(address)))
       }
-      const isIn = await Promise.all(answers.map((answer) => answer()))
+      const results = await Promise.all(answers.map((answer) => answer()))
       const refused = (await pluginLines(setup)).flatMap(({ event, line }) => (event === 'login-failed' ? [line] : []))
       expect(refused).to.deep.equal([])
-      expect(isIn).to.deep.equal(people.map(() => true))
+      expect(results).to.deep.equal(people.map(() => true))
     }
 
-    /** What both sides of each membership say, and the right. */
+    /** Returns a user's groups by both sides of the membership, and the admin right. */
     const stateOf = (person: Person, records: ReadonlyMap<string, DbRecord>) => {
       const linked = (record?: DbRecord) =>
         Object.keys((record?.links ?? {}) as object).map((link) => link.replaceAll('%24', '$').replaceAll('%2E', '.'))
       const user = records.get(userKey(person))
-      const own = linked(user).map((id) => records.get(id)?.name)
-      const bearing = [...records.values()].filter(
-        (one) => one.type === 'ugrp' && linked(one).includes(userKey(person)),
+      const namesInUser = linked(user).map((id) => records.get(id)?.name)
+      const groupsWithUser = [...records.values()].filter(
+        (record) => record.type === 'ugrp' && linked(record).includes(userKey(person)),
       )
-      return { own: own.sort(), bearing: bearing.map((group) => group.name).sort(), siteadmin: user?.siteadmin ?? 0 }
+      return {
+        inUser: namesInUser.sort(),
+        inGroups: groupsWithUser.map((group) => group.name).sort(),
+        siteadmin: user?.siteadmin ?? 0,
+      }
     }
     const expectStates = async (people: readonly Person[], groups: (nth: number) => readonly string[]) => {
       const records = await setup.data.records()
       const states = people.map((_person, nth) => {
         const names = [...groups(nth)].sort()
-        return { own: names, bearing: names, siteadmin: names.includes('admins') ? FULL : 0 }
+        return { inUser: names, inGroups: names, siteadmin: names.includes('admins') ? FULL : 0 }
       })
       expect(people.map((person) => stateOf(person, records))).to.deep.equal(states)
     }
@@ -82,9 +86,9 @@ for (const kind of DATABASES) {
       await signInAtOnce(people)
       await expectStates(people, first)
       const later = (nth: number) => [`team ${(nth + 1) % 7}`, ...(nth % 3 === 1 ? ['admins'] : [])]
-      const some = people.slice(0, 30)
-      await signInAtOnce(some.map((person, nth) => setup.person({ groups: later(nth) }, person)))
-      await expectStates(some, later)
+      const changed = people.slice(0, 30)
+      await signInAtOnce(changed.map((person, nth) => setup.person({ groups: later(nth) }, person)))
+      await expectStates(changed, later)
     }).timeout(240_000)
 
     it('makes no more accounts than limits.maxUserAccounts: message 101', async () => {
@@ -100,46 +104,46 @@ for (const kind of DATABASES) {
         setup.idp.setUser({ ...person, claims: { name: person.name } })
         return person
       })
-      const isIn: boolean[] = []
-      // Each twice: who is refused has left nothing behind.
-      for (const person of [...people, ...people]) isIn.push(isApp(await signIn(setup, setup.browser(), person)))
-      const expected = [longIds, true, capitals]
-      expect(isIn).to.deep.equal([...expected, ...expected])
+      const results: boolean[] = []
+      // Each signs in twice, since a refused login must leave nothing behind.
+      for (const person of [...people, ...people]) results.push(isApp(await signIn(setup, setup.browser(), person)))
+      const expected = [longIds, true, isCaseSensitive]
+      expect(results).to.deep.equal([...expected, ...expected])
       await setup.restart()
       const records = await setup.data.records()
       expect(people.map((person) => records.get(userKey(person))?.name)).to.deep.equal(
         people.map((person, nth) => (expected[nth] ? person.name : undefined)),
       )
       const refused = (await pluginLines(setup)).filter(({ message }) => message.includes('custom.claims.uuid'))
-      expect(refused).to.have.length(2 * expected.filter((held) => !held).length)
+      expect(refused).to.have.length(2 * expected.filter((isHeld) => !isHeld).length)
     })
 
     it('ends sessions for good, by a logout and by the IdP, and keeps the others with their tokens, over a restart', async () => {
-      const [own, told, other] = [setup.person(), setup.person(), setup.person()]
-      const [first, second, stays] = [
-        await signedIn(setup, own),
-        await signedIn(setup, told),
-        await signedIn(setup, other),
+      const [leaver, endedByIdp, bystander] = [setup.person(), setup.person(), setup.person()]
+      const [first, second, remaining] = [
+        await signedIn(setup, leaver),
+        await signedIn(setup, endedByIdp),
+        await signedIn(setup, bystander),
       ]
-      const [page, pageOfTold] = [await setup.open(first), await setup.open(second)]
+      const [page, secondPage] = [await setup.open(first), await setup.open(second)]
       const copies = [thiefOf(setup, first), thiefOf(setup, second)]
       await first.step(`${setup.url}logout`)
-      expect(await setup.endSessions({ sub: told.sub })).to.equal(200)
-      await closes(page, pageOfTold)
+      expect(await setup.endSessions({ sub: endedByIdp.sub })).to.equal(200)
+      await closes(page, secondPage)
       await setup.restart()
       for (const copy of copies) expect(await isSignedIn(setup, copy)).to.equal(false)
-      for (const { auth } of [page, pageOfTold]) expect(await setup.verdictOn(auth)).to.equal('refused')
-      expect(await isSignedIn(setup, stays)).to.equal(true)
-      const { headers } = await stays.step(`${setup.url}logout`)
+      for (const { auth } of [page, secondPage]) expect(await setup.verdictOn(auth)).to.equal('refused')
+      expect(await isSignedIn(setup, remaining)).to.equal(true)
+      const { headers } = await remaining.step(`${setup.url}logout`)
       expect(headers.location).to.include('id_token_hint=')
     })
 
     it("lets a guest's tunnel be when the one signs out who shares the device, and whoever else works with the database meanwhile", async () => {
       const [maker, bystander] = [await signedIn(setup, setup.person()), await signedIn(setup, setup.person())]
-      const others = await setup.open(bystander)
-      // A pool opens its connections in the work that needs more of them.
-      for (let orders = 0; orders < 30; orders += 1) others.send({ action: 'loginTokens' })
-      const answered = () => others.messages.filter(({ action }) => action === 'loginTokens').length
+      const bystanderPage = await setup.open(bystander)
+      // A pool opens its connections only under load, so send many requests.
+      for (let orders = 0; orders < 30; orders += 1) bystanderPage.send({ action: 'loginTokens' })
+      const answered = () => bystanderPage.messages.filter(({ action }) => action === 'loginTokens').length
       await until('the answers', () => answered() >= 30)
       const page = await setup.open(maker)
       const device = await addDevice(page)
@@ -147,28 +151,28 @@ for (const kind of DATABASES) {
       const { url } = await page.ask('createDeviceShareLink', {
         ...{ nodeid: device, guestname: 'Guest', p: 2, consent: 0, expire: 60, responseid: 'share' },
       })
-      // MeshCentral tells the address before the share is in the database.
+      // MeshCentral returns the address before it stores the share.
       const auth = await until('the page for guests', async () => authCookieOn(await setup.browser().step(String(url))))
       const id = randomUUID()
       const guest = setup.keep(openRelay(setup, { id, auth, p: '2', nodeid: device }))
-      const rauth = await until('the call to the device', async () => {
-        const calls = await readFile(toAgents, 'utf8').catch(() => '')
-        return new RegExp(`id=${id}&rauth=([^"&]+)`).exec(calls)?.[1]
+      const deviceCookie = await until('the message to the device', async () => {
+        const agentMessages = await readFile(toAgents, 'utf8').catch(() => '')
+        return new RegExp(`id=${id}&rauth=([^"&]+)`).exec(agentMessages)?.[1]
       })
-      const end = setup.keep(openRelay(setup, { id, rauth }))
-      expect(await Promise.all([guest.verdict(), end.verdict()])).to.deep.equal(['joined', 'joined'])
+      const deviceEnd = setup.keep(openRelay(setup, { id, rauth: deviceCookie }))
+      expect(await Promise.all([guest.verdict(), deviceEnd.verdict()])).to.deep.equal(['joined', 'joined'])
       const { cookie: renewed } = await page.ask('authcookie')
 
       await bystander.step(`${setup.url}logout`)
       await maker.step(`${setup.url}logout`)
-      await closes(page, others)
-      expect(await guest.tell(end, 'a picture')).to.equal('a picture')
+      await closes(page, bystanderPage)
+      expect(await guest.tell(deviceEnd, 'a picture')).to.equal('a picture')
       for (const cookie of [page.auth, String(renewed)]) expect(await setup.verdictOn(cookie)).to.equal('refused')
     })
   })
 }
 
-for (const kind of OTHERS) {
+for (const kind of OTHER_DATABASES) {
   describe(`MeshCentral on ${kind.name}`, () => {
     const database = useDatabase(kind)
     const setup = useMesh(() => ({

@@ -5,7 +5,7 @@ import { takeDocumentPicture } from '../support/document-picture.ts'
 import type { Person } from './support/mesh-setup.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-/** The way of `plugin/docs/device-groups.md`, whose pictures are taken here. */
+/** Follows `plugin/docs/device-groups.md` and takes its pictures. */
 describe('an administrator with a browser, who gives mirrored user groups rights on device groups', () => {
   let browser: Browser
   const mesh = useMesh({ domains: { '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } } } })
@@ -28,11 +28,11 @@ describe('an administrator with a browser, who gives mirrored user groups rights
 
   it('finds the group where its first member has signed in, and its members have the rights, and lose them with it', async () => {
     const bob = mesh.person({ name: 'Bob Builder', groups: ['mesh-users', 'helpdesk'] })
-    const his = await signIn(bob)
+    const bobsPage = await signIn(bob)
     const page = await signIn(mesh.person({ name: 'Alice Example', groups: ['mesh-admins', 'mesh-users'] }))
     const dialog = page.locator('#dialog')
     const confirm = () => page.locator('#idx_dlgOkButton').click()
-    /** Of the page without MeshCentral's frame. */
+    /** Takes a picture without MeshCentral's frame. */
     const picture = (name: string, clip: { readonly y: number; readonly width: number; readonly height: number }) =>
       takeDocumentPicture(page, `plugin/docs/device-groups-${name}.png`, { x: 90, ...clip })
 
@@ -48,7 +48,7 @@ describe('an administrator with a browser, who gives mirrored user groups rights
     await page.locator('#p50').getByText('helpdesk').first().click()
     const group = page.locator('#p51')
     await group.getByText('Bob Builder').first().waitFor()
-    // Who is in a mirrored group is the identity provider's to say.
+    // The identity provider decides who is in a mirrored group.
     expect(await group.getByText('Add Users').count()).to.equal(0)
 
     await group.getByRole('link', { name: 'Add Device Group' }).click()
@@ -59,18 +59,18 @@ describe('an administrator with a browser, who gives mirrored user groups rights
     await confirm()
     await group.getByText('Branch office').waitFor()
     await picture('done', { y: 90, width: 780, height: 430 })
-    // The page of the device group offers user groups where some were made by hand.
+    // The device group's page offers user groups only if some were created by hand.
     await group.getByText('Branch office').click()
     await page.locator('#p20').getByText('Add Users').waitFor()
     expect(await page.locator('#p20').getByText('Add User Group').count()).to.equal(0)
 
-    // In the page that he has open.
-    await his.getByText('Branch office').first().waitFor()
-    const rights = () => his.evaluate('Object.values(meshes).map((mesh) => GetMeshRights(mesh))')
+    // The change reaches the page that Bob has open.
+    await bobsPage.getByText('Branch office').first().waitFor()
+    const rights = () => bobsPage.evaluate('Object.values(meshes).map((mesh) => GetMeshRights(mesh))')
     expect(await rights()).to.deep.equal([8 + 64 + 16_384 + 1_048_576])
 
     mesh.person({ name: 'Bob Builder', groups: ['mesh-users'] }, bob)
-    const again = await signIn(bob)
-    expect(await again.evaluate('Object.keys(meshes).length')).to.equal(0)
+    const nextPage = await signIn(bob)
+    expect(await nextPage.evaluate('Object.keys(meshes).length')).to.equal(0)
   })
 })

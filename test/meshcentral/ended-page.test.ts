@@ -5,7 +5,7 @@ import type { Person } from './support/mesh-setup.ts'
 import { authCookieOn, isApp, isLoginPage, signedIn, signIn, thiefOf } from './support/session.ts'
 import { useMesh, verdictOf } from './support/use-mesh.ts'
 
-const TOLD = 'You were signed out by the sign-in service, or your session has expired.'
+const REASON = 'You were signed out by the sign-in service, or your session has expired.'
 
 describe('a page of MeshCentral whose session the IdP has ended', () => {
   const setup = useMesh({
@@ -19,9 +19,9 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
   const endAll = async ({ sub }: Person, domain = '') => {
     expect(await setup.endSessions({ sub }, domain)).to.be.oneOf([200, 204])
   }
-  const reads = async (browser: ScriptedBrowser, url: string) => {
+  const load = async (browser: ScriptedBrowser, url: string) => {
     const page = await browser.get(url)
-    return { url: page.url, isTold: page.body.includes(TOLD), isLoginPage: isLoginPage(page) }
+    return { url: page.url, showsReason: page.body.includes(REASON), isLoginPage: isLoginPage(page) }
   }
 
   it('is told to load itself anew before its socket is closed, which its plugin function does', async () => {
@@ -47,7 +47,7 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
       { action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' },
       { action: 'close', cause: 'noauth', msg: 'noauth' },
     ])
-    // With the cookie of the new session it is the page of somebody who is signed in.
+    // With the cookie of the new session, the page belongs to a signed-in user.
     const current = connect(browser)
     expect(await verdictOf(current)).to.equal('signed in')
     expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
@@ -58,7 +58,7 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
       ['', ''],
       ['', 'login'],
       ['', '?viewmode=2&gotonode=abc'],
-      // By which a page looks for the server.
+      // The address by which a page polls for the server.
       ['', '', 'refresh.ashx'],
       ['straight', ''],
       ['key', '?key=secret'],
@@ -68,23 +68,23 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
       await endAll(person, domain)
       const url = setup.urlOf(domain)
       if (first) await browser.step(url + first)
-      const told = { url: `${url}login${query}`, isTold: true, isLoginPage: true }
-      expect(await reads(browser, url + path), domain + path).to.deep.equal(told)
-      expect(await reads(browser, told.url), domain + path).to.deep.equal({ ...told, isTold: false })
+      const expected = { url: `${url}login${query}`, isTold: true, isLoginPage: true }
+      expect(await load(browser, url + path), domain + path).to.deep.equal(expected)
+      expect(await load(browser, expected.url), domain + path).to.deep.equal({ ...expected, isTold: false })
     }
   })
 
   it('says nothing of the kind to somebody who signed out, or who has signed in again', async () => {
     const browser = await signedIn(setup, setup.person())
     await browser.step(`${setup.url}logout`)
-    expect((await reads(browser, setup.url)).isTold).to.equal(false)
+    expect((await load(browser, setup.url)).showsReason).to.equal(false)
 
     const person = setup.person()
-    const again = await signedIn(setup, person)
+    const nextBrowser = await signedIn(setup, person)
     await endAll(person)
-    await again.step(`${setup.url}refresh.ashx`)
-    expect(isApp(await signIn(setup, again, person))).to.equal(true)
-    expect(isApp(await again.get(setup.url))).to.equal(true)
-    expect((await reads(again, `${setup.url}login`)).isTold).to.equal(false)
+    await nextBrowser.step(`${setup.url}refresh.ashx`)
+    expect(isApp(await signIn(setup, nextBrowser, person))).to.equal(true)
+    expect(isApp(await nextBrowser.get(setup.url))).to.equal(true)
+    expect((await load(nextBrowser, `${setup.url}login`)).showsReason).to.equal(false)
   })
 })

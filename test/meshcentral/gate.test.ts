@@ -28,7 +28,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
   })
 
   it('is an address that the server and the domain let in, at its login as at its own page', async () => {
-    for (const [domain, address, isIn] of [
+    for (const [domain, address, isAllowed] of [
       ['', FAR, true],
       ['blocked', '66.1.2.3', false],
       ['allowed', FAR, false],
@@ -38,10 +38,10 @@ describe('what MeshCentral asks of everybody who signs in', () => {
       ['blocked', '2001:db8::7', false],
     ] as const) {
       const browser = setup.browser(address)
-      const what = `${address} at ${domain}`
-      expect(await statusOf(browser, `${setup.urlOf(domain)}auth-oidc`), what).to.equal(isIn ? 302 : 401)
-      // MeshCentral's own page is the measure.
-      expect(await statusOf(browser, `${setup.urlOf(domain)}login`), what).to.equal(isIn ? 200 : 401)
+      const context = `${address} at ${domain}`
+      expect(await statusOf(browser, `${setup.urlOf(domain)}auth-oidc`), context).to.equal(isAllowed ? 302 : 401)
+      // MeshCentral's own page is the reference.
+      expect(await statusOf(browser, `${setup.urlOf(domain)}login`), context).to.equal(isAllowed ? 200 : 401)
     }
     const { status, headers } = await setup.browser(FAR).step(`${setup.urlOf('sent')}auth-oidc`)
     expect([status, headers.location]).to.deep.equal([302, 'https://intranet.test/blocked'])
@@ -78,11 +78,11 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     const browser = setup.browser()
     await signIn(setup, browser, setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
     expect(await statusOf(browser, `${setup.urlOf('key')}logout`)).to.equal(404)
-    const asked = await browser.get(`${setup.urlOf('key')}logout?key=k1`)
-    const back = asked.forms[0] ? await browser.submit(asked.forms[0], {}, 'Yes, sign me out') : asked
-    expect([isLoginPage(back), new URL(back.url).searchParams.get('key')]).to.deep.equal([true, 'k1'])
+    const page = await browser.get(`${setup.urlOf('key')}logout?key=k1`)
+    const loginPage = page.forms[0] ? await browser.submit(page.forms[0], {}, 'Yes, sign me out') : page
+    expect([isLoginPage(loginPage), new URL(loginPage.url).searchParams.get('key')]).to.deep.equal([true, 'k1'])
     expect(isApp(await browser.step(`${setup.urlOf('key')}?key=k1`))).to.equal(false)
-    // That was for this one time.
+    // The exception holds for one request.
     expect(await statusOf(browser, `${setup.urlOf('key')}login`)).to.equal(404)
   })
 
@@ -96,15 +96,15 @@ describe('what MeshCentral asks of everybody who signs in', () => {
 
   it('is an account that is not locked, at each request: message 110', async () => {
     const person = setup.person({ groups: ['locked out'] })
-    const inside = await signedIn(setup, person)
+    const browser = await signedIn(setup, person)
     const admin = await setup.open(await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
     admin.send({ action: 'edituser', id: userKey(person), siteadmin: LOCKED, responseid: 'lock' })
     await setup.account(person, '', ({ siteadmin }) => siteadmin === LOCKED)
-    const told = await linesOf(setup, async () => {
-      const page = await inside.get(setup.url)
+    const lines = await linesOf(setup, async () => {
+      const page = await browser.get(setup.url)
       expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 110])
     })
-    expect(told.filter((line) => line.includes('locked-user-signed-out'))).to.have.length(1)
+    expect(lines.filter((line) => line.includes('locked-user-signed-out'))).to.have.length(1)
   })
 })
 
@@ -137,9 +137,9 @@ describe('an address that sent MeshCentral too many wrong passwords', () => {
     domains: { '': { members: { newAccounts: true } } },
   })
   const headers = { 'x-meshauth': 'bm9ib2R5,eA==' }
-  /** What the server says to a socket before it closes it. */
-  const causeOf = (query: Readonly<Record<string, string>>, browser?: ScriptedBrowser, more = {}) => {
-    const socket = openSocket(new URL(`control.ashx?${new URLSearchParams(query)}`, setup.url), browser, more)
+  /** Returns the cause that the server gives before it closes a socket. */
+  const causeOf = (query: Readonly<Record<string, string>>, browser?: ScriptedBrowser, headers = {}) => {
+    const socket = openSocket(new URL(`control.ashx?${new URLSearchParams(query)}`, setup.url), browser, headers)
     setup.keep({ close: () => socket.terminate() })
     return new Promise<unknown>((resolve) => {
       socket.once('message', (data) => resolve((JSON.parse(String(data)) as { readonly cause?: string }).cause))
@@ -147,21 +147,21 @@ describe('an address that sent MeshCentral too many wrong passwords', () => {
   }
 
   it('lets a banned address sign in and out by single sign-on, but not by password', async () => {
-    const before = await signedIn(setup, setup.person())
-    // MeshCentral takes its time for each.
+    const earlier = await signedIn(setup, setup.person())
+    // MeshCentral delays each answer, so send them in parallel.
     const form = Object.entries({ action: 'login', username: 'nobody', password: 'x' })
     await Promise.all([1, 2, 3].map(() => setup.browser().step(`${setup.url}login`, { form })))
     expect(await causeOf({})).to.equal('banned')
 
     const browser = await signedIn(setup, setup.person())
-    for (const one of [browser, before]) expect((await setup.open(one)).isOpen()).to.equal(true)
+    for (const session of [browser, earlier]) expect((await setup.open(session)).isOpen()).to.equal(true)
     expect(await causeOf({ user: 'nobody', pass: 'x' }, browser)).to.equal('banned')
     expect(await causeOf({}, browser, headers)).to.equal('banned')
 
-    const page = await setup.open(before)
-    const { trail } = await before.get(`${setup.url}logout`)
+    const page = await setup.open(earlier)
+    const { trail } = await earlier.get(`${setup.url}logout`)
     expect(trail.some((address) => address.startsWith(setup.idp.issuer))).to.equal(true)
     await closes(page)
-    expect(await isSignedIn(setup, before)).to.equal(false)
+    expect(await isSignedIn(setup, earlier)).to.equal(false)
   })
 })

@@ -5,7 +5,9 @@ import { isApp, messageOn, sessionOf, signIn } from './support/session.ts'
 
 const FULL = 0xffffffff
 
-/** What the plugin takes, and the built-in strategy takes otherwise: texts for lists, and no scope for groups. */
+/**
+ * A configuration that the plugin accepts and the built-in strategy misreads: strings for lists, and no groups scope.
+ */
 const oidc = ({ issuer, url }: Places) => ({
   issuer,
   clientid: CLIENT.client_id,
@@ -15,31 +17,31 @@ const oidc = ({ issuer, url }: Places) => ({
   newAccounts: true,
 })
 
-/** The `oidc` object that `check --meshcentral --back` prints. */
-function printed(at: Places): unknown {
+/** Returns the `oidc` object that `check --meshcentral --back` prints. */
+function convertedBack(places: Places): unknown {
   const config = {
     settings: { cert: 'localhost', plugins: { enabled: true, list: ['meshcompanion'] } },
-    domains: { '': { authStrategies: { oidc: oidc(at) } } },
+    domains: { '': { authStrategies: { oidc: oidc(places) } } },
   }
-  let out = ''
+  let output = ''
   const terminal = {
     list: () => [],
     read: () => JSON.stringify(config),
     out: (text: string) => {
-      out += text
+      output += text
     },
     err: () => undefined,
     create: () => undefined,
   }
   expect(check(['config.json', '--meshcentral', '--back'], terminal)).to.equal(0)
-  return JSON.parse(out).domains[''].authStrategies.oidc
+  return JSON.parse(output).domains[''].authStrategies.oidc
 }
 
 describe('the way back to the built-in strategy', () => {
   let setup: MeshSetup
   afterEach(() => setup.close())
 
-  /** The built-in strategy at an IdP that tells groups by `profile`, and refuses the scope `groups`. */
+  /** Starts the built-in strategy with an IdP that sends groups with `profile` and refuses the scope `groups`. */
   async function start(exactly: (at: Places) => unknown): Promise<void> {
     const idp = { scopes: { profile: ['name', 'groups'] } }
     setup = await setUpMesh({ strategy: 'built-in', idp, domains: { '': { exactly } } })
@@ -47,12 +49,12 @@ describe('the way back to the built-in strategy', () => {
   }
 
   it('the configuration from --back requires, mirrors and grants site admin by groups', async () => {
-    await start(printed)
+    await start(convertedBack)
     const admin = setup.person({ groups: ['mesh-users', 'mesh-admins'] })
     await signIn(setup, setup.browser(), admin)
     const { links } = await setup.account(admin, '', ({ siteadmin }) => siteadmin === FULL)
     expect(Object.keys(links ?? {})).to.have.length(1)
-    // A letter of "mesh-admins": that is what the built-in strategy makes of a text.
+    // `m` is a letter of "mesh-admins": the built-in strategy would split a string into letters.
     const user = setup.person({ groups: ['mesh-users', 'm'] })
     await signIn(setup, setup.browser(), user)
     expect(await setup.account(user)).not.to.have.property('siteadmin')

@@ -28,16 +28,16 @@ describe('user groups in MeshCentral', () => {
   const login = async (person: Person, claims: Record<string, unknown> = {}, domain = '') => {
     expect(isApp(await signIn(setup, setup.browser(), setup.person(claims, person), { domain }))).to.equal(true)
   }
-  /** As site admins see them in the list of user groups. */
-  const shown = async (page: ControlSocket) =>
+  /** Returns the user groups as site admins see them in the list. */
+  const listGroups = async (page: ControlSocket) =>
     Object.values(((await page.ask('usergroups')).ugroups ?? {}) as Record<string, Group>)
   const watcher = (domain = '') => open(setup.person({ groups: ['mesh-admins'] }), domain)
   const membersOf = (groups: readonly Group[], name: string) =>
     Object.values(groups.find((group) => group.name === name)?.links ?? {}).map((link) => link.name)
-  const eventOf = (page: ControlSocket, is: (event: Record<string, unknown>) => boolean) =>
-    page.message(({ action, event }) => action === 'event' && is(event as Record<string, unknown>))
+  const eventOf = (page: ControlSocket, matches: (event: Record<string, unknown>) => boolean) =>
+    page.message(({ action, event }) => action === 'event' && matches(event as Record<string, unknown>))
   let orders = 0
-  /** What the server says to an order that is for site admins only. */
+  /** Returns the server's answer to a command that only site admins may send. */
   const makeGroup = async (page: ControlSocket, name: string) => {
     orders += 1
     const id = `order${orders}`
@@ -53,36 +53,39 @@ describe('user groups in MeshCentral', () => {
       await eventOf(page, (event) => event.action === 'createusergroup' && event.name === name)
       await eventOf(page, (event) => event.action === 'usergroupchange' && event.name === name && event.msgid === 71)
     }
-    const groups = await shown(page)
+    const groups = await listGroups(page)
     expect(groups.find(({ name }) => name === 'fresh')).to.include({ membershipType: 'oidc', domain: '' })
     expect(JSON.stringify(groups.find(({ name }) => name === 'leaving')?.links)).to.equal(
       JSON.stringify({ [userKey(person)]: { userid: userKey(person), name: person.name, rights: 1 } }),
     )
-    const other = setup.person({ groups: ['fresh'] })
-    await login(other)
+    const otherPerson = setup.person({ groups: ['fresh'] })
+    await login(otherPerson)
     await login(setup.person({ groups: ['fresh'] }), {}, 'hand')
     await login(person, { groups: ['fresh'] })
     await eventOf(page, (event) => event.name === 'leaving' && event.msgid === 72)
-    const after = await shown(page)
-    expect([membersOf(after, 'leaving'), membersOf(after, 'fresh')]).to.deep.equal([[], [person.name, other.name]])
+    const groupsAfter = await listGroups(page)
+    expect([membersOf(groupsAfter, 'leaving'), membersOf(groupsAfter, 'fresh')]).to.deep.equal([
+      [],
+      [person.name, otherPerson.name],
+    ])
   })
 
   it('that were deleted by hand come back at the next login, and so do members whose account was deleted', async () => {
     const page = await watcher()
     const person = setup.person({ groups: ['deleted', 'outlives'] })
     await login(person)
-    // MeshCentral deletes no mirrored group that has members.
+    // MeshCentral refuses to delete a mirrored group with members.
     await login(person, { groups: ['outlives'] })
-    const deleted = (await shown(page)).find(({ name }) => name === 'deleted')
+    const deleted = (await listGroups(page)).find(({ name }) => name === 'deleted')
     page.send({ action: 'deleteusergroup', ugrpid: deleted?._id })
     await eventOf(page, ({ action, ugrpid }) => action === 'deleteusergroup' && ugrpid === deleted?._id)
     await login(person, { groups: ['deleted', 'outlives'] })
-    expect(membersOf(await shown(page), 'deleted')).to.deep.equal([person.name])
+    expect(membersOf(await listGroups(page), 'deleted')).to.deep.equal([person.name])
 
     page.send({ action: 'deleteuser', userid: userKey(person) })
     await eventOf(page, ({ action, userid }) => action === 'accountremove' && userid === userKey(person))
     await login(person)
-    const groups = await shown(page)
+    const groups = await listGroups(page)
     for (const name of ['deleted', 'outlives']) expect(membersOf(groups, name), name).to.deep.equal([person.name])
     await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 2)
   })
@@ -100,8 +103,8 @@ describe('user groups in MeshCentral', () => {
     const changes = async (groups: readonly string[], siteadmin: number | undefined) => {
       await login(person, { groups }, 'hand')
       await eventOf(page, ({ action, userid, account }) => {
-        const its = (account ?? {}) as { readonly siteadmin?: number }
-        return action === 'accountchange' && userid === userKey(person, 'hand') && its.siteadmin === siteadmin
+        const changed = (account ?? {}) as { readonly siteadmin?: number }
+        return action === 'accountchange' && userid === userKey(person, 'hand') && changed.siteadmin === siteadmin
       })
       await setup.account(person, 'hand', (record) => record.siteadmin === siteadmin)
     }

@@ -15,9 +15,9 @@ import { useMesh } from './support/use-mesh.ts'
 const RELAY_HOST = 'other.mesh.test'
 const LOCAL = { host: '127.0.0.1', headers: { host: 'localhost' }, rejectUnauthorized: false, agent: false }
 /**
- * Says on the console what is opened, where, and whether it is good, and what agents are told: each new device has one
- * that says nothing. In the domain `more`, MeshCentral has what it would fetch packages for if the configuration said
- * so. In the domain `local`, new accounts have a second factor.
+ * Logs which cookies the server opens, where, whether they are valid, and what it sends to agents. Every new device
+ * gets an agent that never answers. In the domain `more`, MeshCentral has features for which it would install packages
+ * if the configuration asked for them. In the domain `local`, new accounts have a second factor.
  */
 const SPY = `
   const open = server.decodeCookie
@@ -56,13 +56,13 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       const settings = { relayDNS: [RELAY_HOST], allowLoginToken: true }
       return { installation, program: await alteredProgram(SPY), domains, settings }
     })
-    const said = <One>(what: string): readonly One[] =>
+    const logged = <One>(kind: string): readonly One[] =>
       setup
         .server()
         .output()
         .split('\n')
-        .flatMap((line) => (line.startsWith(`${what} {`) ? [JSON.parse(line.slice(what.length)) as One] : []))
-    const openings = (sealed: string) => said<Opened>('opened').filter((one) => one.sealed === sealed)
+        .flatMap((line) => (line.startsWith(`${kind} {`) ? [JSON.parse(line.slice(kind.length)) as One] : []))
+    const openings = (sealed: string) => logged<Opened>('opened').filter((opened) => opened.sealed === sealed)
     const post = (path: string, body: Parameters<typeof postInPieces>[2], cookie?: string) =>
       postInPieces(setup, path, body, cookie)
     const socketAt = (path: string, query: Readonly<Record<string, string>>) => {
@@ -71,23 +71,23 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       const socket = openSocket(url)
       return setup.keep(Object.assign(socket, { close: () => socket.terminate() }))
     }
-    const answered = (path: string, at = setup.url, browser: ScriptedBrowser = setup.browser()) =>
-      browser.step(new URL(path, at).href)
+    const request = (path: string, base = setup.url, browser: ScriptedBrowser = setup.browser()) =>
+      browser.step(new URL(path, base).href)
 
-    /** Somebody who has two devices, and shares one of them. */
+    /** Signs in a user with two devices who shares one of them. */
     async function share(p: number, more: object = {}) {
       const owner = await signedIn(setup, setup.person())
       const page = await setup.open(owner)
-      const [shared, other] = [await addDevice(page), await addDevice(page)]
+      const [shared, unshared] = [await addDevice(page), await addDevice(page)]
       const { url } = await page.ask('createDeviceShareLink', {
         ...{ nodeid: shared, guestname: 'Guest', p, consent: 0, expire: 60, responseid: 'share', ...more },
       })
       const cookie = authCookieOn(await setup.browser().step(String(url))) ?? ''
       expect(cookie).not.to.equal('')
-      return { owner, page, shared, other, cookie }
+      return { owner, page, shared, unshared, cookie }
     }
 
-    /** Each upload form of MeshCentral, with what it asks for. */
+    /** Returns each upload form of MeshCentral with its required fields. */
     const uploads = (auth: string, node: string) =>
       [
         ['uploadfilebatch.ashx', { auth, nodeIds: node, linuxpath: '/root', winpath: 'c:\\' }],
@@ -100,16 +100,16 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
     it('treats share-link guests as signed out wherever MeshCentral opens a cookie', async () => {
       const calls = cookieCalls(installation)
       expect(calls.map(({ name }) => name)).to.deep.equal([...COOKIE_CALLS.keys()])
-      const { cookie, other } = await share(2, { viewOnly: true })
-      const inside = await signedIn(setup, setup.person())
+      const { cookie, unshared } = await share(2, { viewOnly: true })
+      const browser = await signedIn(setup, setup.person())
       expect(await createLocalAccount(setup, setup.browser(), 'local', 'local')).to.equal(true)
 
-      for (const [path, fields] of uploads(cookie, other)) {
+      for (const [path, fields] of uploads(cookie, unshared)) {
         expect(await post(path, multipart(fields)), path).to.equal(401)
       }
       const password = { action: 'login', username: 'local', password: 'a-Password-1' }
-      const others = Promise.all([
-        // MeshCentral takes its time for these.
+      const answers = Promise.all([
+        // MeshCentral delays its answers to these.
         post('local/login', urlencoded(password), `twofactor=${encodeURIComponent(cookie)}`),
         post('local/login', urlencoded({ ...password, token: `cookie=${encodeURIComponent(cookie)}` })),
         post('more/createaccount', urlencoded({ ...password, captchaargs: cookie })),
@@ -124,13 +124,13 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
         `agentdownload.ashx?c=${cookie}`,
         `meshagents?meshaction=winrouter&auth=${cookie}`,
       ]) {
-        expect((await answered(path)).status, path).to.be.oneOf([200, 401, 404])
+        expect((await request(path)).status, path).to.be.oneOf([200, 401, 404])
       }
-      await answered(`mstsc.html?ws=${cookie}`, setup.url, inside)
-      const relay = `control-redirect.ashx?n=${other}&p=80&appid=1&c=${cookie}`
-      expect((await answered(relay, `https://${RELAY_HOST}:${setup.port}/`)).status).to.equal(404)
+      await request(`mstsc.html?ws=${cookie}`, setup.url, browser)
+      const relay = `control-redirect.ashx?n=${unshared}&p=80&appid=1&c=${cookie}`
+      expect((await request(relay, `https://${RELAY_HOST}:${setup.port}/`)).status).to.equal(404)
       for (const path of ['meshrelay.ashx', 'devicefile.ashx', 'more/meshrelay.ashx']) {
-        socketAt(path, { id: 'of-a-tunnel', p: '2', nodeid: other, rauth: cookie })
+        socketAt(path, { id: 'of-a-tunnel', p: '2', nodeid: unshared, rauth: cookie })
       }
       socketAt('agenttransfer.ashx', { c: cookie })
       for (const name of ['control', 'webrelay', 'webider', 'meshrelay', 'more/sshrelay', 'more/sshterminalrelay']) {
@@ -139,24 +139,24 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       const desktop = socketAt('mstscrelay.ashx', {})
       desktop.on('open', () => desktop.send(JSON.stringify(['infos', { ip: cookie }])))
 
-      expect((await others)[3]).to.equal(404)
-      const expected = (is: (place: string) => boolean) =>
-        calls.flatMap(({ name, place }) => (COOKIE_CALLS.get(name) === null && is(place) ? [place] : []))
+      expect((await answers)[3]).to.equal(404)
+      const expected = (matches: (place: string) => boolean) =>
+        calls.flatMap(({ name, place }) => (COOKIE_CALLS.get(name) === null && matches(place) ? [place] : []))
       const reached = () => [...new Set(openings(cookie).map(({ place }) => place))].toSorted()
-      const onItsPort = (place: string) => place.startsWith('webrelayserver.js')
+      const isOnRelayPort = (place: string) => place.startsWith('webrelayserver.js')
       await until(
-        'each place to have opened it',
-        () => reached().length >= expected((place) => !onItsPort(place)).length,
+        'each place to open the cookie',
+        () => reached().length >= expected((place) => !isOnRelayPort(place)).length,
         20_000,
       )
-      expect(reached()).to.deep.equal(expected((place) => !onItsPort(place)).toSorted())
+      expect(reached()).to.deep.equal(expected((place) => !isOnRelayPort(place)).toSorted())
       expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
 
       const relayPort = await freePort()
       await setup.restart({ settings: { relayPort, relayPortBind: '127.0.0.1' } })
-      expect((await answered(relay, `https://localhost:${relayPort}/`)).status).to.equal(404)
-      await until('the web relay to have opened it', () => reached().length >= expected(onItsPort).length)
-      expect(reached()).to.deep.equal(expected(onItsPort))
+      expect((await request(relay, `https://localhost:${relayPort}/`)).status).to.equal(404)
+      await until('the web relay to open the cookie', () => reached().length >= expected(isOnRelayPort).length)
+      expect(reached()).to.deep.equal(expected(isOnRelayPort))
       expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
     })
 
@@ -172,22 +172,22 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
     })
 
     it('reach the shared device alone, whichever one they ask for', async () => {
-      const { cookie, shared, other } = await share(6)
-      const toldOf = (node: string) => said<Told>('told').filter((one) => one.node === node)
-      const tunnel = setup.keep(openRelay(setup, { id: 'first', auth: cookie, p: '2', nodeid: other }))
-      await until('the agent to be told of the tunnel', () => toldOf(shared).length === 1)
-      const name = new URLSearchParams({ c: cookie, f: '/etc/passwd', n: other.split('/')[2] ?? '' })
-      // The device that says nothing never sends it.
+      const { cookie, shared, unshared } = await share(6)
+      const messagesTo = (node: string) => logged<Told>('told').filter((message) => message.node === node)
+      const tunnel = setup.keep(openRelay(setup, { id: 'first', auth: cookie, p: '2', nodeid: unshared }))
+      await until('the message about the tunnel', () => messagesTo(shared).length === 1)
+      const name = new URLSearchParams({ c: cookie, f: '/etc/passwd', n: unshared.split('/')[2] ?? '' })
+      // The agent never answers, so neither does the server.
       const file = get({ ...LOCAL, port: setup.port, path: `/devicefile.ashx?${name}` }).on('error', () =>
         file.destroy(),
       )
       setup.keep({ close: () => void file.destroy() })
-      await until('the agent to be told of the file', () => toldOf(shared).length === 2)
-      expect(toldOf(shared).map(({ text }) => (JSON.parse(text) as { readonly type: string }).type)).to.deep.equal([
+      await until('the message about the file', () => messagesTo(shared).length === 2)
+      expect(messagesTo(shared).map(({ text }) => (JSON.parse(text) as { readonly type: string }).type)).to.deep.equal([
         'tunnel',
         'tunnel',
       ])
-      expect(toldOf(other)).to.deep.equal([])
+      expect(messagesTo(unshared)).to.deep.equal([])
       expect(tunnel.isOpen()).to.equal(true)
     })
 
@@ -197,8 +197,8 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
         const tunnel = setup.keep(openRelay(setup, { id: 'of-a-guest', auth: cookie, nodeid: shared, ...query }))
         expect(await tunnel.verdict(), JSON.stringify(query)).to.equal('closed')
       }
-      expect((await answered(`devicefile.ashx?c=${cookie}&f=/etc/passwd`)).status).to.equal(404)
-      expect(said<Told>('told').filter(({ node }) => node === shared)).to.deep.equal([])
+      expect((await request(`devicefile.ashx?c=${cookie}&f=/etc/passwd`)).status).to.equal(404)
+      expect(logged<Told>('told').filter(({ node }) => node === shared)).to.deep.equal([])
     })
   })
 }

@@ -16,17 +16,17 @@ const PACKED = fileURLToPath(new URL('../../dist/meshcentral-plugin/', import.me
 
 describe('the packed plugin', () => {
   let setup: MeshSetup
-  let shop: Server
+  let pluginServer: Server
   afterEach(async () => {
     await setup?.close()
-    shop?.closeAllConnections()
-    shop?.close()
+    pluginServer?.closeAllConnections()
+    pluginServer?.close()
   })
 
-  /** Serves what `npm run pack:meshcentral -- --url` makes for that place. */
-  async function openShop(): Promise<string> {
-    shop = createServer((req, res) => {
-      const base = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/`
+  /** Serves the files that `npm run pack:meshcentral -- --url` creates for this address. */
+  async function servePlugin(): Promise<string> {
+    pluginServer = createServer((req, res) => {
+      const base = `http://127.0.0.1:${(pluginServer.address() as AddressInfo).port}/`
       const serve = async () => {
         if (req.url !== '/config.json') return readFile(join(PACKED, 'meshcompanion.zip'))
         const manifest = JSON.parse(await readFile(join(PACKED, 'meshcompanion/config.json'), 'utf8')) as object
@@ -38,11 +38,11 @@ describe('the packed plugin', () => {
         () => res.writeHead(500).end(),
       )
     })
-    return `${(await onLoopback(shop)).url}/`
+    return `${(await onLoopback(pluginServer)).url}/`
   }
 
   it("installs from MeshCentral's plugin page, and works from the next start on, with keys in a file beside the configuration", async () => {
-    const base = await openShop()
+    const base = await servePlugin()
     setup = await setUpMesh({
       strategy: 'built-in',
       settings: { plugins: { enabled: true } },
@@ -51,12 +51,12 @@ describe('the packed plugin', () => {
     const browser = setup.browser()
     expect(await createLocalAccount(setup, browser, 'firstadmin')).to.equal(true)
     const page = await openPage(setup, browser)
-    const listed = async (is: (plugin: Record<string, unknown>) => boolean) =>
+    const listed = async (matches: (plugin: Record<string, unknown>) => boolean) =>
       until('the list of plugins', async () => {
         page.send({ action: 'plugins' })
         const { list } = await page.message(({ action }) => action === 'updatePluginList')
         const latest = page.messages.findLast(({ action }) => action === 'updatePluginList')?.list ?? list
-        return (latest as Record<string, unknown>[]).find(is)
+        return (latest as Record<string, unknown>[]).find(matches)
       })
     page.send({ action: 'addplugin', url: `${base}config.json` })
     const added = await listed(({ shortName }) => shortName === 'meshcompanion')
@@ -74,7 +74,7 @@ describe('the packed plugin', () => {
     const domains = { '': { oidc: { client: method }, members: { oidcCredentials: { jwksFile: 'client-keys.json' } } } }
     await setup.restart({ domains }, async () => {
       const folder = setup.data.path
-      // It says that it is CommonJS itself.
+      // A project of ES modules: the plugin declares itself as CommonJS.
       await writeFile(join(folder, 'package.json'), '{"type":"module"}')
       await writeFile(join(folder, 'client-keys.json'), JSON.stringify({ keys: [key.private] }), { mode: 0o600 })
     })

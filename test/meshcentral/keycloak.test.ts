@@ -11,9 +11,9 @@ import { isApp, isSignedIn, messageOn } from './support/session.ts'
 import { until } from './support/until.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
-/** A download at first, and a start of a quarter of a minute. */
+/** Enough for a download and a start of about 15 seconds. */
 const START_LIMIT_MS = 600_000
-/** Keycloak takes 15 s and more for it. */
+/** Keycloak takes 15 s and more to end an idle session. */
 const IDLE_LIMIT_MS = 120_000
 const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests-with-both' }
 
@@ -26,7 +26,7 @@ describe('MeshCentral with Keycloak', () => {
       console.log(`      MeshCentral with Keycloak is skipped: ${distribution.reason}`)
       this.skip()
     }
-    // Of the authority that all certificates of this run are from; the guide names the file.
+    // The authority of all certificates of this run. The guide names its file.
     const { template } = await laboratory()
     keycloak = createKeycloak(distribution.folder, join(template, 'root-cert-public.crt'))
     await keycloak.start()
@@ -37,7 +37,7 @@ describe('MeshCentral with Keycloak', () => {
     domains: {
       '': {
         exactly: ({ url }) => ({
-          issuer: idp().issuer,
+          issuer: runningKeycloak().issuer,
           newAccounts: true,
           client: { ...CLIENT, redirect_uri: `${url}auth-oidc-callback`, post_logout_redirect_uri: `${url}login` },
         }),
@@ -49,61 +49,68 @@ describe('MeshCentral with Keycloak', () => {
     await keycloak?.close()
   })
 
-  const idp = (): Keycloak => {
+  const runningKeycloak = (): Keycloak => {
     if (!keycloak) throw new Error('Keycloak was not started')
     return keycloak
   }
-  /** As an administrator sets it up by the guide. */
+  /** Registers the client as the guide tells an administrator to. */
   const register = async () => {
-    await idp().reset()
-    await idp().register({
+    await runningKeycloak().reset()
+    await runningKeycloak().register({
       ...CLIENT,
       redirect_uris: [`${setup.url}auth-oidc-callback`],
       post_logout_redirect_uris: [`${setup.url}login`],
-      // The name of MeshCentral's certificate is that of `settings.cert`.
+      // The name in MeshCentral's certificate is that of `settings.cert`.
       backchannel_logout_uri: `https://127.0.0.1:${setup.port}/auth-oidc-backchannel-logout`,
       backchannel_logout_session_required: true,
     })
   }
-  const signedIn = async (person: Person) => {
+  const signInAtKeycloak = async (person: Person) => {
     const browser = setup.browser()
-    const page = await idp().signIn(browser, await browser.get(`${setup.url}auth-oidc`), person)
+    const page = await runningKeycloak().signIn(browser, await browser.get(`${setup.url}auth-oidc`), person)
     if (!isApp(page)) throw new Error(`not signed in at ${page.url}: ${page.status}, message ${messageOn(page)}`)
     return browser
   }
   const open = async (person: Person) => {
-    const browser = await signedIn(person)
+    const browser = await signInAtKeycloak(person)
     return { browser, page: await setup.open(browser) }
   }
-  const eventsSoFar = async () => (await pluginLines(setup)).map(({ event }) => event)
+  const loggedEvents = async () => (await pluginLines(setup)).map(({ event }) => event)
 
   it('lets nobody go idle there who is busy here, and signs out who comes back after the session there went idle', async () => {
     await register()
-    const realm = await idp().admin.get<object>(`/${REALM}`)
-    await idp().admin.put(`/${REALM}`, { ...realm, accessTokenLifespan: 2, ssoSessionIdleTimeout: 15 })
+    const realm = await runningKeycloak().admin.get<object>(`/${REALM}`)
+    await runningKeycloak().admin.put(`/${REALM}`, { ...realm, accessTokenLifespan: 2, ssoSessionIdleTimeout: 15 })
     const { page } = await open(ALICE)
-    const away = await signedIn(BOB)
-    await until('the idle session there to end', async () => (await idp().ownSessions(BOB)) === 0, IDLE_LIMIT_MS)
-    expect(await idp().ownSessions(ALICE)).to.equal(1)
+    const idle = await signInAtKeycloak(BOB)
+    await until(
+      'the idle session there to end',
+      async () => (await runningKeycloak().ownSessions(BOB)) === 0,
+      IDLE_LIMIT_MS,
+    )
+    expect(await runningKeycloak().ownSessions(ALICE)).to.equal(1)
     expect(page.isOpen()).to.equal(true)
-    await until('the idle session here to end', async () => !(await isSignedIn(setup, away)))
+    await until('the idle session here to end', async () => !(await isSignedIn(setup, idle)))
     expect(page.isOpen()).to.equal(true)
   }).timeout(2 * IDLE_LIMIT_MS)
 
   it('a logout ends one browser session; an administrator ends all of a user', async () => {
     await register()
-    const one = await open(ALICE)
+    const signingOut = await open(ALICE)
     const others = [await open(ALICE), await open(ALICE)]
     const bystander = await open(BOB)
-    const end = await idp().confirmLogout(one.browser, await one.browser.get(`${setup.url}logout`))
-    expect(end.url).to.satisfy((url: string) => url.startsWith(`${setup.url}login`))
-    await closes(one.page)
-    await until('the line', async () => (await eventsSoFar()).includes('backchannel-logout'))
-    expect(await idp().ownSessions(ALICE)).to.equal(2)
+    const lastPage = await runningKeycloak().confirmLogout(
+      signingOut.browser,
+      await signingOut.browser.get(`${setup.url}logout`),
+    )
+    expect(lastPage.url).to.satisfy((url: string) => url.startsWith(`${setup.url}login`))
+    await closes(signingOut.page)
+    await until('the line', async () => (await loggedEvents()).includes('backchannel-logout'))
+    expect(await runningKeycloak().ownSessions(ALICE)).to.equal(2)
     for (const { browser, page } of others) {
       expect([await isSignedIn(setup, browser), page.isOpen()]).to.deep.equal([true, true])
     }
-    await idp().endSessions?.(ALICE, 'all')
+    await runningKeycloak().endSessions?.(ALICE, 'all')
     await closes(...others.map(({ page }) => page))
     expect(bystander.page.isOpen()).to.equal(true)
   })

@@ -11,41 +11,41 @@ describe('three peers of MeshCentral on one database', () => {
     {
       // About once a second.
       settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: 0.015 } } },
-      // A second renewal by the same refresh token ends the session.
+      // A second renewal with the same refresh token ends the session.
       idp: { rotateRefreshTokens: true },
     },
     { grant_types: ['authorization_code', 'refresh_token'] },
   )
 
   it('peers renew a session one at a time, and take over within 10 s from a killed one', async () => {
-    const [one, two, three] = peers as [MeshSetup, MeshSetup, MeshSetup]
-    const { idp } = one
-    const asked = async (more: number) => {
-      const before = idp.requests('token')
-      await until('so many renewals', () => idp.requests('token') >= before + more)
+    const [first, second, third] = peers as [MeshSetup, MeshSetup, MeshSetup]
+    const { idp } = first
+    const renewals = async (more: number) => {
+      const countBefore = idp.requests('token')
+      await until('the renewals', () => idp.requests('token') >= countBefore + more)
     }
-    const browser = await signedIn(three, one.person())
-    for (const peer of [one, two]) await knowsPerson(peer, browser)
-    const pages = [await openPage(three, browser), await openPage(two, browser), await openPage(one, browser)]
-    // Each takes long enough for the others to come to it as well.
+    const browser = await signedIn(third, first.person())
+    for (const peer of [first, second]) await knowsPerson(peer, browser)
+    const pages = [await openPage(third, browser), await openPage(second, browser), await openPage(first, browser)]
+    // Slow enough for the other peers to try as well.
     idp.faults.set('token', { kind: 'slow', ms: 500 })
-    await asked(8)
+    await renewals(8)
     expect(pages.map((page) => page.isOpen())).to.deep.equal([true, true, true])
 
-    // Of a session that is open there alone.
+    // Now renew a session that is open on one peer only.
     for (const page of pages) page.close()
-    await browser.step(`${one.url}logout`)
-    const left = await signedIn(three, one.person())
-    for (const peer of [one, two]) await knowsPerson(peer, left)
-    await openPage(three, left)
-    await asked(2)
+    await browser.step(`${first.url}logout`)
+    const remaining = await signedIn(third, first.person())
+    for (const peer of [first, second]) await knowsPerson(peer, remaining)
+    await openPage(third, remaining)
+    await renewals(2)
     idp.faults.set('token', { kind: 'hang' })
-    await asked(1)
-    const page = await openPage(one, left)
-    await three.server().stop()
+    await renewals(1)
+    const page = await openPage(first, remaining)
+    await third.server().stop()
     idp.faults.clear('token')
-    await asked(3)
+    await renewals(3)
     expect(page.isOpen()).to.equal(true)
-    expect(await isSignedIn(two, left)).to.equal(true)
+    expect(await isSignedIn(second, remaining)).to.equal(true)
   }).timeout(240_000)
 })

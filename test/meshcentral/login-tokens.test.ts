@@ -36,13 +36,13 @@ async function postForm(setup: MeshOfTests, { user, pass }: Token): Promise<Scri
   return browser
 }
 
-/** A tool's socket that signs in by a header, which stays open while the token works. */
+/** Opens a socket that signs in by a header, as a tool does. It stays open while the token works. */
 function openByHeader(setup: MeshOfTests, value: string): ControlSocket {
   return setup.keep(openControl(setup, { headers: { 'x-meshauth': value } }))
 }
 
-/** Every way on which a token comes in; each resolves to whether it signed in. */
-const WAYS: Readonly<Record<string, (setup: MeshOfTests, token: Token) => Promise<boolean>>> = {
+/** Every way to sign in with a token. Each resolves to whether it worked. */
+const LOGIN_METHODS: Readonly<Record<string, (setup: MeshOfTests, token: Token) => Promise<boolean>>> = {
   'the login form': async (setup, token) => isSignedIn(setup, await postForm(setup, token)),
   'the address of the root page': async (setup, token) => isSignedIn(setup, await visit(setup, token)),
   'the address of a socket': async (setup, token) =>
@@ -61,54 +61,54 @@ describe('a login token of an account of single sign-on', () => {
   const rules = { required: ['staff'], siteadmin: ['staff'], sync: true }
   const setup = useMesh({ domains: { '': { oidc: { groups: rules } } }, settings: { maxInvalidLogin: false } })
 
-  const worksOn = async (token: Token) => {
+  const tryMethods = async (token: Token) => {
     const results: Record<string, boolean> = {}
-    for (const [way, tryIt] of Object.entries(WAYS)) results[way] = await tryIt(setup, token)
+    for (const [name, signsIn] of Object.entries(LOGIN_METHODS)) results[name] = await signsIn(setup, token)
     return results
   }
-  const all = (works: boolean) => Object.fromEntries(Object.keys(WAYS).map((way) => [way, works]))
-  const refuse = async (person: Person) => {
-    const gone = setup.person({ groups: ['others'] }, person)
-    expect(messageOn(await signIn(setup, setup.browser(), gone))).to.equal(111)
-    return gone
+  const eachMethod = (works: boolean) => Object.fromEntries(Object.keys(LOGIN_METHODS).map((name) => [name, works]))
+  const refuseLogin = async (person: Person) => {
+    const refused = setup.person({ groups: ['others'] }, person)
+    expect(messageOn(await signIn(setup, setup.browser(), refused))).to.equal(111)
+    return refused
   }
 
   it('suspends login tokens when group rules refuse a login, until one succeeds', async () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
-    expect(await worksOn(token)).to.deep.equal(all(true))
-    await refuse(person)
-    expect(await worksOn(token)).to.deep.equal(all(false))
+    expect(await tryMethods(token)).to.deep.equal(eachMethod(true))
+    await refuseLogin(person)
+    expect(await tryMethods(token)).to.deep.equal(eachMethod(false))
     const record = await setup.account(person, '', ({ siteadmin }) => siteadmin === undefined)
     expect(record.links).to.deep.equal({})
     await setup.restart()
-    expect(await worksOn(token)).to.deep.equal(all(false))
+    expect(await tryMethods(token)).to.deep.equal(eachMethod(false))
     const refusals = (await pluginLines(setup)).filter(({ event }) => event === 'login-token-refused')
-    // One line an hour and start.
+    // One warning an hour, and one after each start.
     expect(refusals.map(({ level }) => level)).to.deep.equal(['WARN', 'WARN'])
     await signedIn(setup, setup.person({ groups: ['staff'] }, person))
-    expect(await worksOn(token)).to.deep.equal(all(true))
+    expect(await tryMethods(token)).to.deep.equal(eachMethod(true))
   })
 
   it('a refused login ends sessions, pages and sockets opened with login tokens', async () => {
-    const [person, other] = [setup.person({ groups: ['staff'] }), setup.person({ groups: ['staff'] })]
+    const [person, otherPerson] = [setup.person({ groups: ['staff'] }), setup.person({ groups: ['staff'] })]
     const token = await createToken(setup, await signedIn(setup, person))
-    const stays = await visit(setup, await createToken(setup, await signedIn(setup, other)))
+    const otherBrowser = await visit(setup, await createToken(setup, await signedIn(setup, otherPerson)))
     const browsers = [await visit(setup, token), await postForm(setup, token)]
     const pages = await Promise.all(browsers.map((browser) => setup.open(browser)))
     const tool = openByHeader(setup, `${base64(token.user)},${base64(token.pass)}`)
     expect(await verdictOf(tool)).to.equal('signed in')
-    await refuse(person)
+    await refuseLogin(person)
     await closes(tool, ...pages)
     for (const browser of browsers) expect(await isSignedIn(setup, browser)).to.equal(false)
     for (const { auth } of pages) expect(await setup.verdictOn(auth)).to.equal('refused')
-    expect(await isSignedIn(setup, stays)).to.equal(true)
+    expect(await isSignedIn(setup, otherBrowser)).to.equal(true)
   })
 
   it('is noted on the status page as one without a limit', async () => {
     const admin = await signedIn(setup, setup.person({ groups: ['staff'] }))
     await createToken(setup, admin)
-    // Each look has the database asked for the next one.
+    // Each view of the page starts a query for the next view.
     const page = await until('the note on the status page', async () => {
       const { body } = await admin.step(`${setup.url}pluginadmin.ashx?pin=meshcompanion`)
       return body.includes('loginTokenDays') && body
@@ -120,7 +120,7 @@ describe('a login token of an account of single sign-on', () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
     await signIn(setup, setup.browser(), setup.person({ groups: 5 }, person))
-    expect(await worksOn(token)).to.deep.equal(all(true))
+    expect(await tryMethods(token)).to.deep.equal(eachMethod(true))
   })
 })
 
@@ -157,7 +157,7 @@ describe('MeshCentral', () => {
       const places = sources.flatMap((name) => {
         const text = readFileSync(join(folder, name), 'utf8')
         return [...text.matchAll(/(?:(?<!passport|ldap|sspi)\.authenticate\(|\(\[?'logintoken-')[^,;]*/g)].map(
-          ([found]) => `${name}: ${found}`,
+          ([call]) => `${name}: ${call}`,
         )
       })
       expect(places.sort()).to.deep.equal(

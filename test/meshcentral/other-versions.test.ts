@@ -17,23 +17,23 @@ describe('another version of MeshCentral', () => {
     older = await installMeshCentral(OLDER_VERSION)
     return { installation: older, domains: { '': { oidc: { groups: { sync: true } } } } }
   })
-  const said = async () => (await pluginLines(setup)).filter(({ event }) => event === 'untested-version')
+  const versionWarnings = async () => (await pluginLines(setup)).filter(({ event }) => event === 'untested-version')
 
   it('that the package is tested with has accounts, groups and sessions that end as in the latest, and no warning', async () => {
     const person = setup.person({ groups: ['staff'] })
-    const [browser, another] = [await signedIn(setup, person), await signedIn(setup, person)]
+    const [browser, secondBrowser] = [await signedIn(setup, person), await signedIn(setup, person)]
     const record = await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 1)
     expect(record.name).to.equal(person.name)
-    const [page, other] = [await setup.open(browser), await setup.open(another)]
+    const [page, secondPage] = [await setup.open(browser), await setup.open(secondBrowser)]
     expect(await setup.verdictOn(page.auth)).to.equal('signed in')
     await browser.get(`${setup.url}logout`)
     await closes(page)
     expect([await isSignedIn(setup, browser), await setup.verdictOn(page.auth)]).to.deep.equal([false, 'refused'])
-    expect(other.isOpen()).to.equal(true)
+    expect(secondPage.isOpen()).to.equal(true)
     expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
-    await closes(other)
-    expect(await setup.verdictOn(other.auth)).to.equal('refused')
-    expect(await said()).to.deep.equal([])
+    await closes(secondPage)
+    expect(await setup.verdictOn(secondPage.auth)).to.equal('refused')
+    expect(await versionWarnings()).to.deep.equal([])
   })
 
   it('is read without a start: all that is relied on is in each of the tested ones', async () => {
@@ -42,8 +42,8 @@ describe('another version of MeshCentral', () => {
       list: (folder: string) => readdirSync(folder),
     }
     const folders = [older, (await laboratory()).installation]
-    for (const [at, version] of TESTED_VERSIONS.entries()) {
-      const folder = folders[at] ?? ''
+    for (const [index, version] of TESTED_VERSIONS.entries()) {
+      const folder = folders[index] ?? ''
       const { isFine, text } = readInstallation(folder, '1', files) ?? {}
       expect(isFine, text).to.equal(true)
       expect(text).to.include(`MeshCentral ${version} (tested)`)
@@ -54,7 +54,7 @@ describe('another version of MeshCentral', () => {
     await setup.restart({ installation: await movedInstallation([['package.json', /"version": "[^"]*"/g, VERSION]]) })
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
     await signedIn(setup, setup.person())
-    const [line, ...more] = await said()
+    const [line, ...more] = await versionWarnings()
     expect([line?.level, more.length]).to.deep.equal(['WARN', 0])
     for (const number of ['9.8.7', ...TESTED_VERSIONS]) expect(line?.message).to.include(number)
   })

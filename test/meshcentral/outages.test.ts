@@ -25,7 +25,7 @@ describe('MeshCentral beside a hostile IdP', () => {
 
   it('answers requests that make no sense without a stack trace, and lives on', async () => {
     const browser = setup.browser()
-    const odd: readonly (readonly [path: string, visit?: Visit])[] = [
+    const requests: readonly (readonly [path: string, visit?: Visit])[] = [
       ['auth-oidc?return[a]=b&return=/x'],
       ['auth-oidc-callback?state=a&state=b&code[x]=1'],
       ['auth-oidc-callback?%E0%A4%A'],
@@ -36,11 +36,11 @@ describe('MeshCentral beside a hostile IdP', () => {
       ['auth-oidc-backchannel-logout', { form: [['logout_token', 'x'.repeat(20_000)]] }],
       ['logout', { form: [['a', 'b']] }],
     ]
-    for (const [path, visit] of odd) {
+    for (const [path, visit] of requests) {
       const { status, body } = await browser.step(setup.url + path, visit)
-      const what = `${path} ${JSON.stringify(visit)}`.slice(0, 100)
-      expect(status, what).to.be.below(500)
-      expect(body, what).not.to.match(/\bat .*\.js:\d+/)
+      const context = `${path} ${JSON.stringify(visit)}`.slice(0, 100)
+      expect(status, context).to.be.below(500)
+      expect(body, context).not.to.match(/\bat .*\.js:\d+/)
     }
     browser.cookies.store(new URL(setup.url), ['__Host-oidc-key=%E0%A4%A; Path=/; Secure'])
     browser.cookies.store(new URL(setup.url), ['__Host-oidc-return=%00; Path=/; Secure'])
@@ -50,7 +50,7 @@ describe('MeshCentral beside a hostile IdP', () => {
   })
 
   it('writes nothing of the IdP or of a person to its console, where the launcher acts upon phrases', async () => {
-    const before = setup.server().output()
+    const outputBefore = setup.server().output()
     const person = setup.person({ name: 'Server restart...\nStarting self upgrade to: 1.0; reboot' })
     await signedIn(setup, person)
     const browser = setup.browser()
@@ -58,7 +58,7 @@ describe('MeshCentral beside a hostile IdP', () => {
     const state = new URL(headers.location ?? '').searchParams.get('state') ?? ''
     const query = new URLSearchParams({ error: 'Server restart...', error_description: 'Server restart...', state })
     await browser.get(`${setup.url}auth-oidc-callback?${query}`)
-    expect(setup.server().output()).to.equal(before)
+    expect(setup.server().output()).to.equal(outputBefore)
   })
 })
 
@@ -71,17 +71,17 @@ describe('MeshCentral whose IdP is down when it starts', () => {
   it('comes up, asks again at one log line each until the IdP is there, and signs people in then', async () => {
     await setup.idp.down()
     await setup.restart()
-    const before = (await setup.data.authLog()).length
-    const failed = async () =>
-      (await setup.data.authLog()).slice(before).filter((line) => line.includes('discovery-failed'))
+    const countBefore = (await setup.data.authLog()).length
+    const discoveryFailures = async () =>
+      (await setup.data.authLog()).slice(countBefore).filter((line) => line.includes('discovery-failed'))
     for (let visits = 0; visits < 3; visits += 1) {
       const page = await setup.browser().get(`${setup.url}auth-oidc`)
       expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 112])
     }
-    await until('the line', async () => (await failed()).length > 0)
+    await until('the line', async () => (await discoveryFailures()).length > 0)
     await setup.idp.up()
     await signedIn(setup, setup.person())
-    expect((await failed()).length).to.be.below(12)
+    expect((await discoveryFailures()).length).to.be.below(12)
     expect(setup.server().isUp()).to.equal(true)
     const problems = (await pluginLines(setup)).filter(({ line }) => line.includes('sessionCheckMinutes'))
     expect(problems.map(({ level, event }) => [level, event])).to.deep.include(['ERROR', 'configuration-error'])
@@ -90,7 +90,7 @@ describe('MeshCentral whose IdP is down when it starts', () => {
   it('sends nobody there who signs out, and says on the login page that the person may still be signed in there', async () => {
     const browser = await signedIn(setup, setup.person())
     await setup.idp.down()
-    // From now on nothing is known of it.
+    // After the restart, the IdP's metadata is unknown.
     await setup.restart()
     expect(isApp(await browser.step(setup.url))).to.equal(true)
     const page = await browser.get(`${setup.url}logout`)
@@ -98,14 +98,14 @@ describe('MeshCentral whose IdP is down when it starts', () => {
     expect(page.text).to.include('You are signed out of this server.')
     expect(page.text).to.include('you may still be signed in there')
     expect(isApp(await browser.step(setup.url))).to.equal(false)
-    // Once: then the login page is as it always is.
+    // The notice appears once.
     expect(isLoginPage(await browser.get(page.links[0]?.href ?? ''))).to.equal(true)
   })
 })
 
 describe('MeshCentral whose database fails', () => {
   const switches = { Set: join(tmpdir(), `no-set-${process.pid}`), GetAllType: join(tmpdir(), `no-get-${process.pid}`) }
-  /** Each fails for records of ours while there is a file of that name. */
+  /** While the file exists, the call fails for the plugin's records. */
   const failing = Object.entries(switches).map(
     ([call, file]) => `{ const genuine = server.db.${call}; server.db.${call} = (of, done) =>
       (of === 'meshcompanion' || of.type === 'meshcompanion') && require('fs').existsSync(${JSON.stringify(file)})
@@ -115,36 +115,36 @@ describe('MeshCentral whose database fails', () => {
   afterEach(() => Promise.all(Object.values(switches).map((file) => rm(file, { force: true }))))
 
   it('ends sessions though the database cannot record it, and records it later', async () => {
-    const [one, other] = [setup.person(), setup.person()]
-    const [own, others] = [await signedIn(setup, one), await signedIn(setup, other)]
-    const [ownPage, othersPage] = [await setup.open(own), await setup.open(others)]
-    const copies = [thiefOf(setup, own), thiefOf(setup, others)]
+    const [owner, otherPerson] = [setup.person(), setup.person()]
+    const [browser, otherBrowser] = [await signedIn(setup, owner), await signedIn(setup, otherPerson)]
+    const [page, otherPage] = [await setup.open(browser), await setup.open(otherBrowser)]
+    const copies = [thiefOf(setup, browser), thiefOf(setup, otherBrowser)]
     await writeFile(switches.Set, '')
-    const { status, body } = await own.step(`${setup.url}logout`)
+    const { status, body } = await browser.step(`${setup.url}logout`)
     expect(status).to.equal(500)
     expect(body).to.include('Signing out did not work')
-    await closes(ownPage)
-    expect(othersPage.isOpen()).to.equal(true)
-    expect(await setup.endSessions({ sub: other.sub })).to.equal(400)
-    await closes(othersPage)
-    for (const browser of [own, others]) expect(await isSignedIn(setup, browser)).to.equal(false)
+    await closes(page)
+    expect(otherPage.isOpen()).to.equal(true)
+    expect(await setup.endSessions({ sub: otherPerson.sub })).to.equal(400)
+    await closes(otherPage)
+    for (const session of [browser, otherBrowser]) expect(await isSignedIn(setup, session)).to.equal(false)
     expect((await pluginLines(setup)).some(({ event }) => event === 'logout-failed')).to.equal(true)
     await signedIn(setup, setup.person())
 
     await rm(switches.Set)
-    const remembered = async () =>
+    const revocations = async () =>
       [...(await setup.data.records()).values()].filter(({ type }) => type === 'meshcompanion')
-    await until('the records', async () => (await remembered()).length >= 3)
+    await until('the records', async () => (await revocations()).length >= 3)
     await setup.restart()
     for (const browser of copies) expect(await isSignedIn(setup, browser)).to.equal(false)
   })
 
   it('signs nobody in while it cannot tell who has signed out, and lives on', async () => {
     const person = setup.person()
-    const before = await signedIn(setup, person)
-    const auth = authCookieOn(await before.step(setup.url)) ?? ''
+    const earlier = await signedIn(setup, person)
+    const auth = authCookieOn(await earlier.step(setup.url)) ?? ''
     await setup.restart({}, () => writeFile(switches.GetAllType, ''))
-    const { status, headers, body } = await before.step(setup.url)
+    const { status, headers, body } = await earlier.step(setup.url)
     expect([status, headers['retry-after'], isApp({ body })]).to.deep.equal([503, '5', false])
     const page = await signIn(setup, setup.browser(), person)
     expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 112])

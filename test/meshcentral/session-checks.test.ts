@@ -8,7 +8,7 @@ import { closes, useMesh } from './support/use-mesh.ts'
 
 const every = (sessionCheckMinutes: number) => ({
   settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes } } },
-  // Each refresh token once: a second renewal by the same one ends the session.
+  // Each refresh token can be used once. A second renewal with it ends the session.
   idp: { rotateRefreshTokens: true },
 })
 const RENEWED = { grant_types: ['authorization_code', 'refresh_token'] }
@@ -22,18 +22,18 @@ describe('whether sessions of MeshCentral still live', () => {
     setup.idp.faults.clear()
   })
 
-  const questions = () => setup.idp.requests('token')
-  /** Until the IdP was asked once more. */
-  const nextQuestion = async (more = 1) => {
-    const before = questions()
-    await until('a question', () => questions() >= before + more)
+  const tokenRequests = () => setup.idp.requests('token')
+  /** Waits for further token requests. */
+  const nextTokenRequests = async (more = 1) => {
+    const countBefore = tokenRequests()
+    await until('token requests', () => tokenRequests() >= countBefore + more)
   }
-  /** What an administrator does who lets somebody go: no logout token is sent. */
+  /** Ends the IdP session as an administrator does when an employee leaves: without a logout token. */
   const endAtIdp = async (browser: ScriptedBrowser) => {
-    const asked = await browser.get(`${setup.idp.issuer}/session/end`)
-    await browser.submit(asked.forms[0] as NonNullable<(typeof asked.forms)[0]>, {}, 'Yes, sign me out')
+    const page = await browser.get(`${setup.idp.issuer}/session/end`)
+    await browser.submit(page.forms[0] as NonNullable<(typeof page.forms)[0]>, {}, 'Yes, sign me out')
   }
-  /** The one of the session of a browser, once it is written. What others leave behind may still be going. */
+  /** Returns the token record of a browser's session once it is written. Records of other sessions may remain. */
   const recordOf = (browser: ScriptedBrowser) => {
     const { handle } = sessionOf(browser, setup.url).oidcSignIn as { handle: string }
     return until('the record', async () =>
@@ -45,21 +45,22 @@ describe('whether sessions of MeshCentral still live', () => {
     const browser = await signedIn(setup, setup.person())
     const { sealed } = await recordOf(browser)
     const page = await setup.open(browser)
-    await until('another one in its place', async () => (await recordOf(browser)).sealed !== sealed)
-    // A renewal that the restart cuts off would have used its refresh token up: the IdP gives none meanwhile. A session
-    // is asked about once the answer before is written, and there is no other one yet: this test comes first.
+    await until('the next record', async () => (await recordOf(browser)).sealed !== sealed)
+    // The restart could interrupt a renewal, whose refresh token would then be used up. So the IdP refuses renewals
+    // meanwhile. A session is checked only once the previous answer is stored, and no other session exists yet: this
+    // test must come first.
     setup.idp.faults.set('token', { kind: 'answer', status: 503 })
-    await nextQuestion()
+    await nextTokenRequests()
     await setup.restart()
     setup.idp.faults.clear('token')
     await setup.register(RENEWED)
     expect(await isSignedIn(setup, browser)).to.equal(true)
-    const again = await setup.open(browser)
-    await nextQuestion(2)
+    const nextPage = await setup.open(browser)
+    await nextTokenRequests(2)
     expect(page.isOpen()).to.equal(false)
-    expect(again.isOpen()).to.equal(true)
+    expect(nextPage.isOpen()).to.equal(true)
     await endAtIdp(browser)
-    await closes(again)
+    await closes(nextPage)
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -69,16 +70,16 @@ describe('whether sessions of MeshCentral still live', () => {
       await recordOf(browser)
       setup.idp.faults.set('token', { kind: 'slow', ms: 1_000 })
       const page = await setup.open(browser)
-      await nextQuestion()
+      await nextTokenRequests()
       const outcome = await setup.terminate(signal)
       expect(outcome).to.equal(signal === 'SIGTERM' ? 'SIGTERM' : 0)
       setup.idp.faults.clear('token')
       page.close()
       await setup.restart()
       await setup.register(RENEWED)
-      const again = await setup.open(browser)
-      await nextQuestion(2)
-      expect([await isSignedIn(setup, browser), again.isOpen()]).to.deep.equal([true, true])
+      const nextPage = await setup.open(browser)
+      await nextTokenRequests(2)
+      expect([await isSignedIn(setup, browser), nextPage.isOpen()]).to.deep.equal([true, true])
     })
   }
 
@@ -97,7 +98,7 @@ describe('whether sessions of MeshCentral still live', () => {
     const sid = String(decodeJwt(tokens.at(-1) ?? '').sid)
     await recordOf(browser)
     await setup.restart(every(0))
-    const [page, other] = [await setup.open(browser), await setup.open(await signedIn(setup, setup.person()))]
+    const [page, otherPage] = [await setup.open(browser), await setup.open(await signedIn(setup, setup.person()))]
     const frame = (name: string) =>
       setup
         .browser()
@@ -109,6 +110,6 @@ describe('whether sessions of MeshCentral still live', () => {
     expect(headers['x-frame-options']).to.equal(undefined)
     expect(headers['content-security-policy']).to.equal(`default-src 'none'; frame-ancestors ${setup.idp.issuer}`)
     await closes(page)
-    expect([await isSignedIn(setup, browser), other.isOpen()]).to.deep.equal([false, true])
+    expect([await isSignedIn(setup, browser), otherPage.isOpen()]).to.deep.equal([false, true])
   })
 })

@@ -28,8 +28,8 @@ describe('a session in MeshCentral', () => {
   })
   afterEach(() => setup.register({}))
 
-  /** By any method, with the cookies that the browser has; none that come back are kept. */
-  const ask = (browser: ScriptedBrowser, address: string, method: string) =>
+  /** Sends a request by any method with the browser's cookies. Cookies of the answer are not stored. */
+  const request = (browser: ScriptedBrowser, address: string, method: string) =>
     anyCertificateFetch(address, { method, headers: { cookie: browser.cookies.header(new URL(address)) ?? '' } })
 
   // Shows: meshcentral 17.
@@ -50,15 +50,15 @@ describe('a session in MeshCentral', () => {
     const browser = await signedIn(setup, person)
     const page = await setup.open(browser)
     expect(await setup.verdictOn(page.auth)).to.equal('signed in')
-    const alone = setup.openAlone(page.auth)
-    await alone.message(({ action }) => action === 'userinfo')
+    const socketAlone = setup.openAlone(page.auth)
+    await socketAlone.message(({ action }) => action === 'userinfo')
     const bystander = await setup.open(await signedIn(setup, setup.person()))
     const thief = thiefOf(setup, browser)
 
     await browser.step(`${setup.url}logout`)
     await signIn(setup, browser, person)
     const next = await setup.open(browser)
-    await closes(page, alone)
+    await closes(page, socketAlone)
     expect(await isSignedIn(setup, thief)).to.equal(false)
     expect(await setup.verdictOn(page.auth)).to.equal('refused')
     expect([bystander.isOpen(), next.isOpen(), next.user._id]).to.deep.equal([true, true, userKey(person)])
@@ -73,9 +73,9 @@ describe('a session in MeshCentral', () => {
     const browser = setup.browser()
     const { headers } = await browser.step(`${setup.url}auth-oidc`)
     expect(isApp(await signIn(setup, browser, person))).to.equal(true)
-    const [page, before] = [await setup.open(browser), sessionOf(browser, setup.url)]
+    const [page, sessionBefore] = [await setup.open(browser), sessionOf(browser, setup.url)]
     expect(isApp(await browser.get(headers.location ?? ''))).to.equal(true)
-    expect([page.isOpen(), sessionOf(browser, setup.url).x]).to.deep.equal([true, before.x])
+    expect([page.isOpen(), sessionOf(browser, setup.url).x]).to.deep.equal([true, sessionBefore.x])
     await browser.step(`${setup.url}logout`)
     await closes(page)
     expect(await setup.verdictOn(page.auth)).to.equal('refused')
@@ -99,7 +99,7 @@ describe('a session in MeshCentral', () => {
       const { status, headers } = await browser.step(`${setup.url}auth-oidc-callback?${query}`)
       expect([status, headers.location]).to.deep.equal([302, '/'])
     }
-    // What bears nothing of an answer is MeshCentral's, which has no such page.
+    // A callback without an answer is left to MeshCentral, which has no such page.
     expect((await browser.step(`${setup.url}auth-oidc-callback`)).status).to.equal(404)
     for (const [path, method, status] of [
       ['logout', 'HEAD', 405],
@@ -107,7 +107,7 @@ describe('a session in MeshCentral', () => {
       ['local/logout', 'POST', 404],
       ['local/logouts', 'GET', 404],
     ] as const) {
-      expect((await ask(browser, setup.url + path, method)).status, path).to.equal(status)
+      expect((await request(browser, setup.url + path, method)).status, path).to.equal(status)
       expect(await isSignedIn(setup, browser), path).to.equal(true)
     }
     expect(page.isOpen()).to.equal(true)
@@ -132,12 +132,12 @@ describe('a session in MeshCentral', () => {
       backchannel_logout_uri: `${setup.url}${BACKCHANNEL}`,
       backchannel_logout_session_required: true,
     })
-    const [person, other] = [setup.person(), setup.person()]
+    const [person, otherPerson] = [setup.person(), setup.person()]
     const [browser, elsewhere] = [await signedIn(setup, person), await signedIn(setup, person)]
     const page = await setup.open(browser)
-    const bystander = await setup.open(await signedIn(setup, other))
-    const asked = await browser.get(`${setup.idp.issuer}/session/end`)
-    await browser.submit(asked.forms[0] as NonNullable<(typeof asked.forms)[0]>, {}, 'Yes, sign me out')
+    const bystander = await setup.open(await signedIn(setup, otherPerson))
+    const logoutPage = await browser.get(`${setup.idp.issuer}/session/end`)
+    await browser.submit(logoutPage.forms[0] as NonNullable<(typeof logoutPage.forms)[0]>, {}, 'Yes, sign me out')
 
     await closes(page)
     expect(await isSignedIn(setup, browser)).to.equal(false)
@@ -150,23 +150,23 @@ describe('a session in MeshCentral', () => {
   // Shows: meshcentral 17.
   it('that was ended stays so after a restart, and so do the cookies of its pages, whatever address ended it', async () => {
     const person = setup.person()
-    const told = await signedIn(setup, person)
-    const auths = [(await setup.open(told)).auth]
-    const copies = [thiefOf(setup, told)]
+    const browser = await signedIn(setup, person)
+    const auths = [(await setup.open(browser)).auth]
+    const copies = [thiefOf(setup, browser)]
     expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
     for (const [path, method] of [
       ['logout', 'GET'],
       ['logout/', 'GET'],
       ['LOGOUT', 'GET'],
       ['Logout/?x=1', 'GET'],
-      // Of a domain without single sign-on, which has the same cookie.
+      // A logout of a domain without single sign-on, which shares the cookie.
       ['local/logout', 'GET'],
       ['local/logout', 'HEAD'],
     ] as const) {
       const browser = await signedIn(setup, setup.person())
       const page = await setup.open(browser)
       const copy = thiefOf(setup, browser)
-      const { status, headers } = await ask(browser, setup.url + path, method)
+      const { status, headers } = await request(browser, setup.url + path, method)
       expect(status, path).to.equal(302)
       if (!path.startsWith('local')) expect(headers.get('location'), path).to.match(/session\/end/)
       await closes(page)
@@ -175,7 +175,7 @@ describe('a session in MeshCentral', () => {
       auths.push(page.auth)
       copies.push(copy)
     }
-    const stays = await signedIn(setup, setup.person())
+    const remaining = await signedIn(setup, setup.person())
     await until('the records', async () => {
       const records = [...(await setup.data.records()).values()]
       return records.filter(({ type }) => type === 'meshcompanion').length >= 2 * copies.length
@@ -183,6 +183,6 @@ describe('a session in MeshCentral', () => {
     await setup.restart()
     for (const copy of copies) expect(await isSignedIn(setup, copy)).to.equal(false)
     for (const auth of auths) expect(await setup.verdictOn(auth)).to.equal('refused')
-    expect(await isSignedIn(setup, stays)).to.equal(true)
+    expect(await isSignedIn(setup, remaining)).to.equal(true)
   })
 })

@@ -12,8 +12,8 @@ const HOOK = "parent.pluginHandler.callHook('hook_setupHttpHandlers', obj, paren
 const SESSION = "obj.app.use(require('cookie-session')(sessionOptions));"
 const GET = 'obj.Get = function (id, func) {'
 
-/** What of MeshCentral has moved where the guard cannot get to work, and what the log says of it. */
-const MOVED: readonly (readonly [what: string, said: string, ...Move[]])[] = [
+/** Parts of MeshCentral that have moved so that the guard cannot work, and what the log says then. */
+const MOVED: readonly (readonly [condition: string, logged: string, ...Move[]])[] = [
   ['CloneSafeUser is gone', 'lacks CloneSafeUser', ['webserver.js', 'CloneSafeUser', 'safeUser']],
   ['generateCookieKey is gone', 'lacks generateCookieKey', ['meshcentral.js', 'generateCookieKey', 'makeCookieKey']],
   ['the hook never comes', 'never called hook_setupHttpHandlers', ['webserver.js', HOOK, '']],
@@ -29,13 +29,13 @@ const MOVED: readonly (readonly [what: string, said: string, ...Move[]])[] = [
     ['meshcentral.js', 'o.time = Math.floor(', 'delete o.oidcSession; o.time = Math.floor('],
   ],
   [
-    'decodeCookie is one of its own',
+    'the web server opens cookies by another function',
     'does not open cookies by the decodeCookie',
     ['meshcentral.js', 'obj.decodeCookie = ', 'obj.openSealed = obj.decodeCookie = '],
     ['webserver.js', '.decodeCookie(', '.openSealed('],
   ],
   [
-    'the database answers with a record in place of a list',
+    'the database answers with a record instead of a list',
     'what its db.Get answers',
     [
       'db.js',
@@ -67,31 +67,33 @@ describe('a session of single sign-on that is kept', () => {
   })
 
   /**
-   * Another start at which the guard cannot get to work, by what is done right before the plugin sets itself up, or to
-   * the configuration.
+   * Restarts MeshCentral so that the guard cannot work, because of a change to MeshCentral, the plugin or the
+   * configuration.
    */
-  const signsNobodyIn = (what: string, said: string | undefined, options: () => Promise<ServerOptions>) =>
-    it(`signs nobody in where ${what}: neither by its cookie nor by what its page was given`, async () => {
-      const before = (await pluginLines(setup)).length
+  const signsNobodyIn = (condition: string, logged: string | undefined, options: () => Promise<ServerOptions>) =>
+    it(`signs nobody in where ${condition}: neither by its cookie nor by what its page was given`, async () => {
+      const countBefore = (await pluginLines(setup)).length
       await setup.restart({ installation: undefined, ...(await options()) })
       const lineOf = (wanted: string) =>
-        until('the line', async () => (await pluginLines(setup)).slice(before).find(({ event }) => event === wanted))
+        until('the line', async () =>
+          (await pluginLines(setup)).slice(countBefore).find(({ event }) => event === wanted),
+        )
       expect(await isSignedIn(setup, thiefOf(setup, browser))).to.equal(false)
       expect(await setup.verdictOn(auth)).to.equal('refused')
       expect((await lineOf('session-dropped')).message).to.include('~oidc:')
-      if (said === undefined) return
+      if (logged === undefined) return
       const line = await lineOf('not-taken-over')
       expect(line.level).to.equal('ERROR')
-      expect(line.message).to.include(said)
-      // The server goes on without single sign-on.
+      expect(line.message).to.include(logged)
+      // The server runs on without single sign-on.
       expect(await buttonsOf(setup)).to.deep.equal([])
       for (const path of ['auth-oidc', 'auth-oidc-callback?code=1&state=2']) {
         expect((await setup.browser().step(setup.url + path)).status).to.equal(404)
       }
     })
 
-  for (const [what, said, ...moves] of MOVED) {
-    signsNobodyIn(what, said, async () => ({
+  for (const [condition, logged, ...moves] of MOVED) {
+    signsNobodyIn(condition, logged, async () => ({
       installation: await movedInstallation(moves),
       program: await packedProgram(),
     }))
@@ -124,7 +126,7 @@ describe('a session of single sign-on that is kept', () => {
       domains: { '': {} },
     })
     expect(setup.server().output()).to.match(/Error loading plugin: meshcompanion .*It has been disabled/)
-    // Nothing of ours runs, so nothing of ours can prevent it.
+    // None of the plugin's code runs, so it cannot prevent that.
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
   })
 })

@@ -9,7 +9,7 @@ import { until } from './support/until.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 const PATH = 'pluginadmin.ashx?pin=meshcompanion'
-/** A live check asks a handful of questions. */
+/** A live check sends a handful of requests. */
 const CHECK_LIMIT_MS = 60_000
 
 describe('the status page in MeshCentral', () => {
@@ -54,23 +54,26 @@ describe('the status page in MeshCentral', () => {
   })
 
   it('shows a domain to its own administrators alone, whom it leads there', async () => {
-    const [here, there] = [await signedIn(setup, admin()), await signedIn(setup, admin(), 'sub')]
-    for (const [browser, own, foreign] of [
-      [here, '', 'sub'],
-      [there, 'sub', ''],
+    const [ofDefault, ofSub] = [await signedIn(setup, admin()), await signedIn(setup, admin(), 'sub')]
+    for (const [browser, ownDomain, otherDomain] of [
+      [ofDefault, '', 'sub'],
+      [ofSub, 'sub', ''],
     ] as const) {
-      const { status, body } = await pageOf(browser, own)
+      const { status, body } = await pageOf(browser, ownDomain)
       expect(status).to.equal(200)
       expect(body).to.include(
-        `value="${setup.urlOf(own).replace('localhost', '127.0.0.1')}auth-oidc-backchannel-logout"`,
+        `value="${setup.urlOf(ownDomain).replace('localhost', '127.0.0.1')}auth-oidc-backchannel-logout"`,
       )
-      const led = await pageOf(browser, foreign)
-      expect([led.status, led.headers.location]).to.deep.equal([302, `${new URL(setup.urlOf(own)).pathname}${PATH}`])
-      expect(led.body).not.to.include('backchannel')
-      expect((await press(browser, tokenOn({ body }), { domain: foreign })).status).to.equal(403)
+      const redirected = await pageOf(browser, otherDomain)
+      expect([redirected.status, redirected.headers.location]).to.deep.equal([
+        302,
+        `${new URL(setup.urlOf(ownDomain)).pathname}${PATH}`,
+      ])
+      expect(redirected.body).not.to.include('backchannel')
+      expect((await press(browser, tokenOn({ body }), { domain: otherDomain })).status).to.equal(403)
     }
-    const other = await signedIn(setup, admin(), 'other')
-    expect((await pageOf(other, 'other')).body).to.include('of the domain <code>other</code>')
+    const ofOther = await signedIn(setup, admin(), 'other')
+    expect((await pageOf(ofOther, 'other')).body).to.include('of the domain <code>other</code>')
   })
 
   it('begins a live check by its own button alone, and holds no secret then', async () => {
@@ -78,8 +81,8 @@ describe('the status page in MeshCentral', () => {
     const page = await pageOf(browser, 'night')
     expect(page.body).to.include('data-look="night"')
     const token = tokenOn(page)
-    const other = await signedIn(setup, admin(), 'night')
-    const stolen = tokenOn(await pageOf(other, 'night'))
+    const otherBrowser = await signedIn(setup, admin(), 'night')
+    const stolen = tokenOn(await pageOf(otherBrowser, 'night'))
     const statuses = [
       await press(browser, '', { domain: 'night' }),
       await press(browser, stolen, { domain: 'night' }),
@@ -94,7 +97,7 @@ describe('the status page in MeshCentral', () => {
     expect([pressed.status, pressed.headers.location]).to.deep.equal([303, '?pin=meshcompanion'])
     const { body, headers } = await checked(browser, 'night')
     expect(body).to.include('<span class="verdict ok">ok</span><b>secret or key</b>')
-    // No secret, and no script or style but its own.
+    // No secret, and no script or style except the page's own.
     expect(body).not.to.include(CLIENT.client_secret)
     expect(body).not.to.match(/eyJ[\w-]{10}/)
     expect(headers).to.include({
@@ -102,7 +105,7 @@ describe('the status page in MeshCentral', () => {
       'x-frame-options': 'SAMEORIGIN',
       'cache-control': 'no-store',
     })
-    // Of one domain alone.
+    // The result belongs to one domain only.
     expect((await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')).body).not.to.include('class="verdict')
   }).timeout(120_000)
 
@@ -140,7 +143,7 @@ describe('the status page in MeshCentral', () => {
       await until('the signed-in page', async () => (await page.evaluate('Boolean(globalThis.userinfo)')) === true)
       return page
     }
-    /** By the link on the page of the server. */
+    /** Follows the link on the page "My Server". */
     const openStatus = async (main: Page) => {
       await main.evaluate('go(6)')
       const opened = context.waitForEvent('page')
@@ -156,7 +159,7 @@ describe('the status page in MeshCentral', () => {
         if (message.type() === 'error') complaints.push(message.text())
       })
     }
-    const backOf = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const backgroundOf = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor')
     const isTooWide = (page: Page) =>
       page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
@@ -165,10 +168,10 @@ describe('the status page in MeshCentral', () => {
       await setup.browser().step(`${setup.url}auth-oidc-callback?code=a-code&state=of-nobody`)
       const page = await openStatus(main)
       expect(page.url()).to.equal(setup.url + PATH)
-      expect(await backOf(page)).to.equal('rgb(255, 255, 255)')
+      expect(await backgroundOf(page)).to.equal('rgb(255, 255, 255)')
 
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-      // Looked for before it is there: it says so for two seconds.
+      // Wait first, because the button shows this text for two seconds only.
       const copied = page.getByRole('button', { name: 'Copied' }).waitFor()
       await page.locator('[data-copy=redirect]').click()
       await copied
@@ -180,10 +183,10 @@ describe('the status page in MeshCentral', () => {
       await takePicture(page, 'meshcentral-status-light')
 
       await main.evaluate("localStorage.setItem('nightMode', '1')")
-      await until('the dark look', async () => (await backOf(page)) === 'rgb(0, 0, 0)')
+      await until('the dark look', async () => (await backgroundOf(page)) === 'rgb(0, 0, 0)')
       await page.setViewportSize({ width: 390, height: 844 })
       await page.reload()
-      expect(await backOf(page)).to.equal('rgb(0, 0, 0)')
+      expect(await backgroundOf(page)).to.equal('rgb(0, 0, 0)')
       expect(await isTooWide(page)).to.equal(false)
       await takePicture(page, 'meshcentral-status-dark-phone')
       expect(complaints).to.deep.equal([])
@@ -202,11 +205,11 @@ describe('the status page in MeshCentral', () => {
     it("is reached from MeshCentral's newer look as well, and by administrators alone", async () => {
       const page = await openStatus(await open(admin({ name: 'Nora Newer' }), 'night'))
       expect(page.url()).to.equal(setup.urlOf('night') + PATH)
-      expect(await backOf(page)).to.equal('rgb(0, 0, 0)')
+      expect(await backgroundOf(page)).to.equal('rgb(0, 0, 0)')
       await context.close()
-      const other = await open(setup.person({ name: 'Una User' }))
-      await other.evaluate('go(6)')
-      expect(await other.locator('#meshcompanionStatus').count()).to.equal(0)
+      const userPage = await open(setup.person({ name: 'Una User' }))
+      await userPage.evaluate('go(6)')
+      expect(await userPage.locator('#meshcompanionStatus').count()).to.equal(0)
     })
   })
 })

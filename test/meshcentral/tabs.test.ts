@@ -4,11 +4,11 @@ import { openControl } from './support/control-socket.ts'
 import { isApp, isSignedIn, sessionOf, signedIn, signIn } from './support/session.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
-/** Each case forces an order of events that a busy machine brings about by chance. */
+/** Each case forces an order of events that happens by chance on a busy machine. */
 describe('several tabs of one browser at MeshCentral', () => {
   const setup = useMesh()
 
-  /** Another tab, whose answers arrive in the browser later: when their cookies are stored there. */
+  /** Opens another tab. Its answers, and so its cookies, reach the browser only when the test stores them. */
   const tabOf = (browser: ScriptedBrowser): ScriptedBrowser => {
     const tab = setup.browser()
     const cookies = browser.cookies.matching(new URL(setup.url))
@@ -18,7 +18,7 @@ describe('several tabs of one browser at MeshCentral', () => {
     )
     return tab
   }
-  const askSlowly = async (browser: ScriptedBrowser, url: string) => {
+  const requestSlowly = async (browser: ScriptedBrowser, url: string) => {
     const { status, headers } = await tabOf(browser).step(url)
     return { status, arrives: () => browser.cookies.store(new URL(url), headers['set-cookie'] ?? []) }
   }
@@ -41,16 +41,19 @@ describe('several tabs of one browser at MeshCentral', () => {
   // Shows: meshcentral 12.
   it('a login stays when an answer from before it arrives late', async () => {
     const browser = setup.browser()
-    const [begun, asked] = [await askSlowly(browser, `${setup.url}auth-oidc`), await askSlowly(browser, setup.url)]
-    expect([begun.status, asked.status]).to.deep.equal([302, 200])
+    const [loginStart, page] = [
+      await requestSlowly(browser, `${setup.url}auth-oidc`),
+      await requestSlowly(browser, setup.url),
+    ]
+    expect([loginStart.status, page.status]).to.deep.equal([302, 200])
     expect(isApp(await signIn(setup, browser, setup.person()))).to.equal(true)
-    begun.arrives()
-    asked.arrives()
+    loginStart.arrives()
+    page.arrives()
     expect(await isSignedIn(setup, browser)).to.equal(true)
   })
 
-  for (const which of ['first', 'last'] as const)
-    it(`two sessions at the IdP share one session, which the end of the ${which} ends`, async () => {
+  for (const end of ['first', 'last'] as const)
+    it(`two sessions at the IdP share one session, which the end of the ${end} ends`, async () => {
       await setup.register({
         backchannel_logout_uri: `${setup.url}auth-oidc-backchannel-logout`,
         backchannel_logout_session_required: true,
@@ -58,23 +61,23 @@ describe('several tabs of one browser at MeshCentral', () => {
       const [person, browser] = [setup.person(), setup.browser()]
       const { headers } = await browser.step(`${setup.url}auth-oidc`)
       expect(isApp(await signIn(setup, browser, person))).to.equal(true)
-      const [page, before, first] = [
+      const [page, session, first] = [
         await setup.open(browser),
         sessionOf(browser, setup.url),
-        await askSlowly(browser, setup.url),
+        await requestSlowly(browser, setup.url),
       ]
       const sid = idpSession(browser)
-      // The other tab asked for the password before there was a session at the IdP.
-      const other = tabOf(browser)
-      const form = await other.get(headers.location ?? '')
-      expect(isApp(await other.signIn(form, person.username, person.password))).to.equal(true)
-      expect([page.isOpen(), sessionOf(other, setup.url).x]).to.deep.equal([true, before.x])
-      expect(idpSession(other)).not.to.equal(sid)
-      expect([await isSignedIn(setup, other), await isSignedIn(setup, browser)]).to.deep.equal([true, true])
+      // The other tab got the login form before the IdP had a session.
+      const otherTab = tabOf(browser)
+      const form = await otherTab.get(headers.location ?? '')
+      expect(isApp(await otherTab.signIn(form, person.username, person.password))).to.equal(true)
+      expect([page.isOpen(), sessionOf(otherTab, setup.url).x]).to.deep.equal([true, session.x])
+      expect(idpSession(otherTab)).not.to.equal(sid)
+      expect([await isSignedIn(setup, otherTab), await isSignedIn(setup, browser)]).to.deep.equal([true, true])
       first.arrives()
 
-      await setup.endSessions({ sid: which === 'first' ? sid : idpSession(other) })
+      await setup.endSessions({ sid: end === 'first' ? sid : idpSession(otherTab) })
       await closes(page)
-      expect([await isSignedIn(setup, other), await isSignedIn(setup, browser)]).to.deep.equal([false, false])
+      expect([await isSignedIn(setup, otherTab), await isSignedIn(setup, browser)]).to.deep.equal([false, false])
     })
 })

@@ -31,7 +31,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
       text: { exactly: () => 'https://idp.example.test' },
     },
   })
-  const goesIn = async (domain: string) => {
+  const expectSignIn = async (domain: string) => {
     const page = await signIn(setup, setup.browser(), setup.person(), { domain })
     expect(isApp(page), domain).to.equal(true)
   }
@@ -43,19 +43,19 @@ describe('the plugin in a MeshCentral of many domains', () => {
       const page = await signIn(setup, browser, person, { domain })
       expect([isApp(page), page.url], domain).to.deep.equal([true, setup.urlOf(domain)])
       expect((await setup.account(person, domain)).domain).to.equal(domain)
-      const other = domain === 'path' ? '' : 'path'
-      expect(isApp(await browser.get(setup.urlOf(other))), `${domain} at ${other}`).to.equal(false)
+      const otherDomain = domain === 'path' ? '' : 'path'
+      expect(isApp(await browser.get(setup.urlOf(otherDomain))), `${domain} at ${otherDomain}`).to.equal(false)
     }
   })
 
   it('takes members of a preset for that preset, as MeshCentral does, and an issuer beside them for the issuer', async () => {
-    // That of the first two is found at the base address that stands in the settings of the plugin.
-    for (const domain of ['azure', 'tenant', 'kept']) await goesIn(domain)
+    // The first two get their issuer from the base address in the plugin's settings.
+    for (const domain of ['azure', 'tenant', 'kept']) await expectSignIn(domain)
   })
 
   // Shows: meshcentral 26.
   it('goes on with members that it does not know, as MeshCentral does, but warns of them', async () => {
-    await goesIn('spelled')
+    await expectSignIn('spelled')
     const warnings = (await pluginLines(setup)).filter(
       ({ event, domain }) => event === 'configuration-warning' && domain === 'spelled',
     )
@@ -97,9 +97,9 @@ describe('the plugin in a MeshCentral of many domains', () => {
 
   it('begins no empty session for a visitor without one, on any domain', async () => {
     for (const domain of ['', 'path', 'without']) {
-      const asked = async (path: string) => (await setup.browser().step(`${setup.urlOf(domain)}${path}`)).headers
-      expect(await asked('scripts/common-0.0.1.js')).not.to.have.property('set-cookie')
-      expect(await asked('login')).not.to.have.property('set-cookie')
+      const headersOf = async (path: string) => (await setup.browser().step(`${setup.urlOf(domain)}${path}`)).headers
+      expect(await headersOf('scripts/common-0.0.1.js')).not.to.have.property('set-cookie')
+      expect(await headersOf('login')).not.to.have.property('set-cookie')
     }
   })
 
@@ -125,21 +125,21 @@ describe('the plugin in a MeshCentral with a strategy in domaindefaults', () => 
   })
 
   it('signs users in to each domain with its own account, also after a restart', async () => {
-    // Each address follows from the name of the server or of the domain; `own` names its own.
-    const at = (domain: string) =>
+    // Each address follows from the name of the server or domain; `own` configures its own address.
+    const baseOf = (domain: string) =>
       setup.urlOf(domain).replace('localhost', domain === 'own' ? 'localhost' : '127.0.0.1')
     for (const isAgain of [false, true]) {
       if (isAgain) await setup.restart()
       const all = ['', 'sales', 'dns', 'own']
-      await setup.register({ redirect_uris: all.map((domain) => `${at(domain)}auth-oidc-callback`) })
+      await setup.register({ redirect_uris: all.map((domain) => `${baseOf(domain)}auth-oidc-callback`) })
       for (const domain of all) {
         expect(await buttonsOf(setup, domain), domain).to.deep.equal(['oidc'])
         const person = setup.person({ groups: ['staff'] })
-        const page = await signIn(setup, setup.browser(), person, { path: `${at(domain)}auth-oidc` })
-        expect([isApp(page), page.url], domain).to.deep.equal([true, at(domain)])
+        const page = await signIn(setup, setup.browser(), person, { path: `${baseOf(domain)}auth-oidc` })
+        expect([isApp(page), page.url], domain).to.deep.equal([true, baseOf(domain)])
         const groups = domain === 'own' ? 0 : 1
-        const is = (record: Members) => Object.keys(record.links ?? {}).length === groups
-        expect((await setup.account(person, domain, is)).domain).to.equal(domain)
+        const hasGroups = (record: Members) => Object.keys(record.links ?? {}).length === groups
+        expect((await setup.account(person, domain, hasGroups)).domain).to.equal(domain)
       }
     }
     expect(

@@ -20,14 +20,14 @@ describe('the way through a login', () => {
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
     const page = await signIn(setup, browser, setup.person())
     expect(page.url).to.equal(`${setup.url}?viewmode=10&gotonode=node1`)
-    // Nothing of its own is left but where it led, for 10 minutes.
+    // Of the plugin's cookies, only the landing remains, for 10 minutes.
     expect(names(browser).toSorted()).to.deep.equal(['__Host-oidc-landed', 'xid', 'xid.sig'])
     await browser.step(`${setup.url}logout`)
     expect((await signIn(setup, browser, setup.person())).url).to.equal(setup.url)
-    const other = setup.browser()
-    await other.get(`${setup.url}?viewmode=10&login=abc`)
-    expect(names(other)).not.to.include('__Host-oidc-return')
-    expect((await signIn(setup, other, setup.person())).url).to.equal(setup.url)
+    const otherBrowser = setup.browser()
+    await otherBrowser.get(`${setup.url}?viewmode=10&login=abc`)
+    expect(names(otherBrowser)).not.to.include('__Host-oidc-return')
+    expect((await signIn(setup, otherBrowser, setup.person())).url).to.equal(setup.url)
   })
 
   // Shows: meshcentral 10.
@@ -37,8 +37,8 @@ describe('the way through a login', () => {
     const person = setup.person({ groups: ['in'] })
     const page = await signIn(setup, browser, person, { domain: 'straight', path: '?viewmode=10&gotonode=node1' })
     expect([page.url, isApp(page)]).to.deep.equal([`${url}?viewmode=10&gotonode=node1`, true])
-    const asked = await browser.get(`${url}logout`)
-    const [form] = asked.forms
+    const logoutPage = await browser.get(`${url}logout`)
+    const [form] = logoutPage.forms
     if (!form) throw new Error('the IdP does not ask')
     const signedOut = await browser.submit(form, {}, 'Yes, sign me out')
     expect([new URL(signedOut.url).pathname, isLoginPage(signedOut)]).to.deep.equal(['/straight/login', true])
@@ -62,9 +62,9 @@ describe('the way through a login', () => {
 
   it('tells no cache and no other site anything', async () => {
     const browser = setup.browser()
-    const begun = await browser.step(`${setup.url}auth-oidc`)
-    const answered = await browser.step(await answerOfIdp(setup, browser, setup.person()))
-    for (const { headers } of [begun, answered]) {
+    const started = await browser.step(`${setup.url}auth-oidc`)
+    const finished = await browser.step(await answerOfIdp(setup, browser, setup.person()))
+    for (const { headers } of [started, finished]) {
       expect(headers['cache-control']).to.include('no-store')
       expect(headers['referrer-policy']).to.equal('no-referrer')
     }
@@ -92,12 +92,13 @@ describe('the way through a login with sessionSameSite strict', () => {
     expect(sessionOf(browser, setup.url).userid).to.equal(`user//~oidc:${person.sub}`)
     expect(isApp(await browser.get(setup.url))).to.equal(true)
 
-    const other = setup.browser()
-    const failed = await other.step(await answerOfIdp(setup, other, setup.person(), { domain: 'closed' }))
+    const otherBrowser = setup.browser()
+    const failed = await otherBrowser.step(await answerOfIdp(setup, otherBrowser, setup.person(), { domain: 'closed' }))
     expect(failed.status).to.equal(200)
     expect(failed.body).to.include('url=/closed/login"')
-    for (const name of ['xid', 'xid.sig']) other.cookies.store(new URL(setup.url), [`${name}=; Path=/; Max-Age=0`])
-    expect(messageOn(await other.get(`${setup.urlOf('closed')}login`))).to.equal(100)
+    for (const name of ['xid', 'xid.sig'])
+      otherBrowser.cookies.store(new URL(setup.url), [`${name}=; Path=/; Max-Age=0`])
+    expect(messageOn(await otherBrowser.get(`${setup.urlOf('closed')}login`))).to.equal(100)
   })
 
   it('carries a login key', async () => {

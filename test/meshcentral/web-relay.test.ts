@@ -13,13 +13,13 @@ import { useMesh, verdictOf } from './support/use-mesh.ts'
 const PAGE = 'a device'
 const HOST = 'other.mesh.test'
 
-/** MeshCentral has them past whatever stands in front of its pages. */
+/** Relay requests bypass whatever stands in front of MeshCentral's pages. */
 for (const place of ['port', 'host name'] as const) {
   describe(`a web relay of MeshCentral on a ${place} of its own`, () => {
     let relayPort: number
     let device: Server
     let devicePort: number
-    /** What reached the web server of the device, and is there still. */
+    /** Open connections to the web server of the device. */
     const tunnels = new Set<Socket>()
     const setup = useMesh(async () => {
       relayPort = await freePort()
@@ -31,7 +31,7 @@ for (const place of ['port', 'host name'] as const) {
       })
       devicePort = (await onLoopback(device)).port
       const settings = place === 'port' ? { relayPort, relayPortBind: '127.0.0.1' } : { relayDNS: [HOST] }
-      // MeshCentral goes to a device without an agent by itself only where it counts with devices in its own network.
+      // MeshCentral connects to a device without an agent only if it expects devices in its own network.
       const near = { wanonly: false, amtScanner: false, meshScanner: false }
       return { settings: { ...near, ...settings }, domains: { '': { members: { newAccounts: true } } } }
     })
@@ -40,9 +40,9 @@ for (const place of ['port', 'host name'] as const) {
       device?.close()
     })
 
-    /** With a slash at the end. */
+    /** The address of the relay, with a slash at the end. */
     const relay = () => (place === 'port' ? `https://localhost:${relayPort}/` : `https://${HOST}:${setup.port}/`)
-    /** What the page has the browser open for a device. */
+    /** Returns the address that the page opens in the browser for a device. */
     const addressFor = async (page: ControlSocket, nodeid?: string) => {
       const { rcookie } = await page.ask('authcookie')
       const n = nodeid ?? (await addDevice(page))
@@ -56,16 +56,16 @@ for (const place of ['port', 'host name'] as const) {
       return seenBy(browser)
     }
     const tunnelOf = async (browser: ScriptedBrowser, address: string) => {
-      const before = new Set(tunnels)
+      const tunnelsBefore = new Set(tunnels)
       expect(await relayed(browser, address)).to.equal(PAGE)
-      const [tunnel] = [...tunnels].filter((one) => !before.has(one))
+      const [tunnel] = [...tunnels].filter((socket) => !tunnelsBefore.has(socket))
       if (!tunnel) throw new Error('no tunnel was made for it')
       return tunnel
     }
-    /** What the relay gave opens nothing of the main server. */
-    const isRefused = async (given: ScriptedBrowser) => {
+    /** Expects the relay's cookies to open nothing on the main server. */
+    const expectRefused = async (relayBrowser: ScriptedBrowser) => {
       const browser = setup.browser()
-      copyCookies(given, relay(), browser, setup.url)
+      copyCookies(relayBrowser, relay(), browser, setup.url)
       const verdict = await verdictOf(setup.keep(openControl(setup, { browser })))
       expect([await isSignedIn(setup, browser), verdict]).to.deep.equal([false, 'refused'])
     }
@@ -77,17 +77,17 @@ for (const place of ['port', 'host name'] as const) {
       const given = setup.browser()
       expect(await relayed(given, address)).to.equal(PAGE)
       expect(sessionOf(given, relay()).userid).to.equal(userKey(person))
-      await isRefused(given)
-      // Nor does asking the server so end what it refuses.
+      await expectRefused(given)
+      // The refused request does not end the relay session either.
       expect(await seenBy(given)).to.equal(PAGE)
       expect(await relayed(browser, address)).to.equal(PAGE)
       expect(await isSignedIn(setup, browser)).to.equal(true)
 
       await browser.step(`${setup.url}logout`)
       expect(await seenBy(given)).not.to.equal(PAGE)
-      await isRefused(given)
+      await expectRefused(given)
       await setup.restart()
-      await isRefused(given)
+      await expectRefused(given)
       expect((await setup.browser().step(address)).status).to.equal(404)
     })
 
@@ -100,28 +100,32 @@ for (const place of ['port', 'host name'] as const) {
       })
       const guest = setup.browser()
       const { pathname, search } = new URL((await guest.step(String(url))).headers.location ?? '')
-      // Its own name for the server is another one than that of the browsers here.
+      // MeshCentral's own name for the server differs from that of the browsers here.
       expect(await relayed(guest, new URL(pathname + search, relay()).href)).to.equal(PAGE)
-      await isRefused(guest)
+      await expectRefused(guest)
       await browser.step(`${setup.url}logout`)
       expect(await seenBy(guest)).to.equal(PAGE)
     })
 
     it('has its tunnels closed with its session while another of the same person goes on, with its own', async () => {
       const person = setup.person()
-      const [leaves, stays] = [await signedIn(setup, person), await signedIn(setup, person)]
+      const [leaver, remaining] = [await signedIn(setup, person), await signedIn(setup, person)]
       const bystander = await signedIn(setup, setup.person())
-      const [leaving, staying, other] = [await setup.open(leaves), await setup.open(stays), await setup.open(bystander)]
-      const shared = await addDevice(staying)
-      const own = await tunnelOf(stays, await addressFor(staying, shared))
-      const others = await tunnelOf(bystander, await addressFor(other))
-      const closing = await tunnelOf(leaves, await addressFor(leaving, shared))
+      const [leaverPage, remainingPage, bystanderPage] = [
+        await setup.open(leaver),
+        await setup.open(remaining),
+        await setup.open(bystander),
+      ]
+      const shared = await addDevice(remainingPage)
+      const remainingTunnel = await tunnelOf(remaining, await addressFor(remainingPage, shared))
+      const bystanderTunnel = await tunnelOf(bystander, await addressFor(bystanderPage))
+      const leaverTunnel = await tunnelOf(leaver, await addressFor(leaverPage, shared))
 
-      await leaves.step(`${setup.url}logout`)
-      await until('the tunnel to be closed', () => !tunnels.has(closing))
-      expect([tunnels.has(own), tunnels.has(others)]).to.deep.equal([true, true])
-      expect(await isSignedIn(setup, stays)).to.equal(true)
-      for (const browser of [stays, bystander]) expect(await seenBy(browser)).to.equal(PAGE)
+      await leaver.step(`${setup.url}logout`)
+      await until('the tunnel to be closed', () => !tunnels.has(leaverTunnel))
+      expect([tunnels.has(remainingTunnel), tunnels.has(bystanderTunnel)]).to.deep.equal([true, true])
+      expect(await isSignedIn(setup, remaining)).to.equal(true)
+      for (const browser of [remaining, bystander]) expect(await seenBy(browser)).to.equal(PAGE)
     })
   })
 }

@@ -1,7 +1,7 @@
 import type { MeshSetup } from './mesh-setup.ts'
 import { until } from './until.ts'
 
-/** One of the plugin's lines. */
+/** A line that the plugin wrote. */
 export interface PluginLine {
   readonly level: string
   readonly event: string
@@ -11,7 +11,7 @@ export interface PluginLine {
   readonly line: string
 }
 
-/** The lines that the plugin wrote, in order; those of MeshCentral itself are left out. */
+/** Returns the plugin's lines in order, without those of MeshCentral itself. */
 export async function pluginLines(setup: MeshSetup): Promise<readonly PluginLine[]> {
   return (await setup.data.authLog()).flatMap((line) => {
     const [, level, event, domain = '', message = '', fields] =
@@ -23,16 +23,16 @@ export async function pluginLines(setup: MeshSetup): Promise<readonly PluginLine
 }
 
 /**
- * What a task left in the authentication log. That is written in the background: a logout token that is none comes
- * last, and once its line is there, all others are.
+ * Returns the lines that a task wrote to the authentication log. The log is written in the background, so an invalid
+ * logout token follows the task. Once its line is there, all others are.
  */
 export async function linesOf(setup: MeshSetup, task: () => Promise<unknown>): Promise<readonly string[]> {
-  const before = (await setup.data.authLog()).length
+  const countBefore = (await setup.data.authLog()).length
   await task()
   await setup.browser().step(`${setup.url}auth-oidc-backchannel-logout`, { form: [['logout_token', '']] })
   const isLast = (line: string) => line.includes('backchannel-logout-refused')
   return until('the last line of the authentication log', async () => {
-    const lines = (await setup.data.authLog()).slice(before)
+    const lines = (await setup.data.authLog()).slice(countBefore)
     return lines.some(isLast) && lines.filter((line) => !isLast(line))
   })
 }

@@ -6,16 +6,16 @@ import { until } from './until.ts'
 
 export type Message = Readonly<Record<string, unknown>> & { readonly action?: string }
 
-/** The web socket that an open page of MeshCentral hangs on. */
+/** The web socket of an open page of MeshCentral. */
 export interface ControlSocket {
   readonly messages: readonly Message[]
   send(message: object): void
-  /** The first message that is so, past ones included. */
-  message(is: (message: Message) => boolean): Promise<Message>
-  /** The answer to an order. */
+  /** Resolves to the first message that matches, past ones included. */
+  message(matches: (message: Message) => boolean): Promise<Message>
+  /** Sends a request and resolves to its answer. */
   ask(action: string, more?: object): Promise<Message>
   readonly opened: Promise<void>
-  /** Resolves when the server has closed it. */
+  /** Resolves when the server has closed the socket. */
   readonly closed: Promise<void>
   isOpen(): boolean
   close(): void
@@ -23,16 +23,16 @@ export interface ControlSocket {
 
 export interface OpenOptions {
   readonly domain?: string
-  /** MeshCentral's own cookie, in the address. */
+  /** MeshCentral's own cookie, as a parameter. */
   readonly auth?: string
-  /** Other parameters of the address. */
+  /** Other query parameters. */
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
-  /** Without it the socket comes without any session. */
+  /** Its cookies are sent. Without it, the socket has no session. */
   readonly browser?: ScriptedBrowser
 }
 
-/** A socket with the cookies that the browser has for that address, if it comes with any. */
+/** Opens a socket with the browser's cookies for the address, if any. */
 export function openSocket(address: URL, browser?: ScriptedBrowser, headers: OpenOptions['headers'] = {}): WebSocket {
   const cookie = browser?.cookies.header(address)
   const url = new URL(address)
@@ -47,7 +47,7 @@ export function openSocket(address: URL, browser?: ScriptedBrowser, headers: Ope
   return socket
 }
 
-/** Opens it; whether the server then lets it be is seen in the messages. */
+/** Opens a control socket. Its messages show whether the server accepts it. */
 export function openControl(
   setup: MeshSetup,
   { domain = '', auth, query = {}, headers, browser }: OpenOptions,
@@ -66,20 +66,22 @@ export function openControl(
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve())
   })
-  const message = (is: (message: Message) => boolean) =>
+  const message = (matches: (message: Message) => boolean) =>
     until('a message of the server', () => {
-      const found = messages.find(is)
-      if (!found && socket.readyState === WebSocket.CLOSED) throw new Error(`closed: ${JSON.stringify(messages)}`)
-      return found
+      const match = messages.find(matches)
+      if (!match && socket.readyState === WebSocket.CLOSED) throw new Error(`closed: ${JSON.stringify(messages)}`)
+      return match
     })
   return {
     messages,
     send: (order) => socket.send(JSON.stringify(order)),
     message,
     ask: async (action, more = {}) => {
-      const before = messages.length
+      const countBefore = messages.length
       socket.send(JSON.stringify({ action, ...more }))
-      return until(`an answer to ${action}`, () => messages.slice(before).find((one) => one.action === action))
+      return until(`an answer to ${action}`, () =>
+        messages.slice(countBefore).find((message) => message.action === action),
+      )
     },
     opened,
     closed,
@@ -89,8 +91,7 @@ export function openControl(
 }
 
 /**
- * What a signed-in page does: fetches itself, and opens its socket with the cookie that stands in it. Resolves once it
- * knows its user.
+ * Acts as a signed-in page: loads itself and opens its socket with the cookie in it. Resolves once it knows its user.
  */
 export async function openPage(
   setup: MeshSetup,
@@ -98,7 +99,7 @@ export async function openPage(
   domain = '',
 ): Promise<ControlSocket & { readonly auth: string; readonly user: Message }> {
   const auth = authCookieOn(await browser.step(setup.urlOf(domain)))
-  if (auth === undefined) throw new Error('the page is not that of somebody who is signed in')
+  if (auth === undefined) throw new Error('the page is not that of a signed-in user')
   const socket = openControl(setup, { domain, auth, browser })
   const { userinfo } = await socket.message(({ action }) => action === 'userinfo')
   return { ...socket, auth, user: userinfo as Message }

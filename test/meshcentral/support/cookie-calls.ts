@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A place in MeshCentral's sources that opens something sealed. */
+/** A place in MeshCentral's sources that opens a sealed cookie. */
 export interface CookieCall {
-  /** File, surroundings and arguments: the same as long as MeshCentral does the same there. */
+  /** File, surrounding function and arguments: constant as long as MeshCentral does the same there. */
   readonly name: string
   /** `file:line`. */
   readonly place: string
@@ -16,7 +16,7 @@ const SURROUNDINGS = [
   /case ('[^']*'): \{/,
 ]
 
-/** All of an installation, in the order of its files. */
+/** Returns all such places of an installation, in the order of its files. */
 export function cookieCalls(installation: string): readonly CookieCall[] {
   const folder = join(installation, 'node_modules/meshcentral')
   const files = readdirSync(folder).filter((name) => name.endsWith('.js'))
@@ -25,24 +25,24 @@ export function cookieCalls(installation: string): readonly CookieCall[] {
 
 function callsIn(file: string, text: string): readonly CookieCall[] {
   let inside = ''
-  return text.split('\n').flatMap((line, at) => {
+  return text.split('\n').flatMap((line, index) => {
     inside = SURROUNDINGS.map((pattern) => pattern.exec(line)?.[1]).find((name) => name !== undefined) ?? inside
     const code = line.replace(/^\s*\/\/.*/, '')
-    return [...code.matchAll(/\bdecodeCookie\((.*?)\);/g)].map(([, given = '']) => ({
-      name: `${file} ${inside}: ${given}`.replaceAll(/\b(?:obj|parent)\./g, ''),
-      place: `${file}:${at + 1}`,
+    return [...code.matchAll(/\bdecodeCookie\((.*?)\);/g)].map(([, argumentList = '']) => ({
+      name: `${file} ${inside}: ${argumentList}`.replaceAll(/\b(?:obj|parent)\./g, ''),
+      place: `${file}:${index + 1}`,
     }))
   })
 }
 
-/** Why no guest's cookie comes there. A guest's cookie is sealed with `loginCookieEncryptionKey`. */
-const OTHER_KEY = 'opens what is sealed with another key'
-const OTHER_PORT = 'has a port for Intel AMT, and takes nothing but `a: "apf"`'
+/** Reasons why a guest's cookie, which is sealed with `loginCookieEncryptionKey`, cannot open there. */
+const OTHER_KEY = 'opens cookies sealed with another key'
+const OTHER_PORT = 'serves a port for Intel AMT, and accepts only `a: "apf"`'
 
 /**
- * Where MeshCentral 1.1.51 and 1.1.55 open something sealed: null where the tests bring a guest's cookie, and why none
- * comes there elsewhere. A version with other places needs a look at each new one: does it take a guest for the user
- * who shares?
+ * The places where MeshCentral 1.1.51 and 1.1.55 open sealed cookies. Null: the tests send a guest's cookie there.
+ * Otherwise: why none can open there. A version with other places needs a review of each new one: could it take a guest
+ * for the user who shares?
  */
 export const COOKIE_CALLS: ReadonlyMap<string, string | null> = new Map([
   ["apprelays.js 'infos': infos.ip, loginCookieEncryptionKey", null],
@@ -94,7 +94,7 @@ export const COOKIE_CALLS: ReadonlyMap<string, string | null> = new Map([
   ['webserver.js getMshFromRequest: req.query.id, invitationLinkEncryptionKey', OTHER_KEY],
   [
     "webserver.js url + 'auth-azure-callback': req.query.state, loginCookieEncryptionKey, 10",
-    'takes the name of a preset from it, and is there with the Azure strategy alone',
+    'takes only the name of a preset from it, and exists only with the Azure strategy',
   ],
   ["webserver.js '/control-redirect.ashx': req.query.c, loginCookieEncryptionKey, 32", null],
   ['webserver.js PerformWSSessionAuth: req.query.auth, loginCookieEncryptionKey, 60', null],

@@ -8,22 +8,22 @@ const PACKED = fileURLToPath(new URL('../../../dist/meshcentral-plugin/meshcompa
 /** A record of MeshCentral's database. */
 export type DbRecord = Readonly<Record<string, unknown>> & { readonly _id: string }
 
-/** One server's folder: configuration, certificates, database, plugins, and its authentication log. */
+/** The data folder of one server: configuration, certificates, database, plugins and authentication log. */
 export interface DataFolder {
   readonly path: string
-  /** Of the authentication log, each without its line break. */
+  /** Returns the lines of the authentication log without their line breaks. */
   authLog(): Promise<readonly string[]>
-  /** By id, as they are now. Records are written some 100 ms after they changed. */
+  /** Returns the current records by id. A record is written some 100 ms after it changed. */
   records(): Promise<ReadonlyMap<string, DbRecord>>
-  /** Of the event log, oldest first. */
+  /** Returns the event log, oldest first. */
   events(): Promise<readonly DbRecord[]>
   writeConfig(config: object): Promise<void>
-  /** Copies the packed plugin in, or the given text in place of its program. */
+  /** Copies the packed plugin into the folder, or the plugin with this text as its program. */
   addPlugin(program?: string): Promise<void>
   remove(): Promise<void>
 }
 
-/** @param template a folder whose certificates are taken over: making them takes seconds */
+/** @param template a folder whose certificates are copied, because creating them takes seconds */
 export async function makeDataFolder(template?: string): Promise<DataFolder> {
   const path = await mkdtemp(join(tmpdir(), 'meshcentral-data-'))
   const isWanted = (file: string) => !/^(config\.json|auth\.log|plugins|files|.*\.db)$/.test(basename(file))
@@ -45,13 +45,13 @@ export async function makeDataFolder(template?: string): Promise<DataFolder> {
   }
 }
 
-/** The text of the packed plugin's program. */
+/** Returns the program of the packed plugin as text. */
 export function packedProgram(): Promise<string> {
   return readFile(join(PACKED, 'meshcompanion.js'), 'utf8')
 }
 
 /**
- * The same, but something is done right before it sets itself up in MeshCentral.
+ * Returns the program with a change that runs right before it sets itself up in MeshCentral.
  *
  * @param change statements about `web` and `server`
  */
@@ -64,7 +64,7 @@ export async function alteredProgram(change: string): Promise<string> {
     } }`
 }
 
-/** A line each, where the last one with an id counts; the very last line may not be finished yet. */
+/** Reads records, one a line. The last line with an id counts; the very last line may be incomplete. */
 async function readRecords(file: string): Promise<ReadonlyMap<string, DbRecord>> {
   const records = new Map<string, DbRecord>()
   for (const line of (await readText(file)).split('\n').slice(0, -1)) {

@@ -10,15 +10,15 @@ import { laboratory } from './laboratory.ts'
 import { startMariaDb } from './mariadb.ts'
 import { startMongoStandIn } from './mongo-stand-in.ts'
 
-/** What a MeshCentral keeps its records in, in place of its own NeDB. */
+/** A running database that MeshCentral uses instead of its own NeDB. */
 interface Started {
-  /** Of MeshCentral. */
+  /** MeshCentral's settings for it. */
   readonly settings: Readonly<Record<string, unknown>>
   close(): Promise<void>
 }
 
 export interface Database extends Started {
-  /** By id, as they lie there now. @param dataPath MeshCentral's data folder */
+  /** Returns the current records by id. @param dataPath MeshCentral's data folder */
   records(dataPath: string): Promise<ReadonlyMap<string, DbRecord>>
 }
 
@@ -26,30 +26,30 @@ interface Kind<What extends Started> {
   readonly name: string
   /** The package that MeshCentral installs for it. */
   readonly driver: string
-  /** @returns why it cannot be had, as text */
+  /** @returns the reason as a string if it cannot start */
   start(installation: string): Promise<What | string>
 }
 
-/** One that records can be read of from outside. */
+/** A database whose records the test can read. */
 interface DatabaseKind extends Kind<Database> {
-  /** Whether it takes ids of more than 256 characters. */
+  /** Whether it accepts ids of more than 256 characters. */
   readonly longIds: boolean
-  /** Whether it tells ids apart by capital letters. */
-  readonly capitals: boolean
+  /** Whether ids that differ only in case are distinct. */
+  readonly isCaseSensitive: boolean
 }
 
 type Rows = readonly { readonly id: string; readonly doc: string | DbRecord }[]
 
 const ALL = 'SELECT id, doc FROM main'
-const AS = { host: '127.0.0.1', user: 'mesh', password: 'mesh', database: 'meshcentral' } as const
+const LOGIN = { host: '127.0.0.1', user: 'mesh', password: 'mesh', database: 'meshcentral' } as const
 
 export const DATABASES: readonly DatabaseKind[] = [
   {
     name: 'SQLite',
     driver: 'sqlite3',
     longIds: true,
-    capitals: true,
-    // With `wal` it waits for the disk now and then only.
+    isCaseSensitive: true,
+    // With `wal`, it syncs to disk only now and then.
     start: async () => ({
       settings: { sqlite3: { name: 'mesh', journalMode: 'wal' } },
       records: async (dataPath) => recordsOf(await rowsOfSqlite(join(dataPath, 'mesh.sqlite'))),
@@ -60,10 +60,10 @@ export const DATABASES: readonly DatabaseKind[] = [
     name: 'PostgreSQL',
     driver: 'pg',
     longIds: false,
-    capitals: true,
+    isCaseSensitive: true,
     async start() {
       const { address, stop } = await startPostgres()
-      const settings = { ...AS, port: Number(new URL(address).port) }
+      const settings = { ...LOGIN, port: Number(new URL(address).port) }
       return {
         settings: { postgres: settings },
         async records() {
@@ -81,20 +81,20 @@ export const DATABASES: readonly DatabaseKind[] = [
     name: 'MariaDB',
     driver: 'mariadb',
     longIds: false,
-    capitals: false,
+    isCaseSensitive: false,
     start: (installation) => openMariaDb('mariadb', installation),
   },
   {
     name: "MariaDB by MySQL's driver",
     driver: 'mysql2',
     longIds: false,
-    capitals: false,
+    isCaseSensitive: false,
     start: (installation) => openMariaDb('mysql', installation),
   },
 ]
 
-/** The others that MeshCentral knows. On AceBase it ends by itself once somebody makes a device group. */
-export const OTHERS: readonly Kind<Started>[] = [
+/** The other databases that MeshCentral supports. On AceBase, it crashes when a device group is created. */
+export const OTHER_DATABASES: readonly Kind<Started>[] = [
   {
     name: 'AceBase',
     driver: 'acebase',
@@ -112,15 +112,15 @@ export const OTHERS: readonly Kind<Started>[] = [
 ]
 
 /**
- * Starts one before the tests of a block, which are skipped with a reason where it cannot be had, and closes it after
- * them.
+ * Starts a database before the tests of a block and closes it after them. If it cannot start, the tests are skipped
+ * with a reason.
  */
 export function useDatabase<What extends Started>({ driver, start }: Kind<What>): () => What | undefined {
   let database: What | undefined
   before(async function () {
     this.timeout(INSTALL_LIMIT_MS + 400_000)
     const { installation } = await laboratory()
-    // MeshCentral would install it into the folder of somebody else.
+    // MeshCentral would install the driver into a shared folder.
     const hasDriver = existsSync(join(installation, 'node_modules', driver))
     const started = hasDriver ? await start(installation) : `the installation of MeshCentral has no ${driver}`
     if (typeof started === 'string') {
@@ -136,7 +136,7 @@ export function useDatabase<What extends Started>({ driver, start }: Kind<What>)
 async function openMariaDb(setting: 'mariadb' | 'mysql', installation: string): Promise<Database | string> {
   const started = await startMariaDb()
   if (typeof started === 'string') return started
-  const settings = { ...AS, port: started.port }
+  const settings = { ...LOGIN, port: started.port }
   return {
     settings: { [setting]: settings },
     async records() {

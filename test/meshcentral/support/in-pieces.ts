@@ -1,13 +1,13 @@
 import { request } from 'node:https'
 import type { MeshSetup } from './mesh-setup.ts'
 
-/** A request with a body. */
+/** The body of a request. */
 export interface Body {
   readonly type: string
   readonly pieces: readonly string[]
 }
 
-/** A form as browsers send it with files: its fields, and one file of that text. */
+/** Returns a form as browsers send it with files: its fields, and one file with this text. */
 export function multipart(fields: Readonly<Record<string, string>>, file = 'text'): Body {
   const boundary = 'boundary-of-the-form'
   const part = (disposition: string, text: string) =>
@@ -17,15 +17,15 @@ export function multipart(fields: Readonly<Record<string, string>>, file = 'text
   return { type: `multipart/form-data; boundary=${boundary}`, pieces: [...parts, ...ending] }
 }
 
-/** A form without files. */
+/** Returns a form without files. */
 export function urlencoded(fields: Readonly<Record<string, string>>): Body {
   const text = String(new URLSearchParams(fields))
   return { type: 'application/x-www-form-urlencoded', pieces: [text.slice(0, 5), text.slice(5)] }
 }
 
 /**
- * Posts a body that comes in later packets than the head: the server has begun with the request by then. Node.js asks
- * for the body at the very moment at which it hands the request over.
+ * Posts a body that arrives in later packets than the head, when the server has already begun the request. Node.js asks
+ * for the body at the moment at which it passes the request on.
  *
  * @returns the status
  */

@@ -6,32 +6,32 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The older one of the two versions that the package is tested with. */
+/** The older of the two versions that the package is tested with. */
 export const OLDER_VERSION = '1.1.51'
 
-/** What MeshCentral would install by itself at its start because of an `oidc` object, and of each kind of database. */
+/** The packages that MeshCentral would install at its start for an `oidc` object and for each kind of database. */
 const PACKAGES = [
   ...['passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
   ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1', 'pg@8.16.3', 'mariadb@3.4.5', 'mysql2@3.15.1', 'sqlite3@5.1.7'],
   'acebase@1.29.5',
 ]
-/** Of the package `sqlite3`, which `npm ci` has built here: the same for each version that is of use. */
+/** The binary of the package `sqlite3`, which `npm ci` has built here. It fits every version of the package. */
 const SQLITE = 'build/Release/node_sqlite3.node'
-/** Of the download. */
+/** The time limit of the download. */
 export const INSTALL_LIMIT_MS = 300_000
 
 /**
- * The real MeshCentral from the registry, in a scratch folder of its own, since it rewrites the `node_modules` that it
- * lies in. The folder goes with this process. `MESHCENTRAL_FOLDER` names an installation that is there already, which
- * is used and left as it is, and `MESHCENTRAL_OLDER_FOLDER` one of the older version.
+ * Installs the real MeshCentral from the registry in a scratch folder, because it rewrites its own `node_modules`. The
+ * folder is deleted when the process exits. `MESHCENTRAL_FOLDER` names an existing installation, which stays unchanged,
+ * and `MESHCENTRAL_OLDER_FOLDER` one of the older version.
  *
  * @returns the folder
  */
 export async function installMeshCentral(version = '1.1.55'): Promise<string> {
-  const given = process.env[version === OLDER_VERSION ? 'MESHCENTRAL_OLDER_FOLDER' : 'MESHCENTRAL_FOLDER']
-  if (given !== undefined && given !== '') {
-    await stat(join(given, 'node_modules/meshcentral/meshcentral.js'))
-    return given
+  const configured = process.env[version === OLDER_VERSION ? 'MESHCENTRAL_OLDER_FOLDER' : 'MESHCENTRAL_FOLDER']
+  if (configured !== undefined && configured !== '') {
+    await stat(join(configured, 'node_modules/meshcentral/meshcentral.js'))
+    return configured
   }
   const folder = await mkdtemp(join(tmpdir(), 'meshcentral-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -42,12 +42,12 @@ export async function installMeshCentral(version = '1.1.55'): Promise<string> {
     timeout: INSTALL_LIMIT_MS,
     maxBuffer: 64 * 1024 * 1024,
   })
-  const own = createRequire(import.meta.url).resolve('sqlite3/package.json')
-  await cp(join(dirname(own), SQLITE), join(folder, 'node_modules/sqlite3', SQLITE), { recursive: true })
+  const manifest = createRequire(import.meta.url).resolve('sqlite3/package.json')
+  await cp(join(dirname(manifest), SQLITE), join(folder, 'node_modules/sqlite3', SQLITE), { recursive: true })
   return folder
 }
 
-/** Once before all files of a run, for the processes that they run in: they are told by their environment. */
+/** Installs once before all files of a run. The processes of the files learn the folders by their environment. */
 export async function mochaGlobalSetup(): Promise<void> {
   const [latest, older] = await Promise.all([installMeshCentral(), installMeshCentral(OLDER_VERSION)])
   Object.assign(process.env, { MESHCENTRAL_FOLDER: latest, MESHCENTRAL_OLDER_FOLDER: older })

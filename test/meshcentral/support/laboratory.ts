@@ -4,21 +4,21 @@ import { makeDataFolder } from './data-folder.ts'
 import { installMeshCentral } from './installation.ts'
 import { startMeshProcess } from './mesh-process.ts'
 
-/** What all files share that run in one process: the installation, and the certificates of a first start. */
+/** What all test files of a process share: the installation, and the certificates of a first start. */
 export interface Laboratory {
   readonly installation: string
-  /** A data folder to begin from. */
+  /** A data folder to copy. */
   readonly template: string
   /**
-   * Where all servers listen, one after the other: MeshCentral signs its agents anew for every other address, which
-   * takes a second.
+   * The port of all servers, one after the other. For a different address, MeshCentral would sign its agents again,
+   * which takes a second.
    */
   readonly port: number
 }
 
 let opened: Promise<Laboratory> | undefined
 
-/** Opened once; it goes with the process. */
+/** Opens the laboratory once. It is deleted when the process exits. */
 export function laboratory(): Promise<Laboratory> {
   opened ??= open()
   return opened
@@ -35,15 +35,15 @@ async function open(): Promise<Laboratory> {
   return { installation, template, port }
 }
 
-/** Of the default domain; agents are signed with it. */
+/** The title of the default domain. Agents are signed with it. */
 export const TITLE = 'Lab'
 
-/** Signs the cookies of sessions, and outlives a restart. */
+/** Signs session cookies. It must stay the same over a restart. */
 export const SESSION_KEY = 'a session key that outlives a restart'
 
 /**
- * Of a server on loopback, which asks nobody outside for anything. `cert` is a number, since a name would mean LAN
- * mode.
+ * Settings of a server on loopback that sends no request to the outside. `cert` is an address, because a name would
+ * mean LAN mode.
  */
 export function serverSettings(port: number): Readonly<Record<string, unknown>> {
   return {

@@ -6,14 +6,14 @@ import { createFolder } from '../../support/file-folder.ts'
 import { startProgram } from '../../support/started-program.ts'
 
 export interface MariaDb {
-  /** It takes whoever comes there for whom they say they are. */
+  /** The server trusts every client on this port. */
   readonly port: number
   close(): Promise<void>
 }
 
 /**
- * A MariaDB of Debian, as that configures it, on loopback. Its data goes with it. @returns why it cannot be had, as
- * text
+ * Starts Debian's MariaDB on loopback with Debian's settings. Its data is deleted at the end. @returns the reason as a
+ * string if it cannot start
  */
 export async function startMariaDb(): Promise<MariaDb | string> {
   const unpacked = await unpackPackages(await scratchFor('mariadb'), ['mariadb-server-core'])
@@ -35,7 +35,7 @@ export async function startMariaDb(): Promise<MariaDb | string> {
   )
 }
 
-/** As Debian calls it in the paths of libraries. */
+/** Returns the machine's name in Debian's library paths. */
 function machine(): string {
   return process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu'
 }

@@ -8,47 +8,45 @@ import { until } from './until.ts'
 
 const START_LIMIT_MS = 120_000
 
-/** MeshCentral's working process, without the launcher that would start it again. */
+/** MeshCentral's server process, without the launcher that would restart it. */
 export interface MeshProcess {
   readonly pid: number
-  /** What it wrote to its console so far. */
+  /** Returns its console output so far. */
   readonly output: () => string
-  /** Whether it still runs. */
+  /** Whether it is still running. */
   readonly isUp: () => boolean
-  /** Ends it at once, as a power cut would. Twice is fine. */
+  /** Kills it, as a power cut would. Idempotent. */
   stop(): Promise<void>
-  /**
-   * Ends it as a service manager does, and waits as long as it takes. @returns the signal or the code that it ended
-   * with
-   */
+  /** Stops it as a service manager does and waits for its exit. @returns the signal or exit code */
   terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
 }
 
 /**
- * A Node.js other than that of this process, such as the one for Windows. It takes no pipes: its output goes to a file.
+ * Another Node.js than that of this process, such as the one for Windows. It does not support pipes, so its output goes
+ * to a file.
  */
 export interface OtherNode {
   readonly command: string
-  /** Stand before the options of MeshCentral. */
+  /** Arguments in front of MeshCentral's options. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Writes a path of this machine as programs of that Node.js do. */
+  /** Converts a path of this machine for programs of that Node.js. */
   pathOf(path: string): string
 }
 
 export interface ProcessOptions {
-  /** Where MeshCentral is installed. */
+  /** The folder of MeshCentral's installation. */
   readonly installation: string
   readonly dataPath: string
   readonly port: number
-  /** Further options of Node. */
+  /** Further options of Node.js. */
   readonly nodeOptions?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** Default: the Node.js of this process. */
   readonly node?: OtherNode | undefined
 }
 
-/** What runs at the moment, and must not outlive this process. */
+/** Running servers, which must not outlive this process. */
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -60,7 +58,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-/** Resolves once the server answers. */
+/** Starts MeshCentral. Resolves once the server answers. */
 export async function startMeshProcess(options: ProcessOptions): Promise<MeshProcess> {
   const { port } = options
   const { child, output } = spawnNode(options)
@@ -78,7 +76,7 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
     async stop() {
       child.kill('SIGKILL')
       await end()
-      // Wine's own server may hold the port for a moment longer.
+      // Wine's own server may hold the port a moment longer.
       if (options.node) await until('the port to be free', () => refuses(port))
     },
     async terminate(signal) {
@@ -89,7 +87,7 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
   }
   try {
     await until(
-      'MeshCentral to serve',
+      'MeshCentral to answer',
       () => {
         if (!isUp()) throw new Error('MeshCentral ended at its start.')
         return answers(port)
@@ -121,7 +119,7 @@ function spawnNode(options: ProcessOptions): { readonly child: ChildProcess; rea
     closeSync(descriptor)
     return { child, output: () => readFileSync(file, 'utf8') }
   }
-  // It ends by itself when its standard input does: with this process, at the latest.
+  // It exits when its standard input ends, and so at the latest with this process.
   const child = spawn(process.execPath, args, { ...place, stdio: ['pipe', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -143,18 +141,18 @@ function refuses(port: number): Promise<boolean> {
   })
 }
 
-/** Whether the server at that port is ready. */
+/** Whether the server at the port is ready. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = request(
+    const healthRequest = request(
       { host: '127.0.0.1', port, path: '/health.ashx', rejectUnauthorized: false, timeout: 2_000, agent: false },
       (response) => {
         response.resume()
         resolve(response.statusCode === 200)
       },
     )
-    asked.on('error', () => resolve(false))
-    asked.on('timeout', () => asked.destroy())
-    asked.end()
+    healthRequest.on('error', () => resolve(false))
+    healthRequest.on('timeout', () => healthRequest.destroy())
+    healthRequest.end()
   })
 }

@@ -13,37 +13,37 @@ export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-th
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** What a configuration may refer to. */
+/** Addresses that a configuration may refer to. */
 export interface Places {
   readonly issuer: string
-  /** Of the domain, with a slash at the end. */
+  /** The address of the domain, with a slash at the end. */
   readonly url: string
 }
 
 export interface DomainOptions {
-  /** Merged into the `oidc` object, `client` member by member; null for a domain without one. */
-  readonly oidc?: Members | ((at: Places) => Members) | null
-  /** The `oidc` object as a whole: nothing is merged into it. */
-  readonly exactly?: (at: Places) => unknown
+  /** Members of the `oidc` object, merged with the defaults, `client` member by member. Null: no `oidc` object. */
+  readonly oidc?: Members | ((places: Places) => Members) | null
+  /** The whole `oidc` object, without the defaults. */
+  readonly exactly?: (places: Places) => unknown
   /** The domain's other members. */
   readonly members?: Members
 }
 
 export interface ServerOptions {
-  /** Who signs people in: the packed plugin, or MeshCentral itself. Default: ours. */
+  /** Who signs users in: the packed plugin (default), or MeshCentral's built-in strategy. */
   readonly strategy?: 'ours' | 'built-in'
   readonly settings?: Members | ((issuer: string) => Members)
-  /** By id. Default: the default domain alone. */
+  /** Domains by id. Default: only the default domain. */
   readonly domains?: Readonly<Record<string, DomainOptions>>
-  /** What domains have that say nothing else of it. */
+  /** Members of `domaindefaults`. */
   readonly domainDefaults?: (issuer: string) => Members
-  /** Where it has peers: what its configuration says of them. */
+  /** The `peers` section of the configuration. */
   readonly peers?: Members
-  /** Where MeshCentral is installed, in place of the laboratory's. */
+  /** The folder of another MeshCentral than the laboratory's. */
   readonly installation?: string | undefined
-  /** Of the plugin, in place of the packed one. */
+  /** The text of another plugin program than the packed one. */
   readonly program?: string
-  /** Options of Node, and environment, of the server. */
+  /** Options of Node.js for the server. `env` is its environment. */
   readonly nodeOptions?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** Default: the Node.js of this process. */
@@ -51,16 +51,16 @@ export interface ServerOptions {
 }
 
 export interface MeshOptions extends ServerOptions {
-  /** In place of its own NeDB. Default: that. */
+  /** A database instead of MeshCentral's own NeDB. */
   readonly database?: Database | undefined
   readonly idp?: IdpOptions
-  /** Instead of one of its own, which would be closed with the rest. */
+  /** An IdP of the caller, which is not closed with the setup. */
   readonly sharedIdp?: Idp
-  /** Of a second server beside the first. Default: that of the laboratory. */
+  /** The port of a second server beside the first. Default: the laboratory's. */
   readonly port?: number
 }
 
-/** Somebody whom the IdP knows. */
+/** A user of the IdP. */
 export interface Person {
   readonly username: string
   readonly password: string
@@ -72,38 +72,35 @@ export interface Person {
 export interface MeshSetup {
   readonly idp: Idp
   readonly port: number
-  /** Of the default domain, with a slash at the end. */
+  /** The address of the default domain, with a slash at the end. */
   readonly url: string
   readonly data: DataFolder
-  /** With a slash at the end. */
+  /** Returns the address of a domain, with a slash at the end. */
   urlOf(domainId: string): string
   server(): MeshProcess
-  /** @param address where the browser seems to be, for a server that trusts this machine as its proxy */
+  /** Opens a browser. @param address its apparent address, for a server that trusts this machine as its proxy */
   browser(address?: string): ScriptedBrowser
-  /** Registers the client anew, with further metadata. */
+  /** Registers the client again, with further metadata. */
   register(metadata: Members): Promise<void>
-  /**
-   * Has the IdP say which sessions have ended, by a back-channel logout token with these claims. @returns the answer's
-   * status
-   */
+  /** Ends sessions by a back-channel logout token of the IdP with these claims. @returns the status of the answer */
   endSessions(claims: Members, domainId?: string): Promise<number>
-  /** Adds somebody to the IdP; a new one each time unless `again` names somebody whose claims change. */
-  person(claims?: Members, again?: Person): Person
-  /** MeshCentral's own record of an account, once it agrees with `is`. */
-  account(person: Person, domainId?: string, is?: (record: DbRecord) => boolean): Promise<DbRecord>
-  /** Whether the database has such an account now. */
+  /** Adds a new user to the IdP, or changes the claims of `existing`. */
+  person(claims?: Members, existing?: Person): Person
+  /** Returns MeshCentral's record of an account once it matches. */
+  account(person: Person, domainId?: string, matches?: (record: DbRecord) => boolean): Promise<DbRecord>
+  /** Whether the database has the account now. */
   hasAccount(person: Person, domainId?: string): Promise<boolean>
-  /** Ends the server as a service manager does. {@link MeshSetup.restart} starts it again. */
+  /** Stops the server as a service manager does. {@link MeshSetup.restart} starts it again. */
   terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
-  /** Stops the server at once and starts it with the same data, and with other options where given. */
+  /** Kills the server and restarts it with the same data, and with these options if given. */
   restart(options?: ServerOptions, whileDown?: () => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
-/** A real MeshCentral beside a provider, the client registered for all of its domains. */
+/** Starts a real MeshCentral and a provider, and registers the client for all domains. */
 export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
-  const { installation, template, port: usual } = await laboratory()
-  const { port = usual } = options
+  const { installation, template, port: sharedPort } = await laboratory()
+  const { port = sharedPort } = options
   const idp = options.sharedIdp ?? (await startIdp({ fetch: anyCertificateFetch, ...options.idp }))
   const { database } = options
   const folder = await makeDataFolder(template)
@@ -118,14 +115,14 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
   const browsers: ScriptedBrowser[] = []
   let persons = 0
 
-  async function start(now: ServerOptions): Promise<MeshProcess> {
+  async function start(serverOptions: ServerOptions): Promise<MeshProcess> {
     const authLog = join(data.path, 'auth.log')
-    const { strategy = 'ours', domains = { '': {} }, settings = {}, domainDefaults, peers, program } = now
-    const place = now.installation ?? installation
+    const { strategy = 'ours', domains = { '': {} }, settings = {}, domainDefaults, peers, program } = serverOptions
+    const place = serverOptions.installation ?? installation
     await data.writeConfig({
       settings: {
         ...serverSettings(port),
-        authLog: now.node?.pathOf(authLog) ?? authLog,
+        authLog: serverOptions.node?.pathOf(authLog) ?? authLog,
         ...database?.settings,
         ...(strategy === 'ours' ? { plugins: { enabled: true, list: ['meshcompanion'] } } : {}),
         ...(typeof settings === 'function' ? settings(idp.issuer) : settings),
@@ -133,7 +130,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       domains: Object.fromEntries(
         Object.entries({ '': { oidc: null }, ...domains }).map(([id, domain]) => [
           id,
-          domainObject(domain, { issuer: idp.issuer, url: urlOf(id, now) }),
+          domainObject(domain, { issuer: idp.issuer, url: urlOf(id, serverOptions) }),
         ]),
       ),
       ...(domainDefaults ? { domaindefaults: domainDefaults(idp.issuer) } : {}),
@@ -142,9 +139,9 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
     if (strategy === 'ours') await data.addPlugin(program)
     await registerClient(
       idp,
-      Object.keys(domains).map((id) => urlOf(id, now)),
+      Object.keys(domains).map((id) => urlOf(id, serverOptions)),
     )
-    const { nodeOptions = [], env = {}, node } = now
+    const { nodeOptions = [], env = {}, node } = serverOptions
     return startMeshProcess({ installation: place, dataPath: data.path, port, nodeOptions, env, node })
   }
 
@@ -188,23 +185,23 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       const form = [['logout_token', token]] as const
       return (await open().step(`${urlOf(domainId, current)}auth-oidc-backchannel-logout`, { form })).status
     },
-    person: (claims = {}, again) => {
-      if (!again) persons += 1
-      const username = again?.username ?? `person${persons}`
+    person: (claims = {}, existing) => {
+      if (!existing) persons += 1
+      const username = existing?.username ?? `person${persons}`
       const person: Person = {
         username,
         password: `${username}-demo`,
-        sub: again?.sub ?? `sub-${persons}`,
-        name: typeof claims.name === 'string' ? claims.name : (again?.name ?? `Person ${persons}`),
-        claims: { email: `${username}@example.test`, email_verified: true, ...again?.claims, ...claims },
+        sub: existing?.sub ?? `sub-${persons}`,
+        name: typeof claims.name === 'string' ? claims.name : (existing?.name ?? `Person ${persons}`),
+        claims: { email: `${username}@example.test`, email_verified: true, ...existing?.claims, ...claims },
       }
       idp.setUser({ ...person, claims: { name: person.name, preferred_username: username, ...person.claims } })
       return person
     },
-    account: (person, domainId = '', is = () => true) =>
+    account: (person, domainId = '', matches = () => true) =>
       until(`the account of ${person.name} in the database`, async () => {
         const record = (await data.records()).get(userKey(person, domainId))
-        return record && is(record) ? record : undefined
+        return record && matches(record) ? record : undefined
       }),
     hasAccount: async (person, domainId = '') => (await data.records()).has(userKey(person, domainId)),
     restart: async (changed = {}, whileDown) => {
@@ -227,27 +224,27 @@ export function userKey({ sub }: Pick<Person, 'sub'>, domainId = ''): string {
   return `user/${domainId}/~oidc:${sub}`
 }
 
-function domainObject({ oidc, exactly, members = {} }: DomainOptions, at: Places): Members {
-  const strategy = exactly ? exactly(at) : oidc === null ? undefined : oidcObject(oidc, at)
+function domainObject({ oidc, exactly, members = {} }: DomainOptions, places: Places): Members {
+  const strategy = exactly ? exactly(places) : oidc === null ? undefined : oidcObject(oidc, places)
   return { title: TITLE, ...members, ...(strategy === undefined ? {} : { authStrategies: { oidc: strategy } }) }
 }
 
-function oidcObject(oidc: DomainOptions['oidc'] = {}, at: Places): Members {
-  const { client, ...own } = (typeof oidc === 'function' ? oidc(at) : oidc) ?? {}
+function oidcObject(oidc: DomainOptions['oidc'] = {}, places: Places): Members {
+  const { client, ...rest } = (typeof oidc === 'function' ? oidc(places) : oidc) ?? {}
   return {
-    issuer: at.issuer,
+    issuer: places.issuer,
     newAccounts: true,
-    ...own,
+    ...rest,
     client: {
       ...CLIENT,
-      redirect_uri: `${at.url}auth-oidc-callback`,
-      post_logout_redirect_uri: `${at.url}login`,
+      redirect_uri: `${places.url}auth-oidc-callback`,
+      post_logout_redirect_uri: `${places.url}login`,
       ...(client as Members | undefined),
     },
   }
 }
 
-/** Any of the callbacks that a preset or a default may name, for every domain. */
+/** Registers, for every domain, each callback that a preset or a default may name. */
 async function registerClient(idp: Idp, urls: readonly string[], more: Members = {}): Promise<void> {
   const callbacks = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-google-callback']
   await idp.addClient({

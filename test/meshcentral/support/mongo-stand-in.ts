@@ -13,15 +13,15 @@ const SOURCES = fileURLToPath(new URL('mongo', import.meta.url))
 const LIMIT_MS = 400_000
 
 /**
- * What peers of MeshCentral demand of MongoDB, without MongoDB, which no registry of packages has: its protocol with
- * change streams, by `mongo-java-server` in memory.
+ * A database with MongoDB's protocol and change streams, as peers of MeshCentral require: `mongo-java-server` in
+ * memory. It replaces MongoDB, which no package registry offers.
  */
 export interface MongoStandIn {
   readonly url: string
   close(): Promise<void>
 }
 
-/** Fetches it once. @returns why that is not possible, as text */
+/** Starts it, after a first download. @returns the reason as a string if that is impossible */
 export async function startMongoStandIn(): Promise<MongoStandIn | string> {
   const reason = await needPrograms({ javac: 'openjdk-17-jdk-headless', mvn: 'maven' })
   if (reason !== undefined) return reason

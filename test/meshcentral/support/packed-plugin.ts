@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** Packs the plugin of these sources once before all files of a run, as `npm run pack:meshcentral` does. */
+/** Packs the plugin once before all files of a run, as `npm run pack:meshcentral` does. */
 export function mochaGlobalSetup(): void {
   execFileSync(process.execPath, ['--import', 'tsx', 'plugin/meshcentral/package/pack.ts'], {
     cwd: fileURLToPath(new URL('../../..', import.meta.url)),

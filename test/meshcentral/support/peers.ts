@@ -10,10 +10,10 @@ import { isSignedIn, thiefOf } from './session.ts'
 import { until } from './until.ts'
 
 /**
- * Servers that peer with each other, beside one provider: started before the tests of the block that this is called in,
- * which are skipped with a reason where there is no database for it.
+ * Starts servers that peer with each other, and one provider, before the tests of a block. Without a database, the
+ * tests are skipped with a reason.
  *
- * @param ids of the servers. The first one by name connects to the others
+ * @param ids ids of the servers. The first by name connects to the others
  * @param registered further metadata of the client
  */
 export function usePeers(ids: readonly string[], options: MeshOptions, registered = {}): readonly MeshSetup[] {
@@ -23,7 +23,7 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
   before(async function () {
     this.timeout(INSTALL_LIMIT_MS + 400_000)
     const { installation, port } = await laboratory()
-    // MeshCentral would install it into the folder of somebody else.
+    // MeshCentral would install the driver into a shared folder.
     const hasDriver = existsSync(join(installation, 'node_modules/mongodb'))
     const started = hasDriver ? await startMongoStandIn() : 'the installation of MeshCentral has no mongodb@4.17.2'
     if (typeof started === 'string') {
@@ -32,12 +32,14 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
     }
     database = started
     const ports = [port, ...(await Promise.all(ids.slice(1).map(() => freePort())))]
-    const servers = Object.fromEntries(ids.map((id, at) => [id, { url: `wss://127.0.0.1:${ports[at]}/` }]))
+    const servers = Object.fromEntries(ids.map((id, index) => [id, { url: `wss://127.0.0.1:${ports[index]}/` }]))
     const settings = { mongoDb: started.url, mongoDbName: 'mesh', mongoDbChangeStream: true, ...options.settings }
-    for (const [at, serverId] of ids.entries()) {
+    for (const [index, serverId] of ids.entries()) {
       const [first] = all
       const shared = first ? { sharedIdp: first.idp } : {}
-      all.push(await setUpMesh({ ...options, settings, ...shared, peers: { serverId, servers }, port: ports[at] ?? 0 }))
+      all.push(
+        await setUpMesh({ ...options, settings, ...shared, peers: { serverId, servers }, port: ports[index] ?? 0 }),
+      )
     }
     await all[0]?.register({
       redirect_uris: all.map(({ url }) => `${url}auth-oidc-callback`),
@@ -53,8 +55,8 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
 }
 
 /**
- * A new account comes to a peer with the database's changes. Asked by copies of the cookies: a session of nobody would
- * be taken from the browser.
+ * Waits until a peer knows a new account, which reaches it by the database's changes. Sends copies of the cookies,
+ * because the peer would delete the cookies of an unknown user from the browser.
  */
 export const knowsPerson = (peer: MeshSetup, browser: ScriptedBrowser): Promise<boolean> =>
   until('the peer to know the person', () => isSignedIn(peer, thiefOf(peer, browser)))

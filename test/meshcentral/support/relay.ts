@@ -4,33 +4,33 @@ import { type ControlSocket, openSocket } from './control-socket.ts'
 import type { MeshSetup } from './mesh-setup.ts'
 import { until } from './until.ts'
 
-/** One end of a tunnel through MeshCentral's relay: whoever works at a device, or the device itself. */
+/** One end of a tunnel through MeshCentral's relay: a user who works on a device, or the device itself. */
 export interface RelayEnd {
-  /** What becomes of it: the other end is there, or the server closes it. */
+  /** Resolves to whether the other end has joined or the server has closed the tunnel. */
   verdict(): Promise<'joined' | 'closed'>
   /** False as soon as the server closes it. */
   isOpen(): boolean
-  /** Sends something through the tunnel. @returns what the other end got */
-  tell(other: RelayEnd, text: string): Promise<string>
+  /** Sends a text through the tunnel. @returns what the other end received */
+  tell(receiver: RelayEnd, text: string): Promise<string>
   next(): Promise<string>
   close(): void
 }
 
 /**
- * @param at the server: the address of its pages, or of the port that it has for agents
+ * @param server the address of its pages, or of its port for agents
  * @param query `id` of the tunnel, and `auth` of a page or `rauth` of a device
  */
 export function openRelay(
-  at: Pick<MeshSetup, 'url'>,
+  server: Pick<MeshSetup, 'url'>,
   query: Readonly<Record<string, string>>,
   browser?: ScriptedBrowser,
 ): RelayEnd {
-  const url = new URL('meshrelay.ashx', at.url)
+  const url = new URL('meshrelay.ashx', server.url)
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
   const socket = openSocket(url, browser)
   let joined = false
   socket.once('message', (data) => {
-    // What MeshCentral says to both ends once they have met.
+    // MeshCentral's message to both ends once both are connected.
     joined = String(data) === 'c'
   })
   const next = () =>
@@ -39,13 +39,13 @@ export function openRelay(
       socket.once('close', () => reject(new Error('The tunnel was closed.')))
     })
   return {
-    // Not by the event: a socket that the server holds back is closed for good only after half a minute.
+    // Poll instead of waiting for the event: a socket that the server delays emits `close` only after half a minute.
     verdict: () =>
       until('the verdict on a tunnel', () => (joined ? 'joined' : socket.readyState > WebSocket.OPEN && 'closed')),
     isOpen: () => socket.readyState === WebSocket.OPEN,
     next,
-    tell(other, text) {
-      const heard = other.next()
+    tell(receiver, text) {
+      const heard = receiver.next()
       socket.send(text)
       return heard
     },
@@ -53,7 +53,7 @@ export function openRelay(
   }
 }
 
-/** A device without an agent, in a group of its own. @returns its id */
+/** Adds a device without an agent in a new group. @returns its id */
 export async function addDevice(page: ControlSocket): Promise<string> {
   const { meshid } = await page.ask('createmesh', {
     ...{ meshname: 'Devices', meshtype: 3, relayid: 'none', responseid: 'group' },
@@ -61,7 +61,9 @@ export async function addDevice(page: ControlSocket): Promise<string> {
   page.send({
     ...{ action: 'addlocaldevice', meshid, type: 4, devicename: 'A device', hostname: '127.0.0.1' },
   })
-  const { event } = await page.message(({ action, event: told }) => action === 'event' && isNewNodeOf(told, meshid))
+  const { event } = await page.message(
+    ({ action, event: details }) => action === 'event' && isNewNodeOf(details, meshid),
+  )
   return (event as { readonly node: { readonly _id: string } }).node._id
 }
 

@@ -2,29 +2,29 @@ import type { Answer, Page, ScriptedBrowser } from '../../../fixtures/browser.ts
 import { answerFromIdp } from '../../support/sign-in-setup.ts'
 import type { MeshSetup, Person } from './mesh-setup.ts'
 
-/** MeshCentral's session as it stands in its cookie: signed, not sealed. */
+/** Returns MeshCentral's session from its cookie, which is signed, not sealed. */
 export function sessionOf(browser: ScriptedBrowser, url: string): Readonly<Record<string, unknown>> {
   const cookie = browser.cookies.matching(new URL(url)).find(({ name }) => name === 'xid')
   return cookie ? (JSON.parse(Buffer.from(cookie.value, 'base64').toString()) as Record<string, unknown>) : {}
 }
 
-/** The number of the message that MeshCentral's login page shows; null when it shows none or is no such page. */
+/** Returns the number of the message on MeshCentral's login page, or null if there is none. */
 export function messageOn({ body }: Pick<Answer, 'body'>): number | null {
   const [, id = ''] = /messageid = parseInt\('(\d*)'\)/.exec(body) ?? []
   return id === '' || id === '0' ? null : Number(id)
 }
 
-/** Whether an answer is the page of somebody who is signed in. */
+/** Whether an answer is the page of a signed-in user. */
 export function isApp({ body }: Pick<Answer, 'body'>): boolean {
   return authCookieOn({ body }) !== undefined
 }
 
-/** What the signed-in page opens its web sockets with. */
+/** Returns the cookie with which the signed-in page opens its web sockets. */
 export function authCookieOn({ body }: Pick<Answer, 'body'>): string | undefined {
   return /var authCookie = '([^']+)'/.exec(body)?.[1]
 }
 
-/** What the signed-in page hands to devices, for their end of a tunnel. */
+/** Returns the cookie that the signed-in page gives to devices for their end of a tunnel. */
 export function relayCookieOn({ body }: Pick<Answer, 'body'>): string | undefined {
   return /var authRelayCookie = '([^']+)'/.exec(body)?.[1]
 }
@@ -33,13 +33,13 @@ export function isLoginPage({ body }: Pick<Answer, 'body'>): boolean {
   return body.includes('messageid = parseInt(')
 }
 
-/** Which of its buttons MeshCentral's login page shows. */
+/** Returns the buttons of MeshCentral's login page. */
 export async function buttonsOf(setup: MeshSetup, domain = ''): Promise<readonly string[]> {
   const { body } = await setup.browser().step(`${setup.urlOf(domain)}login`)
   return (/var authStrategies = '([^']*)'/.exec(body)?.[1] ?? '').split(',').filter((name) => name !== '')
 }
 
-/** A whole login: at the given address, at the IdP, and wherever that ends. */
+/** Signs in: opens the path, logs in at the IdP, and follows the redirects to the end. */
 export async function signIn(
   setup: MeshSetup,
   browser: ScriptedBrowser,
@@ -50,7 +50,7 @@ export async function signIn(
   return browser.signIn(page, person.username, person.password)
 }
 
-/** Signs somebody in by a browser of their own. */
+/** Signs a person in with a new browser. */
 export async function signedIn(setup: MeshSetup, person: Person, domain = ''): Promise<ScriptedBrowser> {
   const browser = setup.browser()
   const page = await signIn(setup, browser, person, { domain })
@@ -58,12 +58,12 @@ export async function signedIn(setup: MeshSetup, person: Person, domain = ''): P
   return browser
 }
 
-/** Whether the server still takes the browser for somebody. */
+/** Whether the server considers the browser signed in. */
 export async function isSignedIn(setup: MeshSetup, browser: ScriptedBrowser, domain = ''): Promise<boolean> {
   return isApp(await browser.step(setup.urlOf(domain)))
 }
 
-/** Begins a login and signs in at the IdP, but stops where the browser would go to the callback: that address. */
+/** Begins a login and signs in at the IdP, but stops before the callback. Returns the callback's address. */
 export function answerOfIdp(
   setup: MeshSetup,
   browser: ScriptedBrowser,
@@ -74,9 +74,9 @@ export function answerOfIdp(
 }
 
 /**
- * A browser with copies of the cookies that another one has for the server, as somebody has who could read them.
+ * Opens a browser with copies of another browser's cookies for the server, as a thief would have them.
  *
- * @param address where it seems to be
+ * @param address its apparent address
  */
 export function thiefOf(setup: MeshSetup, browser: ScriptedBrowser, address?: string): ScriptedBrowser {
   const thief = setup.browser(address)
@@ -84,12 +84,12 @@ export function thiefOf(setup: MeshSetup, browser: ScriptedBrowser, address?: st
   return thief
 }
 
-/** @param to where the other browser is to send them */
-export function copyCookies(from: ScriptedBrowser, at: string, into: ScriptedBrowser, to = at): void {
-  for (const { name, value } of from.cookies.matching(new URL(at))) into.cookies.plant(new URL(to), name, value)
+/** Copies cookies between browsers. @param to the address that the other browser sends them to */
+export function copyCookies(from: ScriptedBrowser, url: string, into: ScriptedBrowser, to = url): void {
+  for (const { name, value } of from.cookies.matching(new URL(url))) into.cookies.plant(new URL(to), name, value)
 }
 
-/** Makes MeshCentral's own kind of account, with a password, which signs the browser in. */
+/** Creates an account of MeshCentral's own kind, with a password, which signs the browser in. */
 export async function createLocalAccount(
   setup: MeshSetup,
   browser: ScriptedBrowser,

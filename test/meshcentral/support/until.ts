@@ -2,14 +2,13 @@ const EVERY_MS = 15
 const LIMIT_MS = 30_000
 
 /**
- * Waits for what another process does without saying so, such as writing to a file: asks again and again until the
- * answer is there.
+ * Polls every 15 ms for a change in another process that sends no event, such as a write to a file.
  *
- * @param what is waited for, for the error
+ * @param what names the change, for the error
  * @throws Error after 30 s
  */
 export async function until<Answer>(
-  what: string,
+  change: string,
   ask: () => Answer | undefined | false | Promise<Answer | undefined | false>,
   limitMs = LIMIT_MS,
 ): Promise<Answer> {
@@ -17,7 +16,7 @@ export async function until<Answer>(
   for (;;) {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
-    if (performance.now() > end) throw new Error(`waited ${limitMs} ms in vain for ${what}`)
+    if (performance.now() > end) throw new Error(`timed out after ${limitMs} ms waiting for ${change}`)
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
   }
 }

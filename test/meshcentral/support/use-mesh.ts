@@ -3,19 +3,19 @@ import { type ControlSocket, openControl, openPage } from './control-socket.ts'
 import { type MeshOptions, type MeshSetup, setUpMesh } from './mesh-setup.ts'
 import { until } from './until.ts'
 
-/** A MeshCentral for the tests of one block. Sockets that they open here are closed after each of them. */
+/** A MeshCentral for the tests of one block. Sockets that a test opens here are closed after it. */
 export interface MeshOfTests extends MeshSetup {
-  /** The page of somebody who is signed in, with its socket. */
+  /** Opens the page of a signed-in user, with its socket. */
   open(browser: ScriptedBrowser, domain?: string): ReturnType<typeof openPage>
-  /** A socket with MeshCentral's own cookie and without any session. */
+  /** Opens a socket with MeshCentral's own cookie and no session. */
   openAlone(auth: string): ControlSocket
-  /** What the server says to such a socket. */
+  /** Returns whether the server accepts such a socket. */
   verdictOn(auth: string): Promise<'signed in' | 'refused'>
-  /** Has something else closed after the test. */
+  /** Closes something else after the test. */
   keep<Socket extends { close(): void }>(socket: Socket): Socket
 }
 
-/** Starts it before the first test of the block that this is called in; its members are there from then on. */
+/** Starts MeshCentral before the first test of the calling block. The members exist from then on. */
 export function useMesh(options: MeshOptions | (() => MeshOptions | Promise<MeshOptions>) = {}): MeshOfTests {
   const sockets: { close(): void }[] = []
   const keep: MeshOfTests['keep'] = (socket) => {
@@ -39,13 +39,13 @@ export function useMesh(options: MeshOptions | (() => MeshOptions | Promise<Mesh
   return mesh
 }
 
-/** Whether the server lets a socket be. */
+/** Returns whether the server accepts a socket. */
 export async function verdictOf(socket: ControlSocket): Promise<'signed in' | 'refused'> {
-  const { action } = await socket.message((told) => told.action === 'userinfo' || told.action === 'close')
+  const { action } = await socket.message((message) => message.action === 'userinfo' || message.action === 'close')
   return action === 'userinfo' ? 'signed in' : 'refused'
 }
 
-/** Resolves once the server has closed all of them. */
+/** Resolves once the server has closed all of these sockets. */
 export function closes(...sockets: readonly { isOpen(): boolean }[]): Promise<true> {
-  return until('the server to close the sockets', () => sockets.every((one) => !one.isOpen()))
+  return until('the server to close the sockets', () => sockets.every((socket) => !socket.isOpen()))
 }
