@@ -1,11 +1,14 @@
-/** What `make` gives, which is called once. A failure is forgotten: the next call tries again. */
-export function onceResolved<Made>(make: () => Promise<Made>): () => Promise<Made> {
-  let made: Promise<Made> | undefined
+/**
+ * Returns a function that calls `make` at its first call and returns that result ever after. If `make` rejects, the
+ * next call tries again.
+ */
+export function onceResolved<Result>(make: () => Promise<Result>): () => Promise<Result> {
+  let result: Promise<Result> | undefined
   return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined
+    result ??= make().catch((error: unknown) => {
+      result = undefined
       throw error
     })
-    return made
+    return result
   }
 }

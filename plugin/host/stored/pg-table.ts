@@ -1,7 +1,6 @@
 import { onceResolved } from './once-resolved.ts'
-import { type AddedColumns, missingColumn } from './sql-table.ts'
 
-/** What is used of a pool of `pg`, version 8. */
+/** The part of a pool that is used: package `pg`, version 8. */
 export interface PgPool {
   query(
     text: string,
@@ -9,47 +8,32 @@ export interface PgPool {
   ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>
 }
 
-/** Any number; all processes take the same one while they make a table. */
+/** An arbitrary number. All processes take this advisory lock while they create a table. */
 const LOCK = 0x6d636f69
 
 /**
- * Makes a table where it is missing, and adds columns that an older version did not make, if the user of the pool may.
+ * Returns a function that creates a table if it is missing and the pool's user may create it.
  *
- * @param name as {@link quotedName} gives it
+ * @param name as {@link quotedName} returns it
  */
-export function pgTable(pool: PgPool, name: string, columns: string, added: AddedColumns = {}): () => Promise<void> {
+export function pgTable(pool: PgPool, name: string, columns: string): () => Promise<void> {
   return onceResolved(async () => {
-    // Asked first: whoever has made the table may have given this user no right to make one.
+    // Checked first, because an administrator may have created the table for a user who may create none.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
-    if (valueIn(rows, 'found') !== null) {
-      await addColumns(pool, name, added)
-      return
-    }
-    // `IF NOT EXISTS` alone fails for one of two that make it at once. Statements in one text are one transaction by
-    // themselves.
+    if (valueIn(rows, 'found') !== null) return
+    // `IF NOT EXISTS` alone fails for one of two simultaneous statements. Statements in one text are one transaction.
     await pool.query(`SELECT pg_advisory_xact_lock(${LOCK}); CREATE TABLE IF NOT EXISTS ${name} (${columns})`)
   })
 }
 
-async function addColumns(pool: PgPool, name: string, added: AddedColumns): Promise<void> {
-  for (const [column, type] of Object.entries(added)) {
-    const sql =
-      'SELECT 1 AS found FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 AND NOT attisdropped'
-    const { rows } = await pool.query(sql, [name, column])
-    if (valueIn(rows, 'found') !== undefined) continue
-    await pool.query(`ALTER TABLE ${name} ADD COLUMN IF NOT EXISTS ${column} ${type}`).catch((cause: unknown) => {
-      throw missingColumn(name, column, type, cause)
-    })
-  }
-}
-
-/** Of the first row; undefined where there is none. */
+/** Returns a column of the first row, or undefined if there is no row. */
 export function valueIn(rows: readonly unknown[], column: string): unknown {
   const [row] = rows
-  return typeof row === 'object' && row !== null ? Reflect.get(row, column) : undefined
+  if (typeof row !== 'object' || row === null) return undefined
+  return (row as Readonly<Record<string, unknown>>)[column]
 }
 
-/** A name as SQL takes it, with its schema or without. */
+/** Quotes a table name for SQL. The name may have a schema. */
 export function quotedName(table: string): string {
   return table
     .split('.')

@@ -12,7 +12,7 @@ import type { SqlTable } from './sql-table.ts'
 import { type SqliteConnection, sqliteTable } from './sqlite-connection.ts'
 
 export interface SqliteAccountsOptions extends StoredAccountsOptions {
-  /** Made where it is missing. Default `mesh_companion_account`. */
+  /** The table's name. Created if it is missing. Default `mesh_companion_account`. */
   readonly table?: string
 }
 
@@ -29,20 +29,17 @@ const COLUMNS = `
   issuer TEXT,
   PRIMARY KEY (domain, id)`
 
-/** Not in the tables of version 0.2 and earlier. */
-const ADDED = { issuer: 'TEXT' }
+/** Error codes of SQLite and PostgreSQL for a row with an existing key. */
+const KEY_EXISTS: ReadonlySet<unknown> = new Set(['SQLITE_CONSTRAINT', '23505'])
 
-/** As SQLite and PostgreSQL say that a row with this key is there. */
-const TAKEN: ReadonlySet<unknown> = new Set(['SQLITE_CONSTRAINT', '23505'])
-
-/** The accounts of a server in a table of SQLite. Several processes may share it. */
+/** Keeps a server's accounts in a table of SQLite, which several processes may share. */
 export function sqliteAccounts(connection: SqliteConnection, options: SqliteAccountsOptions = {}): StoredAccounts {
-  return sqlAccounts(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options), ADDED), options)
+  return sqlAccounts(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
 }
 
-/** The accounts of a server in a table of PostgreSQL, for all processes that share it. */
+/** Keeps a server's accounts in a table of PostgreSQL, for all processes that share it. */
 export function pgAccounts(pool: PgPoolOfClients, options: PgAccountsOptions = {}): StoredAccounts {
-  return sqlAccounts(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options), ADDED), options)
+  return sqlAccounts(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
 }
 
 function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOptions): StoredAccounts {
@@ -65,20 +62,20 @@ function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOp
         ...(typeof row.issuer === 'string' ? { issuer: row.issuer } : {}),
       }
     },
-    create: async (domain, { id, name: called, email, emailVerified, issuer = null }) => {
-      // One statement: the key refuses who is there already, and nobody comes in between the count and the new row.
+    create: async (domain, { id, name: displayName, email, emailVerified, issuer = null }) => {
+      // One statement, so that no other login adds an account between the count and the new row.
       const sql = `INSERT INTO ${name} (domain, id, name, email, email_verified, site_admin, issuer) SELECT $1, $2, $3, $4, $5, 0, $6
         WHERE (SELECT count(*) FROM (SELECT 1 FROM ${name} WHERE domain = $1 AND id <> $2 LIMIT $7) AS others) < $7`
-      const values = [domain, id, called, email, asInteger(emailVerified), issuer, most]
+      const values = [domain, id, displayName, email, asInteger(emailVerified), issuer, most]
       const added = await table.runAlone(sql, ...values).catch((error: unknown) => {
-        throw error instanceof Error && 'code' in error && TAKEN.has(error.code) ? accountExists() : error
+        throw error instanceof Error && 'code' in error && KEY_EXISTS.has(error.code) ? accountExists() : error
       })
       if (added === 0) throw new LoginError('account_limit', { details: { user: id } })
     },
-    update: (domain, { id, name: called, email, emailVerified, issuer = null }) => {
+    update: (domain, { id, name: displayName, email, emailVerified, issuer = null }) => {
       const changes = 'name = $1, email = $2, email_verified = $3, issuer = coalesce($4, issuer)'
       const sql = `UPDATE ${name} SET ${changes} WHERE domain = $5 AND id = $6`
-      return requireChange(table.run(sql, called, email, asInteger(emailVerified), issuer, domain, id))
+      return requireChange(table.run(sql, displayName, email, asInteger(emailVerified), issuer, domain, id))
     },
     setSiteAdmin: (domain, id, siteAdmin) => {
       const sql = `UPDATE ${name} SET site_admin = $1 WHERE domain = $2 AND id = $3`

@@ -1,32 +1,21 @@
 /**
- * Single statements on a table, each whole or not at all, whoever else writes. Parameters are `$1`, `$2` and so on, in
- * this order.
+ * A table on which single statements run. Each statement takes effect as a whole or not at all, whatever other writers
+ * do. Parameters are `$1`, `$2` and so on, in the order of the values.
  */
 export interface SqlTable {
-  /** As it stands in a statement. */
+  /** The quoted name, for use in a statement. */
   readonly name: string
-  /** @returns rows changed */
+  /** @returns the number of changed rows */
   run(sql: string, ...values: SqlValue[]): Promise<number>
-  /** The same, and no two of these at once: what one has counted still holds when it writes. */
+  /** Like `run`, but one statement at a time, so that a count in it still holds when it writes. */
   runAlone(sql: string, ...values: SqlValue[]): Promise<number>
   all(sql: string, ...values: SqlValue[]): Promise<readonly SqlRow[]>
-}
-
-/** Columns that a newer version has added to a table, with their types. All of them may be null. */
-export type AddedColumns = Readonly<Record<string, string>>
-
-/** What an administrator can do where the server may not change its own table. */
-export function missingColumn(table: string, column: string, type: string, cause: unknown): Error {
-  const statement = `ALTER TABLE ${table} ADD COLUMN ${column} ${type}`
-  return new Error(`The table ${table} is of an older version, and this server may not change it: ${statement}`, {
-    cause,
-  })
 }
 
 export type SqlValue = string | number | null
 export type SqlRow = Readonly<Record<string, unknown>>
 
-/** Of a database that takes longer than its limit. */
+/** The error text if the database exceeds its time limit. */
 export const LATE = 'The database of accounts and groups did not answer in time.'
 
 export function rowsOf(rows: readonly unknown[]): readonly SqlRow[] {

@@ -5,13 +5,13 @@ import type { SqlRow, SqlTable } from './sql-table.ts'
 import { type SqliteConnection, sqliteTable } from './sqlite-connection.ts'
 
 export interface SqliteUserGroupsOptions extends StoredOptions {
-  /** Of the memberships. Made where it is missing. Default `mesh_companion_membership`. */
+  /** The name of the memberships' table. Created if it is missing. Default `mesh_companion_membership`. */
   readonly table?: string
 }
 
 export type PgUserGroupsOptions = SqliteUserGroupsOptions
 
-/** Kinds of groups. */
+/** Values of the column `mirrored`. */
 const MIRRORED = 1
 const BY_HAND = 0
 
@@ -23,7 +23,7 @@ const COLUMNS = `
   mirrored INTEGER NOT NULL,
   PRIMARY KEY (domain, user_id, group_name, mirrored)`
 
-/** The user groups of a server in a table of SQLite, a row for each membership. Several processes may share it. */
+/** Keeps a server's user groups in a table of SQLite, one row per membership. Several processes may share it. */
 export function sqliteUserGroups(
   connection: SqliteConnection,
   options: SqliteUserGroupsOptions = {},
@@ -31,7 +31,7 @@ export function sqliteUserGroups(
   return sqlUserGroups(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options)))
 }
 
-/** The user groups of a server in a table of PostgreSQL, a row for each membership, for all processes that share it. */
+/** Keeps a server's user groups in a table of PostgreSQL, one row per membership, for all processes that share it. */
 export function pgUserGroups(pool: PgPoolOfClients, options: PgUserGroupsOptions = {}): StoredUserGroups {
   return sqlUserGroups(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options)))
 }
@@ -54,7 +54,7 @@ function sqlUserGroups(table: SqlTable): StoredUserGroups {
     leave: leave(MIRRORED),
     joinByHand: join(BY_HAND),
     leaveByHand: leave(BY_HAND),
-    // Sorted here: each database has an order of its own.
+    // Sorted here, because each database has its own collation.
     allOf: async (domain, id) => namesIn(await table.all(`SELECT group_name AS name ${ofUser}`, domain, id)).sort(),
   }
 }

@@ -1,11 +1,11 @@
 import type { TimeLimit } from '../time-limit.ts'
 import { onceResolved } from './once-resolved.ts'
 import { quotedName } from './pg-table.ts'
-import { type AddedColumns, LATE, missingColumn, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
+import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
 /**
- * What is used of a `Database` of the package `sqlite3`, version 6. Where several processes write, it needs a
- * `busyTimeout`.
+ * The part of a `Database` that is used: package `sqlite3`, version 6. It needs a `busyTimeout` if several processes
+ * write.
  */
 export interface SqliteConnection {
   run(
@@ -18,14 +18,8 @@ export interface SqliteConnection {
 
 export type SqliteValue = SqlValue
 
-/** A table of SQLite, made before its first statement where it is missing. */
-export function sqliteTable(
-  connection: SqliteConnection,
-  table: string,
-  columns: string,
-  limit: TimeLimit,
-  added: AddedColumns = {},
-): SqlTable {
+/** Opens a table of SQLite. The first statement creates the table if it is missing. */
+export function sqliteTable(connection: SqliteConnection, table: string, columns: string, limit: TimeLimit): SqlTable {
   const name = quotedName(table)
   const run = (sql: string, values: readonly SqliteValue[]) =>
     new Promise<number>((resolve, reject) => {
@@ -38,27 +32,13 @@ export function sqliteTable(
     new Promise<unknown[]>((resolve, reject) => {
       connection.all(sql, values, (error, rows) => (error ? reject(error) : resolve(rows)))
     })
-  const has = (column: string) =>
-    all(`SELECT ${column} FROM ${name} LIMIT 0`, []).then(
-      () => true,
-      () => false,
-    )
-  const prepared = onceResolved(async () => {
-    await run(`CREATE TABLE IF NOT EXISTS ${name} (${columns}) STRICT, WITHOUT ROWID`, [])
-    for (const [column, type] of Object.entries(added)) {
-      if (await has(column)) continue
-      await run(`ALTER TABLE ${name} ADD COLUMN ${column} ${type}`, []).catch(async (cause: unknown) => {
-        // Another process may have added it meanwhile.
-        if (!(await has(column))) throw missingColumn(name, column, type, cause)
-      })
-    }
-  })
+  const prepared = onceResolved(() => run(`CREATE TABLE IF NOT EXISTS ${name} (${columns}) STRICT, WITHOUT ROWID`, []))
   const inTime = <Result>(work: () => Promise<Result>) => limit(prepared().then(work), LATE)
 
   return {
     name,
     run: (sql, ...values) => inTime(() => run(sql, values)),
-    // One statement at a time writes to a database of SQLite anyway.
+    // SQLite itself allows one writing statement at a time.
     runAlone: (sql, ...values) => inTime(() => run(sql, values)),
     all: async (sql, ...values) => rowsOf(await inTime(() => all(sql, values))),
   }
