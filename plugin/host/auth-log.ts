@@ -4,9 +4,8 @@ import { causeCode, printableFields, printableText } from '../log.ts'
 import type { Host } from './port.ts'
 
 /**
- * The same host with an authentication log that nothing from outside can reach uncleaned: many such logs are plain
- * text, where a line break in a name or in an IdP's words would forge a line. A log that throws all the same ends no
- * login.
+ * Returns the same host with an authentication log that gets clean text only. Many such logs are plain text, where a
+ * line break in a name or in an IdP's message would forge a line. If the log throws, the login continues.
  */
 export function withCleanAuthLog(host: Host): Host {
   const { accounts, groups, sessions, loginPage } = host
@@ -19,7 +18,7 @@ export function withCleanAuthLog(host: Host): Host {
       try {
         host.authLog({ ...entry, message: printableText(entry.message), fields: printableFields(entry.fields) })
       } catch {
-        // The host's own fault, and the host has no other place to be told of it.
+        // The host's log is the only place to report to, and it failed.
       }
     },
     ...(host.loginTokens ? { loginTokens: host.loginTokens } : {}),
@@ -34,9 +33,9 @@ export function withCleanAuthLog(host: Host): Host {
 }
 
 /**
- * One line in the authentication log: what failed, for whom, why, and what to mend.
+ * Writes one line to the authentication log: what failed, for whom, why, and how to fix it.
  *
- * @param req null: nobody asked for it
+ * @param req null if no request caused the failure
  */
 export function logFailure(
   host: Pick<Host, 'authLog' | 'clientAddress'>,
@@ -45,7 +44,7 @@ export function logFailure(
   event: string,
   error: LoginError,
 ): void {
-  // What broke below: our own code stands in the line anyway.
+  // The underlying error's code, such as ECONNREFUSED. The line has our own code too.
   const code = causeCode(error.cause)
   const fields = {
     code: error.code,
@@ -62,7 +61,7 @@ export function logFailure(
   })
 }
 
-/** For a line of the authentication log: who asked, where that is known. */
+/** Returns the client's address as a field of the authentication log, if it is known. */
 export function clientAddressOf(host: Pick<Host, 'clientAddress'>, req: Request): { readonly clientAddress?: string } {
   const clientAddress = host.clientAddress ? host.clientAddress(req) : req.ip
   return clientAddress === undefined ? {} : { clientAddress }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Request } from 'express'
+import type { IncomingMessage } from 'node:http'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
 import type { IssuerRule, Sessions } from './port.ts'
@@ -10,46 +10,53 @@ import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
-   * Remembers which sessions have ended. A cookie is good until the server says otherwise, so this decides what a
-   * logout is worth: with `memoryRevocations()` each ended session whose cookie somebody kept is back after a restart.
+   * Stores which sessions were ended. A cookie stays valid until the server refuses it, so this store decides what a
+   * logout is worth. With `memoryRevocations()`, a copied cookie of an ended session works again after a restart.
    */
   readonly revocations: RevocationStore
-  /** How long the store of revocations may take for one operation. Default 10,000. */
+  /** Time limit of one operation of the revocation store. Milliseconds; default 10,000. */
   readonly storeTimeoutMs?: number
   /** How long a session counts after its login, and how long its end is remembered. Default: 14 days. */
   readonly maxAgeMs?: number
   readonly now?: () => number
   /**
-   * Default: that of this machine.
+   * Default: the machine's clock.
    *
    * @internal
    */
   readonly clock?: Clock
 }
 
-/** Where the login stands in the session. */
+/** The session's member that holds the login. */
 const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
- * nginx takes 4 KB of answer headers with its defaults, and all cookies of an answer are to stay below 2: a login under
- * way and what it takes back have their room beside this, and 100 characters that the host adds.
+ * Limit for the session cookie. nginx allows 4 KB of answer headers by default, and all cookies of an answer stay below
+ * 2 KB. That leaves room for a login in progress, for removed cookies, and for 100 characters that the host adds.
  */
 const MOST_BYTES = 1_440
-/** Of names, attributes and signature. */
-const BYTES_BESIDE = 262
+/** Bytes of the cookie's names, attributes and signature. */
+const OVERHEAD_BYTES = 262
 
-/** What a session in a cookie keeps of the login that began it. */
+/** A request whose `session` member is a cookie session. */
+export interface SessionRequest {
+  session?: unknown
+}
+
+/** A login as a cookie session keeps it. */
 export interface CookieSignIn extends SignInRecord {
-  /** Random name of this very session. */
+  /** The session's random name. */
   readonly handle: string
 }
 
 /**
- * The sessions of a server that uses `cookie-session`, or whatever else keeps `req.session` in a signed cookie and
- * nowhere else. The middleware has to be in place before the plugin's routes. Tokens are not kept, so a logout at the
- * IdP has no `id_token_hint`: nginx with its defaults takes 4 KB of answer headers, and with an ID token of 25 groups
- * in a cookie each login was a 502. Everything rejects when the store of revocations fails or does not answer in time;
- * then nobody is signed in.
+ * The sessions of a server that uses `cookie-session`, or other middleware that keeps `req.session` in a signed cookie
+ * only. The middleware must be installed before the plugin's routes.
+ *
+ * The cookie keeps no tokens, so a logout at the IdP has no `id_token_hint`. nginx allows 4 KB of answer headers by
+ * default: with the ID token of a user in 25 groups in the cookie, each login was a 502.
+ *
+ * If the revocation store fails or times out, the methods reject and the request counts as not signed in.
  */
 export function cookieSessions(
   options: CookieSessionsOptions,
@@ -60,10 +67,10 @@ export function cookieSessions(
 
   let acceptsIssuer: IssuerRule = () => true
 
-  /** A copy of the cookie may be anywhere. */
+  /** Revokes a session, because copies of its cookie may exist. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
     if (startedAt + maxAgeMs <= now()) return
-    // However the clock was set meanwhile.
+    // The clock may have stepped back since the login.
     const endedAt = Math.max(endOfNow(revocations, now()), startedAt)
     await revocations.revoke([keyOfHandle(handle)], endedAt, startedAt + maxAgeMs)
   }
@@ -72,54 +79,53 @@ export function cookieSessions(
     revocations,
 
     async start(req, _res, { idToken: _idToken, tokens: _tokens, ...record }) {
-      const before = cookieSignIn(req)
-      const kept: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
-      const stored = withoutRepetition(kept)
-      // MeshCentral names domain and user once more in it.
-      const tooLarge = bytesOf([stored, kept.domainKey, kept.userId]) > MOST_BYTES
-      // Whatever was in the session before does not outlive a login, nor one that fails from here on.
-      replaceSession(req, tooLarge ? null : { [KEY]: stored })
-      if (tooLarge) throw new Error('The sign-in is too large for a cookie.')
+      const previous = cookieSignIn(req)
+      const started: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
+      const stored = withoutRepetition(started)
+      // MeshCentral stores domain and user in the cookie a second time.
+      const isTooLarge = bytesOf([stored, started.domainKey, started.userId]) > MOST_BYTES
+      // Clear the session even if the login fails below: nothing of it may survive a login.
+      replaceSession(req, isTooLarge ? null : { [KEY]: stored })
+      if (isTooLarge) throw new Error('The sign-in is too large for a cookie.')
       try {
-        if (before) await revoke(before)
+        if (previous) await revoke(previous)
       } catch (error) {
         replaceSession(req, null)
         throw error
       }
     },
 
-    async current(req: Request) {
-      const kept = cookieSignIn(req)
-      if (!kept || kept.startedAt + maxAgeMs <= now() || !acceptsIssuer(kept)) return undefined
-      const { handle, ...record } = kept
+    async current(req: IncomingMessage & SessionRequest) {
+      const stored = cookieSignIn(req)
+      if (!stored || stored.startedAt + maxAgeMs <= now() || !acceptsIssuer(stored)) return undefined
+      const { handle, ...record } = stored
       const signIn = { ...record, idToken: null, tokens: null }
       const endedAt = await revocations.endedAt([keyOfHandle(handle), ...keysOfSignIn(signIn)])
-      return endedAt !== undefined && kept.startedAt <= endedAt ? undefined : signIn
+      return endedAt !== undefined && stored.startedAt <= endedAt ? undefined : signIn
     },
 
     acceptIssuers(accepts) {
       acceptsIssuer = accepts
     },
 
-    cookieBytes: (req) => bytesOf(Reflect.get(req, 'session')),
+    cookieBytes: (req: SessionRequest) => bytesOf(req.session),
 
     async end(req) {
-      const kept = cookieSignIn(req)
+      const stored = cookieSignIn(req)
       replaceSession(req, null)
-      if (kept) await revoke(kept)
+      if (stored) await revoke(stored)
     },
 
-    async endMatching(_req, ended) {
-      const at = endOfNow(revocations, now())
-      await revocations.revoke(keysOfFilter(ended), at, at + maxAgeMs)
+    async endMatching(_req, filter) {
+      const endedAt = endOfNow(revocations, now())
+      await revocations.revoke(keysOfFilter(filter), endedAt, endedAt + maxAgeMs)
       return null
     },
   }
 }
 
-/** What the session of a request says of its login, whether that still counts or not. */
-export function cookieSignIn(req: Request): CookieSignIn | undefined {
-  const session: unknown = Reflect.get(req, 'session')
+/** Reads the login from a request's session, even if the session no longer counts. */
+export function cookieSignIn({ session }: SessionRequest): CookieSignIn | undefined {
   const value = isJsonObject(session) ? session[KEY] : undefined
   if (!isJsonObject(value) || typeof value.handle !== 'string') return undefined
   const { handle, userId, subject = String(userId).slice(USER_PREFIX.length) } = value
@@ -127,17 +133,17 @@ export function cookieSignIn(req: Request): CookieSignIn | undefined {
   return record && { ...record, handle }
 }
 
-/** Most people are known by their subject. */
+/** Omits the subject if the user id contains it, as it usually does. */
 function withoutRepetition({ subject, ...record }: CookieSignIn): Partial<CookieSignIn> {
   return record.userId === `${USER_PREFIX}${subject}` ? record : { ...record, subject }
 }
 
-/** In base64, as cookie-session writes it. */
+/** Size of the cookie: cookie-session writes base64. */
 function bytesOf(session: unknown): number {
-  return Math.ceil(Buffer.byteLength(JSON.stringify(session ?? {})) / 3) * 4 + BYTES_BESIDE
+  return Math.ceil(Buffer.byteLength(JSON.stringify(session ?? {})) / 3) * 4 + OVERHEAD_BYTES
 }
 
-function replaceSession(req: Request, session: object | null): void {
-  if (!('session' in req)) throw new Error('There is no session: cookie-session has to be used before the plugin.')
-  Reflect.set(req, 'session', session)
+function replaceSession(req: SessionRequest, session: object | null): void {
+  if (!('session' in req)) throw new Error('The request has no session. Install cookie-session before the plugin.')
+  req.session = session
 }

@@ -5,7 +5,7 @@ import type { AuthLogEntry, Host } from './port.ts'
 const MOST_LINES = 10
 const SECOND_MS = 1_000
 
-/** Events that a request of a stranger can cause. All others are as many as sessions, logins or settings. */
+/** Events that a stranger's request can cause. Sessions, logins or settings limit all other events. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'login-failed',
   'logout-failed',
@@ -16,22 +16,21 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 interface Second {
-  /** Of elapsed time. */
+  /** Elapsed time. */
   readonly beganAt: number
   written: number
   leftOut: number
-  /** Writes how many lines were left out, once the second is over. */
+  /** Writes how many lines were left out, at the end of the second. */
   timer: Timer | undefined
 }
 
 /**
- * Keeps the lines of refused requests within a budget: anybody can send such requests, and would fill the disk with the
- * log.
+ * Limits the log lines of refused requests. Any stranger can send such requests and would fill the disk with the log.
  *
  * For each domain, event and code, a second begins with the first line. Its first {@link MOST_LINES} lines are written,
  * and the rest are counted. If lines were left out, one more line with their number follows when the second is over, or
- * at {@link LogBudget.close}. There are as many entries as combinations of domain, event and code, which strangers
- * cannot add to.
+ * at {@link LogBudget.close}. There are as many entries as combinations of domain, event and code, and strangers cannot
+ * add to these.
  */
 export class LogBudget {
   readonly #write: Host['authLog']
@@ -43,7 +42,7 @@ export class LogBudget {
     this.#clock = clock
   }
 
-  /** Writes an entry of the authentication log, or counts it. */
+  /** Writes an entry to the authentication log, or counts it. */
   write(entry: AuthLogEntry): void {
     const { domain, event, fields } = entry
     if (!REFUSALS.has(event)) {
@@ -58,11 +57,11 @@ export class LogBudget {
     }
     second.leftOut += 1
     second.timer ??= this.#clock.after(SECOND_MS - (this.#clock.elapsed() - second.beganAt), () =>
-      this.#tell(entry, second),
+      this.#writeLeftOut(entry, second),
     )
   }
 
-  /** Writes what was counted. */
+  /** Writes how many lines were left out so far. */
   close(): void {
     for (const [key, { timer, leftOut }] of this.#seconds) {
       if (!timer) continue
@@ -82,10 +81,10 @@ export class LogBudget {
     return begun
   }
 
-  #tell(entry: AuthLogEntry, second: Second): void {
+  #writeLeftOut(entry: AuthLogEntry, second: Second): void {
     const { leftOut } = second
     second.timer = undefined
-    // Timers may be early by a fraction, and what comes in that fraction has a line of its own.
+    // Timers may fire a fraction early. Lines that are left out in that fraction get a line of their own.
     second.leftOut = 0
     this.#write(linesLeftOut(entry, leftOut))
   }
@@ -98,7 +97,7 @@ function linesLeftOut(
   return {
     level: 'warn',
     event: 'lines-left-out',
-    message: `Requests were refused faster than ${MOST_LINES} a second: the other lines of this event and code were left out. If this goes on, find the sender by the clientAddress of the written lines, and have a proxy or firewall limit it.`,
+    message: `Requests were refused faster than ${MOST_LINES} a second; further lines of this event and code were left out. If this continues, find the sender by the clientAddress in the written lines, and limit it in a proxy or firewall.`,
     domain,
     fields: { refused: event, code, leftOut },
   }

@@ -4,8 +4,8 @@ import { type PgPool, pgTable, quotedName, valueIn } from './stored/pg-table.ts'
 
 export interface PgRevocationsOptions {
   /**
-   * Made where it is missing, if the user of the pool may. Default `mesh_companion_revocation`, found by the search
-   * path.
+   * The table's name, found by the search path. Created if it is missing and the pool's user may create it. Default
+   * `mesh_companion_revocation`.
    */
   readonly table?: string
   readonly now?: () => number
@@ -14,9 +14,9 @@ export interface PgRevocationsOptions {
 const CLEAN_UP_MS = 60 * 60_000
 
 /**
- * Revocations in PostgreSQL, for all processes of a server and through their restarts. A look-up is one statement by
- * primary key. What has run out is deleted once an hour: by the clock of the database too, so that no process with a
- * wrong one deletes what the others need.
+ * Keeps revocations in PostgreSQL, for all processes of a server and across restarts. A look-up is one statement by
+ * primary key. Expired rows are deleted once an hour. They must be expired by the database's clock too, so that a
+ * process with a wrong clock deletes nothing that the others need.
  */
 export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}): RevocationStore {
   const { table = 'mesh_companion_revocation', now = systemClock.now } = options
@@ -35,7 +35,7 @@ export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}):
 
     async revoke(keys, endedAt, until) {
       await prepared()
-      // In one order everywhere: two of these never wait for one another.
+      // All processes insert in the same order, so that no two statements deadlock.
       await pool.query(
         `INSERT INTO ${name} AS known (key, ended_at, until) SELECT key, $2, $3 FROM unnest($1::text[]) AS key ORDER BY key
          ON CONFLICT (key) DO UPDATE SET ended_at = greatest(known.ended_at, excluded.ended_at),
@@ -47,10 +47,10 @@ export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}):
 
     async endedAt(keys) {
       await prepared()
-      const { rows } = await pool.query(`SELECT max(ended_at) AS at FROM ${name} WHERE key = ANY($1)`, [[...keys]])
-      const at = valueIn(rows, 'at')
-      // As text: it is a bigint.
-      return at === null || at === undefined ? undefined : Number(at)
+      const { rows } = await pool.query(`SELECT max(ended_at) AS latest FROM ${name} WHERE key = ANY($1)`, [[...keys]])
+      const latest = valueIn(rows, 'latest')
+      // `pg` returns a bigint as text.
+      return latest === null || latest === undefined ? undefined : Number(latest)
     },
 
     async once(key, until) {

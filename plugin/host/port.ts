@@ -3,38 +3,39 @@ import type { Request, Response } from 'express'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * What the plugin needs of the server that it is a login method of. The server implements it over its own records;
- * `express-session.ts` and `cookie-session.ts` beside this file supply the sessions part over two session libraries.
+ * The port to the server that the plugin signs users in to. The server implements it over its own records. For the
+ * sessions, `express-session.ts` and `cookie-session.ts` beside this file are ready-made over two session libraries.
  */
 export interface Host {
   readonly accounts: Accounts
   readonly groups: UserGroups
   readonly sessions: Sessions
-  /** Absent: a login at the IdP is the only way into its accounts. */
+  /** Absent: users get into their accounts by a login at the IdP only. */
   readonly loginTokens?: LoginTokens
   readonly loginPage: LoginPage
-  /** The server's authentication log. Called once for each failure, warning and login; must not throw. */
+  /** Writes to the server's authentication log: once for each failure, warning and login. Must not throw. */
   readonly authLog: (entry: AuthLogEntry) => void
   /**
-   * At least 32 characters that outlive a restart and are the same in all processes of the server; login transactions
-   * are sealed with a key derived from it. Without it each process makes its own, and logins under way die with it.
+   * A secret of at least 32 characters that survives restarts and is the same in all processes of the server. Login
+   * transactions are sealed with a key derived from it. Without it, each process makes up a secret, and a restart loses
+   * the logins in progress.
    */
   readonly secret?: string
-  /** Key of the domain that a request belongs to; without it the request's host name decides. */
+  /** Returns the key of the domain that a request belongs to. Without it, the request's host name decides. */
   domainOf?(req: Request): string | undefined
-  /** Path below which a domain is served, with slashes at both ends; without it `/`. */
+  /** Returns the path below which a domain is served, with slashes at both ends. Without it: `/`. */
   basePath?(domainKey: string): string
-  /** Whether the server lets unknown users in where `newAccounts` is not configured; without it they are refused. */
+  /** Whether unknown users get accounts if `newAccounts` is not configured. Without it, they are refused. */
   newAccountsAllowed?(domainKey: string): boolean
-  /** Whether nobody but site admins may sign in at the moment; without it everybody may. */
+  /** Whether only site admins may sign in at the moment. Without it, all users may. */
   inMaintenance?(domainKey: string): boolean
-  /** Address of the person at the browser, for the authentication log; without it Express's `req.ip`. */
+  /** Returns the address of the user's browser, for the authentication log. Without it: Express's `req.ip`. */
   clientAddress?(req: Request): string | undefined
-  /** Sends the browser on to where a login was to lead, a path of this server; without it by 302. */
+  /** Sends the browser to the page that the login was for, a path of this server. Without it: a 302 redirect. */
   land?(req: Request, res: Response, path: string): void
 }
 
-/** Shape `~oidc:<user_id>`, unique within a domain. */
+/** An account id of the form `~oidc:<user_id>`, unique within a domain. */
 export type UserId = `~oidc:${string}`
 
 export interface Account {
@@ -42,123 +43,115 @@ export interface Account {
   readonly name: string
   readonly email: string | null
   readonly siteAdmin: boolean
-  /** The issuer of the last login, as `Profile.issuer` had it; absent: none is remembered. */
+  /** The issuer of the last login, as in `Profile.issuer`. Absent: the account remembers no issuer. */
   readonly issuer?: string
-  /**
-   * True when an administrator has locked the account: it signs nobody in, and no group of the IdP changes its rights.
-   */
+  /** True if an administrator locked the account. The user cannot sign in, and IdP groups do not change its rights. */
   readonly locked?: boolean
 }
 
-/** What a login says of a person. */
+/** The user's data from a login. */
 export interface Profile {
   readonly id: UserId
   readonly name: string
   readonly email: string | null
-  /** True only when the IdP vouches for the address; null when it says nothing about it. */
+  /** True only if the IdP vouches for the address. Null if the IdP says nothing about it. */
   readonly emailVerified: boolean | null
   /**
-   * The issuer that vouches for the user. Accounts remember it, because another IdP may have another user of the same
-   * id. Absent: what is remembered stays.
+   * The issuer that vouches for the user. Accounts remember it, because another IdP may have another user with the same
+   * id. Absent: the account keeps the issuer that it remembers.
    */
   readonly issuer?: string
 }
 
-/** Kept for one process or for several. */
+/** Records that one process or several processes may write. */
 interface Shareable {
-  /** False: one process has to be the only one that writes, so `shared: true` is refused. */
+  /** False: only one process may write these records, so `shared: true` is refused. */
   readonly isShared?: boolean
 }
 
-/** The server's users. A rejection fails the login. */
+/** The server's users. If a method rejects, the login fails. */
 export interface Accounts extends Shareable {
   find(domainKey: string, id: UserId): Promise<Account | undefined>
   /**
-   * Must fail rather than overwrite when the id exists by now.
+   * Creates an account. Must reject, and not overwrite, if an account with this id exists.
    *
-   * @throws LoginError `account_limit`: there are as many accounts as there may be
+   * @throws LoginError `account_limit` if the domain has its maximum number of accounts
    */
   create(domainKey: string, profile: Profile): Promise<void>
-  /** A login of a known user: name and address as the IdP has them now. */
+  /** Updates the name and address of a known user to what the IdP says at this login. */
   update(domainKey: string, profile: Profile): Promise<void>
   setSiteAdmin(domainKey: string, id: UserId, siteAdmin: boolean): Promise<void>
   /**
-   * Gives the rights that somebody's groups give, for servers that have such rights. A site admin has them all, and is
-   * left alone. Absent: `groups.rights` has no effect here, and a warning says so.
+   * Sets the rights that a user's groups give, on servers that have such rights. A site admin has all rights and is not
+   * changed. Absent: `groups.rights` has no effect on this server, and a warning says so.
    *
-   * @param rights names, as `groups.rights` has them
-   * @param takesAway whether what groups gave at an earlier login, and do not give now, is taken away. What was given
-   *   by hand stays
-   * @returns whether anything was changed
+   * @param rights names, as in `groups.rights`
+   * @param takesAway whether to revoke rights that groups gave at an earlier login and do not give now. Rights that an
+   *   administrator granted stay
+   * @returns whether the account changed
    */
   setRights?(domainKey: string, id: UserId, rights: readonly string[], takesAway: boolean): Promise<boolean>
 }
 
-/** The server's user groups, as far as the plugin mirrors groups of the IdP there. */
+/** The server's user groups, as far as the plugin mirrors IdP groups in them. */
 export interface UserGroups extends Shareable {
-  /** Names of the mirrored groups that the user is in. Groups that an administrator made by hand are not among them. */
+  /** Returns the names of the user's mirrored groups, without groups that an administrator created. */
   mirroredOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /**
-   * Adds the user to the mirrored group of that name, making it when it is missing. A group made by hand that bears the
-   * name is another group: it is never taken over, and the mirrored one stands beside it.
+   * Adds the user to the mirrored group of that name, and creates the group if it is missing. A group of the same name
+   * that an administrator created is a different group: it is never taken over.
    */
   join(domainKey: string, id: UserId, name: string): Promise<void>
   leave(domainKey: string, id: UserId, name: string): Promise<void>
 }
 
 /**
- * Tokens of the server's own that open an account without the IdP, such as MeshCentral's login tokens. They work only
- * while the IdP and the group rules still admit the user.
+ * Tokens of the server that open an account without the IdP, such as MeshCentral's login tokens. They work only while
+ * the IdP and the group rules admit the user.
  */
 export interface LoginTokens {
-  /** Notes a login that succeeded, which ends a suspension, or a session that the IdP renewed, which does not. */
+  /** Notes a login, which ends a suspension, or a session that the IdP renewed, which does not. */
   confirm(domainKey: string, id: UserId, by: 'login' | 'renewal'): Promise<void>
-  /** Lets no token of the account work until its next login, and ends the sessions and sockets that tokens opened. */
+  /** Disables the account's tokens until its next login, and ends the sessions and sockets that tokens opened. */
   suspend(domainKey: string, id: UserId): Promise<void>
 }
 
-/** What a session has to remember of the login that began it. */
+/** The login that began a session, as the session remembers it. */
 export interface SignIn {
   readonly domainKey: string
   readonly userId: UserId
   readonly issuer: string
   readonly subject: string
-  /** The IdP's session id (`sid` claim), where it has one. */
+  /** The IdP's session id (`sid` claim), or null if the IdP has none. */
   readonly sid: string | null
   /**
-   * When the login began, or when the person authenticated at the IdP where that was later, by this server's clock.
-   * Milliseconds since
-   * 1970. What ended sessions before then did not end this one.
+   * When the login began, or when the user authenticated at the IdP if that was later. By this server's clock, in
+   * milliseconds since 1970. A revocation ends sessions that began at its time or earlier.
    */
   readonly startedAt: number
   /**
-   * For `id_token_hint`; null when the session could not keep it. A secret: never in a log, nor in a cookie that others
-   * can read.
+   * The ID token, for `id_token_hint`. Null if the session cannot keep it. A secret: never in a log, and never in a
+   * cookie that is only signed.
    */
   readonly idToken: string | null
-  /** Null when the IdP gave none of use, or the session lies with the browser and could not keep them. */
+  /** Null if the IdP gave no usable tokens, or if the session is in a cookie and cannot keep them. */
   readonly tokens: Tokens | null
 }
 
-/**
- * Secrets: on the server only, never in a log. They let the IdP be asked about the session, and are revoked at a
- * logout.
- */
+/** Secrets that stay on the server and out of logs. The plugin checks sessions with them and revokes them at logout. */
 export interface Tokens {
   readonly access: string
-  /** Milliseconds since 1970; null when the IdP does not say. */
+  /** Milliseconds since 1970. Null if the IdP does not say. */
   readonly accessExpiresAt: number | null
   readonly refresh: string | null
-  /**
-   * Whether `offline_access` was granted: the refresh token outlives the IdP's session. Sessions of older versions do
-   * not say.
-   */
+  /** Whether `offline_access` was granted, so that the refresh token outlives the IdP's session. Absent: unknown. */
   readonly offline?: boolean
 }
 
 /**
- * Sessions that an IdP has ended: those that agree in all that is not null, which is at least one of subject and sid. A
- * session that knows no sid may be any of its subject's, and agrees with each of them.
+ * Selects sessions. A session matches if it agrees with every member that is not null; at least one of `subject` and
+ * `sid` is set. A session without a `sid` matches every `sid` of its subject, because it may be any of the subject's
+ * sessions.
  */
 export interface SessionFilter {
   readonly domainKey: string
@@ -166,149 +159,139 @@ export interface SessionFilter {
   readonly subject: string | null
   readonly sid: string | null
   /**
-   * The account whose sessions have ended as well, whatever issuer and subject they have: group rules refuse its user,
-   * who may have been another subject before. Absent: an IdP has spoken of its own sessions.
+   * An account whose sessions match too, whatever their issuer and subject are. Set if group rules refuse the account's
+   * user, who may have had another subject earlier. Absent: an IdP ended its own sessions.
    */
   readonly account?: UserId
 }
 
-/** How long a process has at most for what it alone may do. */
+/** How long a process may hold a lease. */
 export const LEASE_MS = 10_000
 
-/** What a session keeps on the server of its login. Secrets: never in a log. */
+/** A session's tokens on the server. Secrets: never in a log. */
 export interface SessionTokens extends Pick<SignIn, 'idToken' | 'tokens'> {
-  /** When they were last renewed, by whichever process. Milliseconds since 1970; absent: not yet. */
+  /** When a process last renewed the tokens, in milliseconds since 1970. Absent: never. */
   readonly renewedAt?: number
 }
 
-/** A session of whichever browser. */
+/** A session of any browser. */
 export interface OpenSession {
-  /** The same whenever it is told of, and no secret. */
+  /** Identifies the session each time it is returned. Not a secret. */
   readonly id: string
   readonly signIn: Omit<SignIn, 'idToken' | 'tokens'>
-  /** What is kept of it now; nothing once it has ended. A rejection means that nobody knows. */
+  /** Reads the session's current tokens; none if the session ended. Rejects if the store cannot tell. */
   read(): Promise<SessionTokens>
-  /**
-   * Puts others in the place of what is kept; nothing where the session has ended. Absent: its tokens cannot be
-   * renewed.
-   */
-  write?(kept: SessionTokens): Promise<void>
-  /** Ends this one and no other. Once it resolves, `current` does not know it any more. */
+  /** Replaces the tokens. Does nothing if the session ended. Absent: the tokens cannot be renewed. */
+  write?(tokens: SessionTokens): Promise<void>
+  /** Ends this session only. Once it resolves, `current` no longer returns the session. */
   end(): Promise<void>
   /**
-   * Ends all sessions of the same user at the IdP, this one among them. Absent: only this one can be ended.
+   * Ends all sessions of the same user at the IdP, including this one. Absent: only this session can be ended.
    *
-   * @returns how many there were; null when that cannot be told
+   * @returns how many sessions ended; null if unknown
    */
   endAllOfUser?(): Promise<number | null>
 }
 
-/** Whether sessions of that issuer count in that domain. */
+/** Whether sessions of an issuer count in a domain. */
 export type IssuerRule = (session: Pick<SignIn, 'domainKey' | 'issuer'>) => boolean
 
 /** The server's sessions. */
 export interface Sessions {
   /**
-   * Where several processes serve them: what they share. Absent: there is one process, or each knows for itself what
-   * was used.
+   * The store that all processes of the server share. Absent: there is one process, or each process knows only for
+   * itself which answers of the IdP were used.
    */
   readonly revocations?: Pick<RevocationStore, 'isShared' | 'once' | 'release'>
   /**
-   * Drops the browser's session, if any, and begins one under a new id, so that no id from before the login is signed
-   * in.
+   * Drops the browser's session, if it has one, and starts a session with a new id. So no id from before the login is
+   * signed in.
    *
-   * @param requestedAt when the browser was sent to the IdP, which may be long before the person authenticated there.
-   *   Milliseconds since
-   *   1970. A host with sessions in cookies needs it where several tabs sign in at the same time
+   * @param requestedAt when the browser was sent to the IdP, in milliseconds since 1970. The user may have
+   *   authenticated there much later. Hosts with sessions in cookies need it if several tabs sign in at the same time
    */
   start(req: Request, res: Response, signIn: SignIn, requestedAt?: number): Promise<void>
   /**
-   * What the browser's session was started with, in this request or an earlier one; undefined when it is not signed in
-   * through the plugin, or was ended meanwhile. A rejection means that nobody knows: then nobody is signed in. It takes
-   * the request that came with the session; servers ask too, and by the types of Express 4 that is one of Node's only.
+   * Returns the login that began the browser's session. Undefined if the browser is not signed in through the plugin,
+   * or if the session ended. Rejects if the store cannot tell; the request then counts as not signed in. The type is
+   * Node's request, because servers call this too and Express 4 types differ.
    */
   current(req: IncomingMessage): Promise<SignIn | undefined>
   /**
-   * Bytes of `Set-Cookie`, names and attributes included, that the session of a request may take in its answer as it is
-   * now. Absent: at most 300, as an identifier takes.
+   * Returns how many bytes of `Set-Cookie` the request's session may take in the answer, with names and attributes.
+   * Absent: at most 300, which is enough for an identifier.
    */
   cookieBytes?(req: Request): number
-  /** Ends the browser's session, whoever began it. */
+  /** Ends the browser's session, even if it did not begin through the plugin. */
   end(req: Request, res: Response): Promise<void>
   /**
-   * Ends the sessions of other browsers that an IdP has ended, those too whose login began before now and is still
-   * under way. Once it resolves, `current` knows none of them any more. A rejection means that some may go on: the IdP
-   * is told, and tries again.
+   * Ends sessions of other browsers, including those whose login began before now and is still in progress. Once it
+   * resolves, `current` returns none of them. Rejects if some may remain; the IdP then gets an error and retries.
    *
-   * @param req the one that brought the news; it only leads to where the sessions are
-   * @returns how many there were; null when that cannot be told, since they lie with the browsers
+   * @param req the request that asked for it, which leads to the session store
+   * @returns how many sessions ended; null if that is unknown because the sessions are in cookies
    */
-  endMatching(req: Request, ended: SessionFilter): Promise<number | null>
+  endMatching(req: Request, filter: SessionFilter): Promise<number | null>
   /**
-   * Whether there is one of these sessions, as far as this process can tell without asking much: a stranger may say
-   * that it has ended. Absent: they lie with the browsers, and nobody knows.
+   * Whether a matching session exists, as far as this process can tell cheaply: a stranger may ask. Absent: the
+   * sessions are in cookies, so the server cannot tell.
    */
-  knows?(req: Request, those: SessionFilter): Promise<boolean>
+  knows?(req: Request, filter: SessionFilter): Promise<boolean>
   /**
-   * The sessions that `endMatching` would end, with what was kept of their logins. They are what the IdP is asked about
-   * when it has told of one of them. Absent: they lie with the browsers, or have no tokens to ask with.
+   * Returns the sessions that `endMatching` would end. The plugin asks the IdP about them after the IdP ended one of
+   * them. Absent: the sessions are in cookies, or have no tokens to ask with.
    */
-  matching?(req: Request, those: SessionFilter): Promise<readonly OpenSession[]>
+  matching?(req: Request, filter: SessionFilter): Promise<readonly OpenSession[]>
   /**
-   * What is kept of the login of the browser's session where it takes time to read: `current` leaves it out there,
-   * being asked at each request. Absent: `current` has all that there is.
+   * Reads the tokens of the browser's session if that takes time. `current` then leaves them out, because it runs at
+   * every request. Absent: `current` returns everything.
    */
   kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
   /**
-   * The sessions of a domain that were used since they were last handed out here, those first that were handed out
-   * longest ago. The login counts as such a time. Absent: nobody keeps track of that.
+   * Yields a domain's sessions that were used since they were last yielded, starting with the one that waited longest.
+   * The login counts as the first yield. Absent: the host does not track use.
    *
-   * @param forMs those that were handed out less than that ago are left out
+   * @param forMs the minimum time since a session was last yielded
    */
   inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
-  /**
-   * How often the IdP is asked about a session in use, in milliseconds. 0: never. Absent: as the plugin was mounted
-   * with.
-   */
+  /** How often the plugin checks a session in use at the IdP. Milliseconds; 0: never. Absent: the plugin's setting. */
   readonly checkMs?: number
   /**
-   * Tells it which issuers count, before anything else: `current` knows no session of another one, because its user may
-   * be somebody else. Absent: a session goes on after `issuer` was replaced.
+   * Receives the rule for issuers before any other call. `current` returns no session of another issuer, because its
+   * user may be a different person. Absent: sessions continue after `issuer` was replaced.
    */
   acceptIssuers?(accepts: IssuerRule): void
-  /** Tells it `host.secret`, or what holds for this process in its place, before anything else: to seal tokens by. */
+  /** Receives `host.secret`, or this process's substitute for it, before any other call. Tokens are sealed with it. */
   sealBy?(secret: string): void
   /**
-   * Lets one process at a time renew the tokens of a session: at IdPs that give each refresh token once, two at the
-   * same time kill each other's. One that dies loses it within {@link LEASE_MS}. Absent: there is one process.
+   * Lets one process at a time renew a session's tokens. IdPs that rotate refresh tokens end the session if two
+   * processes use the same one. A process that dies loses the lease within {@link LEASE_MS}. Absent: there is one
+   * process.
    *
    * @param id of an {@link OpenSession}
-   * @returns gives it back; null: another process has it
+   * @returns a function that gives the lease back; null if another process holds it
    */
   lease?(id: string): Promise<(() => Promise<void>) | null>
 }
 
-/** Texts for a person, one per code; the page picks its own words when it has better ones. */
+/** A failed login, for the login page. The page may use its own text for a code. */
 export interface LoginFailure {
-  /** Stable snake_case code, safe in an address. */
+  /** A stable snake_case code that may appear in an address. */
   readonly code: string
   readonly message: string
-  /**
-   * What failed in detail, for a server that has messages of its own. Not for a person's eyes: it tells which rule
-   * refused.
-   */
+  /** The precise code, for a server with its own messages. Do not show it: it reveals which rule refused the user. */
   readonly reason: string
 }
 
 export interface LoginPage {
-  /** Sends the browser to the login page, which shows the message. Must not keep anything of a signed-in session. */
+  /** Sends the browser to the login page, which shows the message. Must not keep any part of a signed-in session. */
   showFailure(req: Request, res: Response, domainKey: string, failure: LoginFailure): void | Promise<void>
 }
 
-/** One line of the server's authentication log. All text in it is free of control characters and secrets. */
+/** A line of the server's authentication log. Its texts contain no control characters and no secrets. */
 export interface AuthLogEntry {
   readonly level: 'info' | 'warn' | 'error'
-  /** Stable kebab-case name. */
+  /** A stable kebab-case name. */
   readonly event: string
   readonly message: string
   readonly domain: string

@@ -2,7 +2,7 @@ import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * What is used of a client of `redis`, version 4 and later. For `ioredis`: `{ sendCommand: ([name, ...rest]) =>
+ * The part of a client that is used: `redis`, version 4 and later. With `ioredis`: `{ sendCommand: ([name, ...rest]) =>
  * client.call(name, ...rest) }`.
  */
 export interface RedisClient {
@@ -10,15 +10,12 @@ export interface RedisClient {
 }
 
 export interface RedisRevocationsOptions {
-  /** Before each key. Default `mesh-companion:`. */
+  /** Prefix of each key. Default `mesh-companion:`. */
   readonly prefix?: string
   readonly now?: () => number
 }
 
-/**
- * Keeps the later of both times; each key is written by a call of its own, since a cluster has them in different
- * places.
- */
+/** Keeps the later of both times. Each key gets a command of its own, because a cluster spreads the keys. */
 const REVOKE = `
   local known = redis.call('GET', KEYS[1])
   local left = redis.call('PTTL', KEYS[1])
@@ -28,8 +25,8 @@ const REVOKE = `
   return at`
 
 /**
- * Revocations in Redis 6 or newer, for all processes of a server. They last as long as Redis keeps them: it has to
- * write them to its disk (`appendonly yes`) and must not throw keys away when its memory is full (`maxmemory-policy
+ * Keeps revocations in Redis 6 or newer, for all processes of a server. They last as long as Redis keeps them. So Redis
+ * must write them to disk (`appendonly yes`) and must not evict keys when its memory is full (`maxmemory-policy
  * noeviction`).
  */
 export function redisRevocations(client: RedisClient, options: RedisRevocationsOptions = {}): RevocationStore {
@@ -42,13 +39,13 @@ export function redisRevocations(client: RedisClient, options: RedisRevocationsO
     async revoke(keys, endedAt, until) {
       const left = String(Math.ceil(until - now()))
       if (Number(left) <= 0) return
-      const at = String(Math.ceil(endedAt))
-      await Promise.all(keys.map((key) => client.sendCommand(['EVAL', REVOKE, '1', name('ended', key), at, left])))
+      const time = String(Math.ceil(endedAt))
+      await Promise.all(keys.map((key) => client.sendCommand(['EVAL', REVOKE, '1', name('ended', key), time, left])))
     },
 
     async endedAt(keys) {
-      const found = await Promise.all(keys.map((key) => client.sendCommand(['GET', name('ended', key)])))
-      const times = found.flatMap((at) => (at === null || at === undefined ? [] : Number(at)))
+      const values = await Promise.all(keys.map((key) => client.sendCommand(['GET', name('ended', key)])))
+      const times = values.flatMap((value) => (value === null || value === undefined ? [] : Number(value)))
       return times.length === 0 ? undefined : Math.max(...times)
     },
 

@@ -1,34 +1,32 @@
 /**
- * Remembers which sessions were ended from outside. Keys are digests of 43 characters and tell nothing of a person.
- * Where several processes serve the same sessions, or sessions outlive a restart, a server keeps these in its database:
- * a table of key, `endedAt` and `until`.
+ * Stores which sessions were ended from outside. Keys are digests of 43 characters that reveal nothing about a user. If
+ * several processes serve the same sessions, or if sessions survive a restart, the server keeps revocations in its
+ * database: a table of key, `endedAt` and `until`.
  */
 export interface RevocationStore {
-  /**
-   * Remembers, at least until then, that what bears one of the keys ended. A later `endedAt` wins over an earlier one.
-   */
+  /** Revokes every session with one of the keys, at least until `until`. A later `endedAt` replaces an earlier one. */
   revoke(keys: readonly string[], endedAt: number, until: number): Promise<void>
-  /** The latest `endedAt` of all that is remembered under the keys, in milliseconds since 1970. */
+  /** Returns the latest `endedAt` stored under any of the keys, in milliseconds since 1970. */
   endedAt(keys: readonly string[]): Promise<number | undefined>
-  /** True: all processes of the server see the same. */
+  /** True if all processes of the server share the store. */
   readonly isShared?: boolean
   /**
-   * Says true to the first call with a key, of whichever process, and false to all others until then. Absent: each
-   * process knows for itself alone which answers of an IdP it has used.
+   * Returns true for the first call with a key among all processes, and false for later calls until `until`. Absent:
+   * each process knows only for itself which answers of an IdP it used.
    *
    * @param until milliseconds since 1970
    */
   once?(key: string, until: number): Promise<boolean>
-  /** Takes a call of `once` back that said true: what it was for has failed, and may come again. */
+  /** Undoes a successful call of `once`, because the work behind it failed and may be retried. */
   release?(key: string): Promise<void>
 }
 
-/** How far the clocks of machines that share a store may be apart. */
+/** How far the clocks of machines that share a store may differ. */
 export const MOST_SKEW_MS = 5_000
 
 /**
- * The time to end something at. By the clock of another machine, which may be ahead, its login can have begun later
- * than now: it would outlive its end.
+ * Returns the time for a revocation that starts now. With a shared store, it lies {@link MOST_SKEW_MS} ahead. Otherwise
+ * a login on a machine whose clock is ahead would seem to begin after the revocation and would outlive it.
  */
 export function endOfNow({ isShared = false }: RevocationStore, now: number): number {
   return isShared ? now + MOST_SKEW_MS : now

@@ -5,18 +5,19 @@ import type { RevocationStore } from './revocation-store.ts'
 import type { SignInRecord } from './sign-in-record.ts'
 import type { TimeLimit } from './time-limit.ts'
 
-/** How long a session counts after its login unless the server says otherwise: 14 days. */
+/** How long a session counts after its login by default: 14 days. */
 export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
 
 export interface MemoryRevocationsOptions {
-  /** Keys that are remembered. Default 50,000; each costs about 150 bytes. */
+  /** Maximum number of keys. Default 50,000; each takes about 150 bytes. */
   readonly most?: number
   readonly now?: () => number
 }
 
 /**
- * Revocations that live as long as the process: fit for one process whose sessions end with it. When there are too
- * many, the oldest is forgotten, and with it every session that began before it ends: none comes back to life.
+ * Keeps revocations in the process's memory. This suits one process whose sessions end with it. If there are more than
+ * `most` keys, the store drops the oldest one and revokes every session that began before it. So no revoked session
+ * becomes valid again.
  */
 export function memoryRevocations({
   most = 50_000,
@@ -25,8 +26,8 @@ export function memoryRevocations({
   const entries = new Map<string, { readonly endedAt: number; readonly until: number }>()
   let allEndedAt: number | undefined
 
-  /** None before it has to go: by a clock that is wrong for a while all would have run out. */
-  function forgetOldest() {
+  /** Drops the oldest entries beyond `most`, and no other: while the clock is wrong, all may seem to have expired. */
+  function dropOldest() {
     for (const [key, { endedAt, until }] of entries) {
       if (entries.size <= most) return
       entries.delete(key)
@@ -37,15 +38,15 @@ export function memoryRevocations({
   return {
     async revoke(keys, endedAt, until) {
       for (const key of keys) {
-        const known = entries.get(key)
-        // Deleted first, so that the map stays in the order of age.
+        const stored = entries.get(key)
+        // Deleted first, so that the map stays in order of age.
         entries.delete(key)
         entries.set(key, {
-          endedAt: Math.max(endedAt, known?.endedAt ?? endedAt),
-          until: Math.max(until, known?.until ?? until),
+          endedAt: Math.max(endedAt, stored?.endedAt ?? endedAt),
+          until: Math.max(until, stored?.until ?? until),
         })
       }
-      forgetOldest()
+      dropOldest()
     },
     async endedAt(keys) {
       const times = keys.flatMap((key) => entries.get(key)?.endedAt ?? [])
@@ -54,9 +55,9 @@ export function memoryRevocations({
   }
 }
 
-/** The same store, each call of which rejects when it is late. */
+/** Returns the same store with a time limit: a call that takes too long rejects. */
 export function withTimeLimit(store: RevocationStore, limit: TimeLimit): RevocationStore {
-  const limited = <Result>(work: Promise<Result>) => limit(work, 'The store of ended sessions took too long.')
+  const limited = <Result>(work: Promise<Result>) => limit(work, 'The revocation store took too long.')
   const { isShared = false } = store
   const once = store.once?.bind(store)
   const release = store.release?.bind(store)
@@ -69,32 +70,32 @@ export function withTimeLimit(store: RevocationStore, limit: TimeLimit): Revocat
   }
 }
 
-/** Where a sign-in is looked up: it is over when one of these was revoked after it began, or at that very moment. */
+/** Returns the keys of a session. The session is revoked if one of them was revoked when it began, or later. */
 export function keysOfSignIn({ domainKey, userId, issuer, subject, sid }: SignInRecord): readonly string[] {
   const key = keysOf(domainKey, issuer)
-  const own = sid === null ? [key('without sid', subject)] : [key('sid', sid), key('both', subject, sid)]
-  return [key('subject', subject), ...own, keyOfAccount(domainKey, userId)]
+  const sessionKeys = sid === null ? [key('without sid', subject)] : [key('sid', sid), key('both', subject, sid)]
+  return [key('subject', subject), ...sessionKeys, keyOfAccount(domainKey, userId)]
 }
 
-/** What is revoked to end these sessions: each of them has one of the keys, and no other session has. */
+/** Returns the keys to revoke for a filter. Every matching session has one of them, and no other session does. */
 export function keysOfFilter({ domainKey, issuer, subject, sid, account }: SessionFilter): readonly string[] {
   const key = keysOf(domainKey, issuer)
-  const whole = account === undefined ? [] : [keyOfAccount(domainKey, account)]
-  if (subject !== null && sid !== null) return [key('both', subject, sid), key('without sid', subject), ...whole]
-  if (subject !== null) return [key('subject', subject), ...whole]
-  if (sid !== null) return [key('sid', sid), ...whole]
-  throw new TypeError('Neither a subject nor a session id says which sessions ended.')
+  const accountKeys = account === undefined ? [] : [keyOfAccount(domainKey, account)]
+  if (subject !== null && sid !== null) return [key('both', subject, sid), key('without sid', subject), ...accountKeys]
+  if (subject !== null) return [key('subject', subject), ...accountKeys]
+  if (sid !== null) return [key('sid', sid), ...accountKeys]
+  throw new TypeError('A session filter needs a subject or a sid.')
 }
 
 function keyOfAccount(domainKey: string, userId: UserId): string {
   return keysOf(domainKey, '')('account', userId)
 }
 
-/** Of a single session, by the random handle that it bears. */
+/** Returns the key of one session, from its random handle. */
 export function keyOfHandle(handle: string): string {
   return keysOf('', '')('handle', handle)
 }
 
-function keysOf(domainKey: string, issuer: string): (...what: readonly string[]) => string {
-  return (...what) => hash('sha256', JSON.stringify([domainKey, issuer, ...what]), 'base64url')
+function keysOf(domainKey: string, issuer: string): (...parts: readonly string[]) => string {
+  return (...parts) => hash('sha256', JSON.stringify([domainKey, issuer, ...parts]), 'base64url')
 }

@@ -3,27 +3,23 @@ import { deflateSync, inflateSync } from 'node:zlib'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** What zlib packed begins so, and no JSON does. Source: RFC 1950, section 2.2. */
+/** First byte of zlib's output, and of no JSON text. Source: RFC 1950, section 2.2. */
 const PACKED = 0x78
 
-/**
- * Seals text so that it can lie with the browser: nobody reads or changes it there, and it opens in its own place
- * alone.
- */
+/** Encrypts text that is kept outside the server's control, such as in a browser. Nobody there can read or change it. */
 export interface Seal {
-  /** @param place what the text belongs to, such as a session; the sealed text does not open for another one */
+  /** @param place what the text belongs to, such as a session. The sealed text does not open for another place */
   seal(text: string, place: string): string
-  /** Null when it was sealed for another place, with another secret or purpose, or not by us. */
+  /** Returns null if the text was sealed for another place, with another secret or purpose, or not by us. */
   open(sealed: string, place: string): string | null
 }
 
 /**
- * AES-256-GCM (NIST SP 800-38D) under a key that HKDF (RFC 5869) makes of the secret for this purpose. By
- * `node:crypto`, which does it within the call: twice a login, Web Crypto's round trips through the thread pool cost as
- * much as a request.
+ * Creates a seal with AES-256-GCM (NIST SP 800-38D). HKDF (RFC 5869) derives its key from the secret for this purpose.
+ * It uses `node:crypto`, which works within the call. Web Crypto goes through the thread pool: twice a login, that cost
+ * as much as a request.
  *
- * @param packs for JSON that is kept for long: it is packed first, and opens where an older version sealed it as it
- *   was, too
+ * @param packs whether to compress first, for JSON that is kept for long. Text that was sealed without it opens too
  */
 export function createSeal(secret: string | Uint8Array, purpose: string, packs = false): Seal {
   const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32)))

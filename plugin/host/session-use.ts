@@ -1,39 +1,40 @@
 import type { Clock } from '../clock.ts'
 
-/**
- * When a session was used last, and when it was last handed out to be asked about: of elapsed time, however the wall
- * clock is set.
- */
-export interface Use {
+/** When a session was last used, and last taken for a check. Both are elapsed time, which never steps. */
+export interface SessionUse {
   seenAt: number
   takenAt: number
 }
 
 /**
- * Of a session that is seen for the first time here. It counts as handed out when it began, in milliseconds since 1970.
+ * Starts to track a session that this process sees for the first time. The session counts as taken when it began.
+ *
+ * @param startedAt milliseconds since 1970
  */
-export function firstUse(clock: Clock, startedAt: number): Use {
+export function firstUse(clock: Clock, startedAt: number): SessionUse {
   const seenAt = clock.elapsed()
   return { seenAt, takenAt: seenAt - Math.max(0, clock.now() - startedAt) }
 }
 
 /**
- * Those that were not handed out for so long, and used since: who has waited longest comes first, and counts as handed
- * out once the next one is asked for.
+ * Yields the sessions that were last taken at least `forMs` ago and were used since, starting with the one that waited
+ * longest. A session counts as taken once the caller asks for the next one.
  *
- * @param isUsed of one that may be in use without being seen
+ * @param isUsed whether a session is in use although no request showed it
  */
-export function* dueSessions<One extends Use>(
+export function* dueSessions<Session extends SessionUse>(
   forMs: number,
-  those: Iterable<One>,
+  sessions: Iterable<Session>,
   clock: Clock,
-  isUsed: (one: One) => boolean = () => false,
-): Generator<One> {
-  const before = clock.elapsed() - forMs
-  const due = [...those].filter((one) => one.takenAt <= before && (one.seenAt >= one.takenAt || isUsed(one)))
-  for (const one of due.sort((a, b) => a.takenAt - b.takenAt)) {
-    yield one
-    // Not of one at which whoever asked has stopped.
-    one.takenAt = clock.elapsed()
+  isUsed: (session: Session) => boolean = () => false,
+): Generator<Session> {
+  const latestTakenAt = clock.elapsed() - forMs
+  const due = [...sessions].filter(
+    (session) => session.takenAt <= latestTakenAt && (session.seenAt >= session.takenAt || isUsed(session)),
+  )
+  for (const session of due.sort((a, b) => a.takenAt - b.takenAt)) {
+    yield session
+    // If the caller stops at this session, it was not taken.
+    session.takenAt = clock.elapsed()
   }
 }

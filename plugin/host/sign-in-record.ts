@@ -1,14 +1,15 @@
 import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { SessionTokens, SignIn, Tokens } from './port.ts'
 
-/** What every session keeps of a sign-in, wherever it lies. */
+/** A login as every kind of session keeps it, without its tokens. */
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /**
- * Stores are other people's databases, and cookies other people's: what comes back is checked like anything from
- * outside.
+ * Reads the record of a login. Session stores and cookies are not under our control, so their content is checked like
+ * any input.
  *
- * @param subject where it does not stand in there
+ * @param subject used if the record itself does not have it
+ * @returns undefined if the value is no such record
  */
 export function readRecord(value: unknown, subject = membersOf(value).subject): SignInRecord | undefined {
   if (!isJsonObject(value)) return undefined

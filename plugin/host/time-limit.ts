@@ -1,6 +1,6 @@
 import { type Clock, isLate } from '../clock.ts'
 
-/** The same outcome; rejects with `reason` when there is none in time. The work itself goes on. */
+/** Returns the outcome of `work`, or rejects with `reason` if there is none in time. The work itself continues. */
 export type TimeLimit = <Result>(work: Promise<Result>, reason: string) => Promise<Result>
 
 export function timeLimit(clock: Clock, limitMs: number): TimeLimit {

@@ -3,30 +3,26 @@ import type { SessionTokens } from '../port.ts'
 import { keyOfHandle } from '../revocations.ts'
 import { createSeal, type Seal } from '../seal.ts'
 import { NO_TOKENS, readSessionTokens } from '../sign-in-record.ts'
+import { type StoreOperation, storeEntry } from './store-operations.ts'
 
-/** One operation of a session store, within its time. */
-export type StoreOperation = <Result = void>(
-  what: string,
-  run: (done: (error?: unknown, result?: Result) => void) => void,
-) => Promise<Result | undefined>
-
-/** Tokens of sessions, sealed, in the store where the sessions lie. */
+/** The sealed tokens of sessions, in the store of the sessions. */
 export interface ExpressTokens {
-  /** From now on, with this secret; until then nothing can be kept. */
+  /** Sets the secret that tokens are sealed with. `keep` rejects before this. */
   sealBy(secret: string): void
-  keep(store: Store, id: string, kept: SessionTokens, until: number): Promise<void>
-  /** In the place of those that are kept; nothing where none are. */
-  replace(store: Store, id: string, kept: SessionTokens, until: number): Promise<void>
+  keep(store: Store, id: string, tokens: SessionTokens, until: number): Promise<void>
+  /** Replaces a session's tokens. Does nothing if it has none. */
+  replace(store: Store, id: string, tokens: SessionTokens, until: number): Promise<void>
   read(store: Store, id: string): Promise<SessionTokens>
   remove(store: Store, id: string): Promise<void>
 }
 
-const KEY = 'oidcTokens'
+interface TokenEntry {
+  readonly oidcTokens?: unknown
+}
 
 /**
- * Each has an entry of its own beside that of its session: a request under way writes a whole session back as it began
- * with it, and the refresh token that it brought back would be used up. No browser gets to it by a cookie: nobody is
- * signed in by it.
+ * Keeps tokens in an entry of their own beside the session. A request in progress writes the whole session back as it
+ * was when the request began, and would bring back a refresh token that was already used.
  *
  * @param now milliseconds since 1970
  */
@@ -35,16 +31,13 @@ export function expressTokens(operate: StoreOperation, now: () => number): Expre
   const nameOf = (id: string) => `oidc-tokens-${keyOfHandle(id)}`
 
   async function sealedOf(store: Store, id: string): Promise<unknown> {
-    const entry = await operate<SessionData | null>('read tokens', (done) => store.get(nameOf(id), done))
-    return entry ? Reflect.get(entry, KEY) : undefined
+    const entry = await operate<(SessionData & TokenEntry) | null>('read tokens', (done) => store.get(nameOf(id), done))
+    return entry?.oidcTokens
   }
 
-  async function keep(store: Store, id: string, kept: SessionTokens, until: number): Promise<void> {
-    if (!seal) throw new Error('Tokens are kept once the sessions are registered with the plugin.')
-    const leftMs = until - now()
-    // Stores read from it how long to keep an entry.
-    const cookie = { originalMaxAge: leftMs, maxAge: leftMs, expires: new Date(until), path: '/', httpOnly: true }
-    const entry = { cookie, [KEY]: seal.seal(JSON.stringify(kept), id) } as SessionData
+  async function keep(store: Store, id: string, tokens: SessionTokens, until: number): Promise<void> {
+    if (!seal) throw new Error('Tokens cannot be kept before the sessions are registered with the plugin.')
+    const entry = storeEntry({ oidcTokens: seal.seal(JSON.stringify(tokens), id) } satisfies TokenEntry, until, now())
     await operate('keep tokens', (done) => store.set(nameOf(id), entry, done))
   }
 
@@ -53,8 +46,8 @@ export function expressTokens(operate: StoreOperation, now: () => number): Expre
       seal = createSeal(secret, 'session tokens')
     },
     keep,
-    async replace(store, id, kept, until) {
-      if ((await sealedOf(store, id)) !== undefined) await keep(store, id, kept, until)
+    async replace(store, id, tokens, until) {
+      if ((await sealedOf(store, id)) !== undefined) await keep(store, id, tokens, until)
     },
     async read(store, id) {
       const sealed = await sealedOf(store, id)

@@ -1,7 +1,7 @@
 /**
- * Shares the work of listing what a store holds, which costs it everything that it has. Whoever asks gets a list that
- * was begun after the question; all that ask while one is being made share the next. So however many logouts come at
- * once, one list is made at a time.
+ * Shares lists of a store's content, because a list costs the store as much as it holds. Each caller gets a list that
+ * began after its call. Callers that arrive while a list is being read share the next one. So only one list is read at
+ * a time, however many logouts arrive.
  */
 export function sharedListing<Entry>(list: () => Promise<readonly Entry[]>): () => Promise<readonly Entry[]> {
   let current: Promise<readonly Entry[]> | undefined

@@ -3,99 +3,99 @@ import { membersOf } from '../../config/json/json-object.ts'
 import type { SessionFilter } from '../port.ts'
 import { keyOfHandle, keysOfFilter } from '../revocations.ts'
 import type { SignInRecord } from '../sign-in-record.ts'
-import type { StoreOperation } from './express-tokens.ts'
+import { type StoreOperation, storeEntry } from './store-operations.ts'
 
-/** Which session ids of IdPs (`sid`) have a session in a store. */
+/** Marks in a session store for the IdP session ids (`sid`) that have a session in it. */
 export interface SidMarks {
-  /** Notes the sid of a session, for as long as the session can count. Nothing where the IdP names none. */
+  /** Marks the sid of a session for as long as the session can count. Does nothing for a session without a sid. */
   add(store: Store, session: MarkedSession, until: number): Promise<void>
-  /** Takes back one session's {@link add}. The sid stays noted while another session has it. */
+  /** Removes one session from its sid's mark. The mark stays while another session has the sid. */
   removeOne(store: Store, session: MarkedSession): Promise<void>
-  /** Whether a session has the sid. Nothing else is looked at. */
-  has(store: Store, those: SessionFilter): Promise<boolean>
-  /** Forgets a sid whose sessions were ended. Nothing where the IdP named a subject alone. */
-  remove(store: Store, ended: SessionFilter): Promise<void>
+  /** Whether a session has the filter's sid. Only the sid is compared. */
+  has(store: Store, filter: SessionFilter): Promise<boolean>
+  /** Removes the mark of a sid whose sessions ended. Does nothing for a filter without a sid. */
+  remove(store: Store, filter: SessionFilter): Promise<void>
 }
 
-/** `id` is that of the session. */
+/** A session with the id that the session store has for it. */
 export type MarkedSession = Pick<SignInRecord, 'domainKey' | 'issuer' | 'sid'> & { readonly id: string }
 
 interface Mark {
-  /** Digests of their ids. */
+  /** Digests of the session ids. */
   readonly sessions: readonly string[]
   /** Milliseconds since 1970. */
   readonly until: number
 }
 
-const KEY = 'oidcSid'
+interface MarkEntry {
+  readonly oidcSid?: unknown
+}
+
 /**
- * Sessions of one sid: one for each name of the server that a browser uses, and few more by logins at the same time.
+ * Limit for one sid. It has one session for each name of the server that a browser uses, and a few more from
+ * simultaneous logins.
  */
 const MOST_SESSIONS = 20
 
 /**
- * An entry for each sid beside the sessions in their store, because anybody can call the address of front-channel
- * logout with a made-up sid. Listing the sessions for it took 98 ms of CPU at 10,000 sessions; one look-up takes the
- * same with any number (rows `frontchannel` of the benchmarks). All processes see the entry, and it survives a restart.
+ * Keeps an entry for each sid beside the sessions in their store, because any stranger can request front-channel logout
+ * with a made-up sid. Listing the sessions took 98 ms of CPU at 10,000 sessions. One look-up takes the same at any
+ * number (benchmark rows `frontchannel`). All processes see the entry, and it survives a restart.
  *
- * The entry holds digests of the ids of its sessions, and goes with the last of them, or when an IdP ends the sid. Two
- * logins of one sid that note it in the same moment may leave one of them out. No cookie leads to an entry, and nobody
- * is signed in by it.
+ * The entry holds digests of the ids of its sessions. It is removed with the last of them, or when an IdP ends the sid.
+ * Two simultaneous logins with one sid may leave one session out of the mark. No cookie names an entry, so no browser
+ * can be signed in by it.
  *
  * @param now milliseconds since 1970
  */
 export function sidMarks(operate: StoreOperation, now: () => number): SidMarks {
   async function read(store: Store, key: string): Promise<Mark> {
-    const entry = await operate<SessionData | null>('look a session id of the IdP up', (done) =>
+    const entry = await operate<(SessionData & MarkEntry) | null>("look up the IdP's session id", (done) =>
       store.get(nameOf(key), done),
     )
-    const { sessions, until } = membersOf(entry ? Reflect.get(entry, KEY) : undefined)
+    const { sessions, until } = membersOf(entry?.oidcSid)
     if (!Array.isArray(sessions) || typeof until !== 'number') return { sessions: [], until: 0 }
-    return { sessions: sessions.filter((one) => typeof one === 'string'), until }
+    return { sessions: sessions.filter((session) => typeof session === 'string'), until }
   }
 
   async function write(store: Store, key: string, mark: Mark): Promise<void> {
-    const { until } = mark
-    const leftMs = until - now()
-    // Stores read from it how long to keep an entry.
-    const cookie = { originalMaxAge: leftMs, maxAge: leftMs, expires: new Date(until), path: '/', httpOnly: true }
-    const entry = { cookie, [KEY]: mark } as unknown as SessionData
-    await operate('note a session id of the IdP', (done) => store.set(nameOf(key), entry, done))
+    const entry = storeEntry({ oidcSid: mark } satisfies MarkEntry, mark.until, now())
+    await operate("mark the IdP's session id", (done) => store.set(nameOf(key), entry, done))
   }
 
   async function drop(store: Store, key: string): Promise<void> {
-    await operate('forget a session id of the IdP', (done) => store.destroy(nameOf(key), done))
+    await operate("remove the mark of the IdP's session id", (done) => store.destroy(nameOf(key), done))
   }
 
   return {
     async add(store, session, until) {
       const key = keyOfSid(session)
       if (key === null) return
-      const before = await read(store, key)
-      const sessions = [...before.sessions, keyOfHandle(session.id)].slice(-MOST_SESSIONS)
-      await write(store, key, { sessions, until: Math.max(until, before.until) })
+      const mark = await read(store, key)
+      const sessions = [...mark.sessions, keyOfHandle(session.id)].slice(-MOST_SESSIONS)
+      await write(store, key, { sessions, until: Math.max(until, mark.until) })
     },
     async removeOne(store, session) {
       const key = keyOfSid(session)
       if (key === null) return
-      const own = keyOfHandle(session.id)
+      const digest = keyOfHandle(session.id)
       const { sessions, until } = await read(store, key)
-      const others = sessions.filter((one) => one !== own)
-      if (others.length === 0) await drop(store, key)
-      else await write(store, key, { sessions: others, until })
+      const remaining = sessions.filter((marked) => marked !== digest)
+      if (remaining.length === 0) await drop(store, key)
+      else await write(store, key, { sessions: remaining, until })
     },
-    async has(store, those) {
-      const key = keyOfSid(those)
+    async has(store, filter) {
+      const key = keyOfSid(filter)
       return key !== null && (await read(store, key)).sessions.length > 0
     },
-    async remove(store, ended) {
-      const key = keyOfSid(ended)
+    async remove(store, filter) {
+      const key = keyOfSid(filter)
       if (key !== null) await drop(store, key)
     },
   }
 }
 
-/** Digest of what an IdP calls a session. Null: it does not name it. */
+/** Returns a digest of the IdP's session id, or null if there is none. */
 export function keyOfSid({
   domainKey,
   issuer,

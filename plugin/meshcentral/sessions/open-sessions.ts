@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { CookieSignIn } from '../../host/cookie-session.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
-import { dueSessions, firstUse, type Use } from '../../host/session-use.ts'
+import { dueSessions, firstUse, type SessionUse } from '../../host/session-use.ts'
 import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshSocket } from '../server.ts'
 import { keyOfSealed, type Owner } from './cookie-owner.ts'
@@ -67,7 +67,7 @@ interface Keyed extends Endable {
   readonly sockets: Set<MeshSocket>
 }
 
-interface Tracked extends Keyed, Use {
+interface Tracked extends Keyed, SessionUse {
   readonly session: SeenSession
 }
 

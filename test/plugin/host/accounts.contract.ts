@@ -65,7 +65,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
   })
 
   it('does not overwrite an account that exists by now', async () => {
-    expect(await messageOf(records.accounts.create('', { ...ALICE, name: 'Mallory' }))).to.match(/exists by now/)
+    expect(await messageOf(records.accounts.create('', { ...ALICE, name: 'Mallory' }))).to.match(/already exists/)
     expect((await records.accounts.find('', ALICE.id))?.name).to.equal('Alice')
   })
 
@@ -106,7 +106,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
       records.accounts.update('', { ...BOB, id: NOBODY }),
       records.accounts.setSiteAdmin('', NOBODY, true),
     ]) {
-      expect(await messageOf(work)).to.equal('There is no such account.')
+      expect(await messageOf(work)).to.equal('The account does not exist.')
     }
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })

@@ -1,0 +1,138 @@
+import type { SessionData, Store } from 'express-session'
+import type { IssuerRule, SessionFilter } from '../port.ts'
+import { endOfNow, type RevocationStore } from '../revocation-store.ts'
+import { keyOfHandle, keysOfFilter, keysOfSignIn } from '../revocations.ts'
+import type { SignInRecord } from '../sign-in-record.ts'
+import type { ExpressTokens } from './express-tokens.ts'
+import { sharedListing } from './session-listing.ts'
+import { keyOfSid, type SidMarks } from './sid-marks.ts'
+import type { StoreOperation } from './store-operations.ts'
+import { type StoredSignIn, signInIn } from './stored-sign-in.ts'
+import type { UsedSession, UsedSessions } from './used-sessions.ts'
+
+export interface SessionEndsOptions {
+  readonly revocations: RevocationStore
+  readonly used: UsedSessions
+  readonly marks: SidMarks
+  /** Undefined if tokens stay in the sessions. */
+  readonly tokens: ExpressTokens | undefined
+  readonly operate: StoreOperation
+  readonly maxAgeMs: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/**
+ * Decides which sessions of express-session count, and ends them.
+ *
+ * A session counts from its login until it is `maxAgeMs` old, until one of its keys is revoked, or while its issuer is
+ * not accepted. To end a session, its keys are revoked first. Then it is deleted from the store together with its
+ * tokens and its mark. The revocation comes first because a request in progress may write the session back into the
+ * store, and because a login in progress may be saved after the store was listed.
+ */
+export class SessionEnds {
+  readonly #options: SessionEndsOptions
+  readonly #listings = new WeakMap<Store, () => Promise<readonly StoredSignIn[]>>()
+  #acceptsIssuer: IssuerRule = () => true
+
+  constructor(options: SessionEndsOptions) {
+    this.#options = options
+  }
+
+  acceptIssuers(accepts: IssuerRule): void {
+    this.#acceptsIssuer = accepts
+  }
+
+  /** Whether a session counts. Rejects if the revocation store cannot tell. */
+  async counts(stored: StoredSignIn): Promise<boolean> {
+    if (!this.#isCurrent(stored)) return false
+    const endedAt = await this.#options.revocations.endedAt([keyOfHandle(stored.id), ...keysOfSignIn(stored)])
+    return endedAt === undefined || stored.startedAt > endedAt
+  }
+
+  /** Returns the sessions that this process has seen and that are neither too old nor of another issuer. */
+  seen(): readonly UsedSession[] {
+    return this.#options.used.all().filter(({ signIn }) => this.#isCurrent(signIn))
+  }
+
+  /** Revokes one session. A request in progress may write the session back into the store under the same id. */
+  async revoke(stored: Pick<StoredSignIn, 'id' | 'startedAt'> | undefined): Promise<void> {
+    const { revocations, maxAgeMs, now } = this.#options
+    if (!stored || stored.startedAt + maxAgeMs <= now()) return
+    // The clock may have stepped back since the login.
+    const endedAt = Math.max(endOfNow(revocations, now()), stored.startedAt)
+    await revocations.revoke([keyOfHandle(stored.id)], endedAt, stored.startedAt + maxAgeMs)
+  }
+
+  /** Stops tracking ended sessions and deletes their tokens. */
+  async forget(store: Store, ids: readonly string[]): Promise<void> {
+    const { used, tokens } = this.#options
+    for (const id of ids) used.drop(id)
+    if (tokens) await Promise.all(ids.map((id) => tokens.remove(store, id)))
+  }
+
+  async endOne({ id, signIn, store }: UsedSession): Promise<void> {
+    const { marks, operate } = this.#options
+    await this.revoke({ id, startedAt: signIn.startedAt })
+    await operate('end a session', (done) => store.destroy(id, done))
+    await Promise.all([this.forget(store, [id]), marks.removeOne(store, { ...signIn, id })])
+  }
+
+  /** @returns how many sessions ended; null if the store cannot list its sessions */
+  async endMatching(store: Store, filter: SessionFilter): Promise<number | null> {
+    const { revocations, marks, operate, maxAgeMs, now } = this.#options
+    const keys = keysOfFilter(filter)
+    const endedAt = endOfNow(revocations, now())
+    await revocations.revoke(keys, endedAt, endedAt + maxAgeMs)
+    const ids = await this.#idsWithKeys(store, keys)
+    await Promise.all(ids.map((id) => operate('end a session', (done) => store.destroy(id, done))))
+    await this.forget(store, ids)
+    // Otherwise the former user of the session could have the store listed over and over with this sid.
+    await marks.remove(store, filter)
+    return canList(store) ? ids.length : null
+  }
+
+  /** Whether a session matches. For a sid alone, as in front-channel logout, a stranger may ask: no store is listed. */
+  async knows(store: Store, filter: SessionFilter): Promise<boolean> {
+    const { used, marks } = this.#options
+    const key = filter.subject === null ? keyOfSid(filter) : null
+    if (key === null) return (await this.#idsWithKeys(store, keysOfFilter(filter))).length > 0
+    return used.hasSid(key) || marks.has(store, filter)
+  }
+
+  #isCurrent(signIn: SignInRecord): boolean {
+    const { maxAgeMs, now } = this.#options
+    return signIn.startedAt + maxAgeMs > now() && this.#acceptsIssuer(signIn)
+  }
+
+  async #idsWithKeys(store: Store, keys: readonly string[]): Promise<readonly string[]> {
+    const matches = hasOneOf(keys)
+    if (canList(store)) return (await this.#listingOf(store)()).filter(matches).map(({ id }) => id)
+    return this.#options.used
+      .all()
+      .filter(({ signIn }) => matches(signIn))
+      .map(({ id }) => id)
+  }
+
+  #listingOf(store: Store): () => Promise<readonly StoredSignIn[]> {
+    const existing = this.#listings.get(store)
+    if (existing) return existing
+    const listing = sharedListing(async () => {
+      const sessions = await this.#options.operate<StoredSessions>('list the sessions', (done) => store.all?.(done))
+      return Object.values(sessions ?? {}).flatMap((session) => signInIn(session) ?? [])
+    })
+    this.#listings.set(store, listing)
+    return listing
+  }
+}
+
+/** Returns a test for sessions that one of the keys revokes. */
+export function hasOneOf(keys: readonly string[]): (session: SignInRecord) => boolean {
+  return (session) => keysOfSignIn(session).some((key) => keys.includes(key))
+}
+
+type StoredSessions = SessionData[] | Record<string, SessionData> | null | undefined
+
+function canList(store: Store): boolean {
+  return typeof store.all === 'function'
+}

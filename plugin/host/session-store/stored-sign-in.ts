@@ -1,0 +1,78 @@
+import type { Request, Response } from 'express'
+import type { Session, SessionData, Store } from 'express-session'
+import { isJsonObject } from '../../config/json/json-object.ts'
+import type { SignIn } from '../port.ts'
+import { readRecord, readTokens } from '../sign-in-record.ts'
+
+/** A login as a session of express-session keeps it. */
+export interface StoredSignIn extends SignIn {
+  /** The session's own id, because some stores do not return the ids of the sessions that they list. */
+  readonly id: string
+}
+
+/** The session's member that holds the login. The host's members are left alone, but do not survive a login. */
+interface SignInMember {
+  oidcSignIn?: unknown
+}
+
+/** A request before the middleware ran, or after its session was destroyed. Express's own type has both members. */
+type MaybeSessionRequest = Omit<Request, 'session' | 'sessionStore'> &
+  Partial<Pick<Request, 'session' | 'sessionStore'>>
+
+/** Cookie attributes of newer versions of express-session. */
+type SessionCookie = Session['cookie'] & { readonly partitioned?: unknown }
+
+export function signInOf({ id: _id, ...signIn }: StoredSignIn): SignIn {
+  return signIn
+}
+
+/** Reads the login from the request's session. Undefined if there is none. */
+export function storedSignIn({ session }: MaybeSessionRequest): StoredSignIn | undefined {
+  return isJsonObject(session) ? signInIn(session) : undefined
+}
+
+/** Reads the login from a session. Undefined if there is none. */
+export function signInIn(session: object): StoredSignIn | undefined {
+  const { oidcSignIn }: SignInMember = session
+  const record = readRecord(oidcSignIn)
+  if (!record || !isJsonObject(oidcSignIn)) return undefined
+  const { idToken, id } = oidcSignIn
+  if ((idToken !== null && typeof idToken !== 'string') || typeof id !== 'string') return undefined
+  const tokens = oidcSignIn.tokens === null ? null : readTokens(oidcSignIn.tokens)
+  return tokens === undefined ? undefined : { ...record, idToken, tokens, id }
+}
+
+/** Puts a login into a session, which the caller saves. */
+export function storeSignIn(session: SessionData & SignInMember, signIn: StoredSignIn): void {
+  session.oidcSignIn = signIn
+}
+
+/** @throws Error if express-session did not run for this request */
+export function sessionOf({ session }: MaybeSessionRequest): Session {
+  if (!isJsonObject(session)) throw missingMiddleware()
+  return session as unknown as Session
+}
+
+/** @throws Error if express-session did not run for this request */
+export function storeOf({ sessionStore }: MaybeSessionRequest): Store {
+  if (!sessionStore) throw missingMiddleware()
+  return sessionStore
+}
+
+/** Removes the session's cookie from the browser. */
+export function clearSessionCookie(res: Response, name: string, cookie: SessionCookie): void {
+  // A browser removes a cookie only for the same path and domain, and a secure cookie only by a secure one.
+  const { path, domain, secure, httpOnly, sameSite, partitioned } = cookie
+  res.clearCookie(name, {
+    ...(path === undefined ? {} : { path }),
+    ...(domain === undefined ? {} : { domain }),
+    ...(typeof secure === 'boolean' ? { secure } : {}),
+    ...(httpOnly === undefined ? {} : { httpOnly }),
+    ...(sameSite === undefined ? {} : { sameSite }),
+    ...(partitioned === true ? { partitioned: true } : {}),
+  })
+}
+
+function missingMiddleware(): Error {
+  return new Error('The request has no session. Install express-session before the plugin.')
+}

@@ -1,0 +1,77 @@
+import type { Store } from 'express-session'
+import type { Clock } from '../../clock.ts'
+import { dueSessions, firstUse, type SessionUse } from '../session-use.ts'
+import type { SignInRecord } from '../sign-in-record.ts'
+import { keyOfSid } from './sid-marks.ts'
+
+/** A session that this process has seen in a request. */
+export interface UsedSession extends SessionUse {
+  readonly id: string
+  readonly signIn: SignInRecord
+  readonly store: Store
+}
+
+/**
+ * Limit for the sessions that a process tracks; one takes about a kilobyte. Beyond it, the session that was idle
+ * longest is dropped until its next request. In a store that cannot list its sessions, a dropped session ends by its
+ * revocation alone.
+ */
+const MOST_USED = 10_000
+
+/**
+ * The sessions that this process has seen, in order of use, with a count for each `sid`.
+ *
+ * A session is tracked from its first request, moves to the end at each further request, and leaves when it ends or
+ * becomes the idlest of too many.
+ */
+export class UsedSessions {
+  readonly #clock: Clock
+  readonly #sessions = new Map<string, UsedSession>()
+  readonly #sidCounts = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Tracks a session, or notes its use. */
+  note(id: string, signIn: SignInRecord, store: Store, seenAt = this.#clock.elapsed()): void {
+    const session = this.#sessions.get(id) ?? { id, signIn, store, ...firstUse(this.#clock, signIn.startedAt) }
+    session.seenAt = seenAt
+    this.drop(id)
+    this.#add(session)
+    for (const idlest of this.#sessions.keys()) {
+      if (this.#sessions.size <= MOST_USED) break
+      this.drop(idlest)
+    }
+  }
+
+  drop(id: string): void {
+    const session = this.#sessions.get(id)
+    const key = session ? keyOfSid(session.signIn) : null
+    this.#sessions.delete(id)
+    if (key === null) return
+    const count = (this.#sidCounts.get(key) ?? 1) - 1
+    if (count > 0) this.#sidCounts.set(key, count)
+    else this.#sidCounts.delete(key)
+  }
+
+  /** Whether a tracked session has the sid with this key, by `keyOfSid`. */
+  hasSid(key: string): boolean {
+    return this.#sidCounts.has(key)
+  }
+
+  all(): readonly UsedSession[] {
+    return [...this.#sessions.values()]
+  }
+
+  /** Yields the given sessions that are due for a check, as `dueSessions` does. */
+  due(forMs: number, sessions: readonly UsedSession[]): Iterable<UsedSession> {
+    return dueSessions(forMs, sessions, this.#clock)
+  }
+
+  #add(session: UsedSession): void {
+    this.#sessions.set(session.id, session)
+    const key = keyOfSid(session.signIn)
+    if (key !== null) this.#sidCounts.set(key, (this.#sidCounts.get(key) ?? 0) + 1)
+  }
+}
