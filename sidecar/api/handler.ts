@@ -17,8 +17,8 @@ import {
 import type { BytesInFlight, Room } from './answers/bytes-in-flight.ts'
 import { createAnswerSender } from './answers/sender.ts'
 import type { WriteDeadlines } from './answers/write-deadlines.ts'
-import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
 import { createAtEndOfTurn } from './end-of-turn.ts'
+import { answer as answerWith, type Endpoint, type EndpointOutcome } from './endpoints/endpoint.ts'
 import { createFailureLog } from './failure-log.ts'
 import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
@@ -27,7 +27,7 @@ import type { ProxyWarnings } from './requests/proxy-warnings.ts'
 import { trackUnanswered, unreadableError } from './requests/unreadable.ts'
 
 /** A call, still to be handed its body as it came. */
-type ReceivedCall = (bytes: Buffer, client: ClientAddress) => Promise<CallOutcome>
+type ReceivedRequest = (bytes: Buffer, client: ClientAddress) => Promise<EndpointOutcome>
 
 /** What happens to each request, whatever it is. */
 export interface RequestHandler {
@@ -55,7 +55,7 @@ interface Leaving extends Exchange {
 
 interface HandlerParts {
   /** By path. */
-  readonly calls: ReadonlyMap<string, Call>
+  readonly calls: ReadonlyMap<string, Endpoint>
   /** By path: what a GET or HEAD gets, whoever asks. */
   readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
@@ -152,7 +152,7 @@ export function createHandler({
   async function respond(exchange: Exchange, bytes: Buffer | 'too_large'): Promise<void> {
     const { request, response, client } = exchange
     try {
-      const call = callFor(request)
+      const call = endpointFor(request)
       if (bytes === 'too_large') throw new ApiError('too_large')
       const outcome = await call(bytes, client)
       if (outcome.kind === 'drop') return overLimit(exchange, outcome.limit)
@@ -165,7 +165,7 @@ export function createHandler({
   }
 
   /** What a request is for, judged by everything but what is in its body. */
-  function callFor({ url = '', method, headers, httpVersion }: IncomingMessage): ReceivedCall {
+  function endpointFor({ url = '', method, headers, httpVersion }: IncomingMessage): ReceivedRequest {
     // RFC 9112, section 3.2.
     if (headers.host === undefined && httpVersion !== '1.0')
       throw new ApiError('invalid_request', [{ path: '$', reason: 'The header Host is missing.' }])

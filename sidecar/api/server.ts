@@ -8,11 +8,11 @@ import { type Body, lastingBody } from './answers/answer.ts'
 import { createAvatarCache } from './answers/avatar-cache.ts'
 import { BytesInFlight } from './answers/bytes-in-flight.ts'
 import { WriteDeadlines } from './answers/write-deadlines.ts'
-import { avatarsCall } from './calls/avatars.ts'
-import type { Call } from './calls/call.ts'
-import { registerCall } from './calls/register.ts'
-import { syncCall } from './calls/sync.ts'
-import { unregisterCall } from './calls/unregister.ts'
+import { avatarsEndpoint } from './endpoints/avatars.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
+import { registerEndpoint } from './endpoints/register.ts'
+import { syncEndpoint } from './endpoints/sync.ts'
+import { unregisterEndpoint } from './endpoints/unregister.ts'
 import { createHandler } from './handler.ts'
 import { type HttpListener, listenHttp } from './http-listener.ts'
 import { createApiServer } from './http-server.ts'
@@ -22,7 +22,7 @@ import { limitConnections } from './requests/connection-limit.ts'
 import { OverLimit } from './requests/over-limit.ts'
 import { createProxyWarnings } from './requests/proxy-warnings.ts'
 import { createBodyChecks } from './requests/schemas.ts'
-import { createRingCache } from './rings/ring-cache.ts'
+import { createRingCache } from './rings/create-ring-cache.ts'
 
 /** The public API while it serves. */
 export interface Api extends HttpListener {
@@ -70,29 +70,24 @@ const IN_FLIGHT = { inAll: 32_000_000, perClient: 8_000_000 }
 export async function serveApi(parts: ApiParts): Promise<Api> {
   const { listen, rateLimit, webPush, store, isReserved, clock, metrics, log } = parts
   const check = createBodyChecks(webPush)
-  const rings = createRingCache({
-    stations: store.stations,
-    history: store.history,
-    cursors: store.cursors,
-    feed: store.isShared ? undefined : store.feed,
-  })
+  const rings = createRingCache(store)
   const limit = createRateLimit(rateLimit)
   const inFlight = new BytesInFlight(IN_FLIGHT)
   const overLimits = new OverLimit(clock, metrics, log)
-  const calls: ReadonlyMap<string, Call> = new Map([
-    ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics, log })],
-    ['/v1/sync', syncCall({ check: check.sync, rings, stations: store.stations })],
+  const calls: ReadonlyMap<string, Endpoint> = new Map([
+    ['/v1/register', registerEndpoint({ check: check.register, store, isReserved, rings, metrics, log })],
+    ['/v1/sync', syncEndpoint({ check: check.sync, rings, stations: store.stations })],
     [
       '/v1/avatars',
-      avatarsCall({
+      avatarsEndpoint({
         check: check.avatars,
         store,
         avatars: createAvatarCache(store.stations),
         inFlight,
-        countCalls: (client, count) => limit.take(client, clock.elapsed(), count),
+        countRequests: (client, count) => limit.take(client, clock.elapsed(), count),
       }),
     ],
-    ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics, log })],
+    ['/v1/unregister', unregisterEndpoint({ check: check.unregister, store, metrics, log })],
   ])
   const { publicKey } = webPush
   const documents = new Map<string, Body>([['/v1/openapi.json', lastingBody(openApiDocument())]])

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createRingCache } from '../../sidecar/api/rings/ring-cache.ts'
+import { createRingCache } from '../../sidecar/api/rings/create-ring-cache.ts'
 import { type Clock, systemClock } from '../../sidecar/clock.ts'
 import { createLog } from '../../sidecar/log.ts'
 import type { AppendOutcome, Store } from '../../sidecar/messages/store.ts'
@@ -257,7 +257,7 @@ describe('A PostgreSQL that fails over', function () {
   it('after promotion of a stale standby, every instance answers from its data alone', async () => {
     await start(false)
     const [one, two] = [await open(), await open(both(), 'two')]
-    const rings = [one, two].map((store) => createRingCache({ ...store, feed: undefined }))
+    const rings = [one, two].map((store) => createRingCache(store))
     const given = () =>
       Promise.all(
         rings.map(async (ring) => answerIn(await ring.since('N0CALL', '', 0)).messages.map(({ text }) => text)),

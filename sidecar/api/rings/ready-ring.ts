@@ -3,42 +3,42 @@ import type { GzipHead } from '../answers/gzip-head.ts'
 import { type JsonText, jsonText } from '../answers/json-text.ts'
 import { messageRecord } from '../answers/message-record.ts'
 
-/** A station's newest messages as the API shows them, ready to be sent. */
+/** A station's newest messages in the encoding of the API, ready to be sent. */
 export interface ReadyRing {
-  /** Which registration of the station it is for; what came before is no business of a later one's. */
+  /** Time of the station's registration. A later registration must not see messages of an earlier one. */
   readonly registeredAt: number
-  /** Every message of the station's history that is newer is here. */
+  /** The ring has every message of the station's history that is newer than this time. */
   readonly completeFrom: number
-  /** Of each message its server time, its sender, and where its record ends in `space`. */
-  readonly times: number[]
+  /** Server time of each message. `senders` and `ends` (end of the record in `space`) run parallel to it. */
+  readonly stamps: number[]
   readonly senders: StationKey[]
   ends: number[]
-  /** Where the oldest record begins in `space`. */
+  /** Start of the oldest record in `space`. */
   begin: number
   /**
-   * The records one after the other, a comma behind each. Outside V8's heap: as strings, rings that change all the time
-   * took several times their size until the garbage collector came by.
+   * The records in order, each followed by a comma. They are outside V8's heap: as strings, rings that change often took
+   * several times their size until the next garbage collection.
    */
   space: Buffer
-  /** What is in `space` was handed out: other records may come behind it, and nothing of it changes any more. */
+  /** An answer refers to bytes of `space`: records may be appended, but existing bytes must not change. */
   shared: boolean
-  /** What was asked for since the last message came. */
+  /** The slice of the last request; undefined after a new message. */
   slice: Slice | undefined
 }
 
-/** What a ring has that is newer than some time, with its senders' avatars as they were at some time. */
+/** A ring's messages that are newer than a cursor, with their senders' avatars at one moment. */
 export interface Slice {
-  /** Index of its first message. */
+  /** Index of the first message in the ring. */
   readonly first: number
   readonly avatarChanges: number
-  /** The records, oldest first, as the inside of a JSON array. They stay the same when the ring changes. */
+  /** The records, oldest first, as the inside of a JSON array. They stay valid when the ring changes. */
   readonly records: Buffer
   readonly avatars: JsonText
-  /** An answer's beginning with both. */
+  /** The compressed beginning of an answer with both. */
   compressed: GzipHead | Promise<GzipHead> | undefined
 }
 
-/** @param messages oldest first; of more than `perStation` the oldest are left out */
+/** @param messages oldest first; only the newest `perStation` of them are used */
 export function createRing(
   registeredAt: number,
   completeFrom: number,
@@ -57,7 +57,7 @@ export function createRing(
   return {
     registeredAt,
     completeFrom,
-    times: newest.map(({ stamp }) => stamp),
+    stamps: newest.map(({ stamp }) => stamp),
     senders: newest.map(({ from }) => from),
     ends,
     begin: 0,
@@ -67,23 +67,23 @@ export function createRing(
   }
 }
 
-/** Adds a message that is newer than all others; of more than `perStation` the oldest goes. */
+/** Adds a message that is newer than all others, and removes the oldest beyond `perStation`. */
 export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: number): void {
-  if (ring.times.length === perStation) {
-    ring.times.shift()
+  if (ring.stamps.length === perStation) {
+    ring.stamps.shift()
     ring.senders.shift()
     ring.begin = ring.ends.shift() ?? 0
   }
   const record = recordOf(message)
-  const start = roomFor(ring, record.length)
+  const start = reserve(ring, record.length)
   ring.space.write(record, start, 'latin1')
-  ring.times.push(message.stamp)
+  ring.stamps.push(message.stamp)
   ring.senders.push(message.from)
   ring.ends.push(start + record.length)
   ring.slice = undefined
 }
 
-/** The records from the message with that index on: those of a {@link Slice}. */
+/** Returns the records from index `first` on, for a {@link Slice}. */
 export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   const { ends, begin, space } = ring
   const start = ends[first - 1] ?? begin
@@ -92,44 +92,41 @@ export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   return space.subarray(start, Math.max(start, end - COMMA_BYTES))
 }
 
-/** What a ring takes in memory, about. */
-export function bytesOfRing({ space, times, slice }: ReadyRing): number {
+/** Returns the approximate memory of a ring. */
+export function bytesOfRing({ space, stamps, slice }: ReadyRing): number {
   const compressed = slice?.compressed
   const compressedBytes = compressed && 'blocks' in compressed ? BUFFER_BYTES + compressed.blocks.length : 0
-  return RING_BYTES + times.length * RECORD_BYTES + space.length + compressedBytes
+  return RING_BYTES + stamps.length * RECORD_BYTES + space.length + compressedBytes
 }
 
 const COMMA_BYTES = 1
 
-// Measured with 5,000 rings of 50: the objects and arrays of a ring, the entries of a message in its arrays with its
-// sender (1.7 KB a ring where it was read, 3.8 KB where it came message by message), and what a buffer takes beside its
-// bytes.
+// Measured with 5,000 rings of 50 messages. RING_BYTES: a ring's objects and arrays. RECORD_BYTES: a message's entries in
+// the arrays, sender included (1.7 KB a ring that was read, 3.8 KB one that grew by message). BUFFER_BYTES: overhead of a
+// buffer.
 const RING_BYTES = 900
 const RECORD_BYTES = 40
 const BUFFER_BYTES = 400
 
-/**
- * A space has room for some records more, so that they are seldom moved; where less than that is left, the ring gets a
- * new one.
- */
+/** Spare capacity of a new space, so that records are seldom moved. A ring that would have less gets a new space. */
 const SPARE = 1.08
-const LEAST_SPARE = 1.02
+const MIN_SPARE = 1.02
 
 function spaceFor(bytes: number): Buffer {
   return Buffer.allocUnsafeSlow(Math.ceil(bytes * SPARE))
 }
 
 /**
- * Where the next record goes. At the end of the space the records are moved to its front, of another one only where
- * somebody may still read them here: a new space each time would be garbage that the collector does not see, since it
- * is outside the heap.
+ * Returns where the next record goes. At the end of the space, moves the records to the front. A new space is allocated
+ * only if it is needed or an answer may still read the old one: the garbage collector does not see memory outside the
+ * heap.
  */
-function roomFor(ring: ReadyRing, bytes: number): number {
+function reserve(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring
   const end = ring.ends.at(-1) ?? begin
   if (end + bytes <= space.length) return end
   const needed = end - begin + bytes
-  if (ring.shared || needed * LEAST_SPARE > space.length) ring.space = spaceFor(needed)
+  if (ring.shared || needed * MIN_SPARE > space.length) ring.space = spaceFor(needed)
   ring.shared = false
   space.copy(ring.space, 0, begin, end)
   ring.ends = ring.ends.map((position) => position - begin)

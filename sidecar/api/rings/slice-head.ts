@@ -5,7 +5,7 @@ import type { Slice } from './ready-ring.ts'
 const BEFORE_RECORDS = Buffer.from('{"messages":[')
 const BEFORE_AVATARS = '],"avatars":'
 
-/** The beginning of an answer that brings `slice`. */
+/** Returns the beginning of an answer with `slice`. */
 export function sliceHead(slice: Slice, compressed: BodyHead['compressed']): BodyHead {
   return {
     bytes: lengthOf(slice),

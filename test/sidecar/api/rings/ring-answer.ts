@@ -1,4 +1,5 @@
-import { createRingCache, type NewMessages, type RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
+import { createRingCache } from '../../../../sidecar/api/rings/create-ring-cache.ts'
+import type { NewMessages, RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
 import type { MessageRecord } from '../../../../sidecar/client/wire/bodies.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 
@@ -13,8 +14,7 @@ export function answerIn(answer: Pick<NewMessages, 'head'> | undefined): {
 
 /** A cache over a store that feeds it. */
 export function cacheOver(store: Store, maxBytes?: number): RingCache {
-  if (store.isShared) throw new Error('This store has no feed.')
-  return createRingCache({ ...store, ...(maxBytes !== undefined && { maxBytes }) })
+  return createRingCache(store, maxBytes)
 }
 
 export function messagesIn(answer: Pick<NewMessages, 'head'>): readonly MessageRecord[] {

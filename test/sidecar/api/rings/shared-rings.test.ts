@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
-import { createRingCache, type RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
+import { createRingCache } from '../../../../sidecar/api/rings/create-ring-cache.ts'
+import type { RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { claim, startApi } from '../../../support/running-api.ts'
 import { append, message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
@@ -16,7 +17,7 @@ describe('The rings of a store that others share', () => {
 
   /** `since` takes the place of the store's own. */
   const sharedRings = (since = store.history.since, perStation = 50) =>
-    createRingCache({ ...store, feed: undefined, history: { since, perStation } })
+    createRingCache({ ...store, isShared: true, history: { since, perStation } })
   const textsIn = async (rings: RingCache) =>
     answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
 

@@ -3,8 +3,8 @@ import { ApiError } from '../../errors.ts'
 import type { Stations } from '../../messages/store.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
-import { answer, type Call } from './call.ts'
 import { claimedCursor, claimedDevice, claimedStation } from './claim.ts'
+import { answer, type Endpoint } from './endpoint.ts'
 
 interface SyncParts {
   readonly check: BodyCheck<SyncBody>
@@ -13,7 +13,7 @@ interface SyncParts {
 }
 
 /** `/v1/sync`: what a device missed since its cursor. */
-export function syncCall({ check, rings, stations }: SyncParts): Call {
+export function syncEndpoint({ check, rings, stations }: SyncParts): Endpoint {
   return async (received) => {
     const body = check(received)
     const key = claimedStation(body)

@@ -5,8 +5,8 @@ import type { RemoveOutcome, StationKey, Store } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import { plainBody } from '../answers/answer.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
-import { answer, type Call } from './call.ts'
 import { claimedDevice, claimedStation } from './claim.ts'
+import { answer, type Endpoint } from './endpoint.ts'
 
 interface UnregisterParts {
   readonly check: BodyCheck<UnregisterBody>
@@ -19,7 +19,7 @@ interface UnregisterParts {
  * `/v1/unregister`: ends a device, and with a station's last one the station and its history. The device without an id
  * has no secret of its own, so that its push token shows who asks.
  */
-export function unregisterCall({ check, store, metrics, log }: UnregisterParts): Call {
+export function unregisterEndpoint({ check, store, metrics, log }: UnregisterParts): Endpoint {
   function note(outcome: RemoveOutcome, station: StationKey): void {
     if (outcome === 'station') {
       metrics.count('stations_unregistered')

@@ -9,8 +9,8 @@ import { decideAvatar } from '../requests/avatar.ts'
 import { newcomerNetwork } from '../requests/client-address.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
-import { answer, type Call } from './call.ts'
 import { claimedCursor, claimedDevice, claimedStation } from './claim.ts'
+import { answer, type Endpoint } from './endpoint.ts'
 
 interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>
@@ -22,7 +22,7 @@ interface RegisterParts {
 }
 
 /** `/v1/register`: a station's first call and its heartbeat. */
-export function registerCall(parts: RegisterParts): Call {
+export function registerEndpoint(parts: RegisterParts): Endpoint {
   const { check, store, isReserved, rings, metrics, log } = parts
 
   /** Whoever knows the passcode can add one, and anybody can compute that: here the operator sees it. */

@@ -1,0 +1,103 @@
+import { deviceOf } from '../../messages/station.ts'
+import type { Cursors, DeviceId, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
+import { addToRing, createRing } from './ready-ring.ts'
+import type { NewMessages, RingCache } from './ring-cache.ts'
+import { type CachedRing, type RingMemory, uncounted } from './ring-memory.ts'
+
+interface LocalRingsParts {
+  readonly stations: Pick<Stations, 'get'>
+  readonly history: Pick<History, 'since' | 'perStation'>
+  readonly feed: Feed
+  readonly cursors: Cursors
+  readonly memory: RingMemory
+}
+
+/** A ring that is being read from the history. */
+interface Load {
+  /** Messages that were stored meanwhile. */
+  readonly late: StoredMessage[]
+}
+
+/**
+ * The ring cache over a store that only this process writes.
+ *
+ * A station's ring is absent, loading or cached. A request for an absent ring loads it from the history. While it
+ * loads, the feed collects the messages that are stored; when the load ends, they are added and the ring is cached.
+ * From then on the feed adds each message once it is durable, and requests need no query. A ring goes back to absent
+ * when memory runs short, and is read again for a request that reaches further back or for a later registration.
+ *
+ * Guarantee: an answer has exactly the messages that the history has for the station's present registration.
+ */
+export class LocalRings implements RingCache {
+  readonly #stations: Pick<Stations, 'get'>
+  readonly #history: Pick<History, 'since' | 'perStation'>
+  readonly #cursors: Cursors
+  readonly #memory: RingMemory
+  readonly #loads = new Map<StationKey, Load>()
+
+  constructor({ stations, history, feed, cursors, memory }: LocalRingsParts) {
+    this.#stations = stations
+    this.#history = history
+    this.#cursors = cursors
+    this.#memory = memory
+    feed.onStored((messages) => this.#add(messages))
+  }
+
+  get bytes(): number {
+    return this.#memory.bytes
+  }
+
+  async since(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
+    if (!deviceOf(this.#stations.get(key), device)) return undefined
+    const cached = this.#cachedFor(key, since)
+    if (!cached) return this.#load(key, device, since)
+    this.#memory.touch(key)
+    const head = this.#memory.headOf(key, cached, since)
+    const newest = cached.ring.stamps.at(-1) ?? 0
+    const serverTime = await this.#cursors.stampFor(key, device, since, newest > since ? newest : undefined)
+    return { head, serverTime }
+  }
+
+  #add(messages: readonly StoredMessage[]): void {
+    for (const message of messages) {
+      this.#loads.get(message.to)?.late.push(message)
+      const cached = this.#memory.get(message.to)
+      if (!cached) continue
+      addToRing(cached.ring, message, this.#history.perStation)
+      this.#memory.recount(cached)
+    }
+    this.#memory.trim()
+  }
+
+  /** Returns the ring of the station's present registration, if it reaches back far enough. */
+  #cachedFor(key: StationKey, since: number): CachedRing | undefined {
+    const cached = this.#memory.get(key)
+    if (!cached || cached.ring.completeFrom > since) return undefined
+    return cached.ring.registeredAt === this.#stations.get(key)?.registeredAt ? cached : undefined
+  }
+
+  async #load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
+    const registeredAt = this.#stations.get(key)?.registeredAt
+    if (registeredAt === undefined) return undefined
+    // Of two simultaneous loads only the first is cached. If the second took over, a third could take over from it, and
+    // so on.
+    const load: Load | undefined = this.#loads.has(key) ? undefined : { late: [] }
+    if (load) this.#loads.set(key, load)
+    try {
+      const read = await this.#history.since(key, device, since)
+      if (!read) return undefined
+      const { messages, answerStamp: serverTime } = read
+      const cached = uncounted(createRing(registeredAt, since, messages, this.#history.perStation))
+      const answer = { head: this.#memory.headOf(key, cached, since), serverTime }
+      if (load && this.#stations.get(key)?.registeredAt === registeredAt) {
+        const newestRead = messages.at(-1)?.stamp ?? 0
+        for (const message of load.late)
+          if (message.stamp > newestRead) addToRing(cached.ring, message, this.#history.perStation)
+        this.#memory.put(key, cached)
+      }
+      return answer
+    } finally {
+      if (load) this.#loads.delete(key)
+    }
+  }
+}

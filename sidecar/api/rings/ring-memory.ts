@@ -1,0 +1,116 @@
+import { firstNewer } from '../../messages/first-newer.ts'
+import type { StationKey, Stations } from '../../messages/store.ts'
+import type { BodyHead } from '../answers/answer.ts'
+import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
+import { jsonText } from '../answers/json-text.ts'
+import { senderAvatars } from '../answers/message-record.ts'
+import { bytesOfRing, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
+import { bytesOfSlice, sliceHead } from './slice-head.ts'
+
+/** A ring, and the bytes that the memory's total counts for it. */
+export interface CachedRing {
+  readonly ring: ReadyRing
+  bytes: number
+}
+
+export function uncounted(ring: ReadyRing): CachedRing {
+  return { ring, bytes: 0 }
+}
+
+/**
+ * The most recently requested rings, within a bound on their memory.
+ *
+ * A ring is either cached and counted, or neither. `put` caches it as the most recent, `touch` makes it the most recent
+ * again, `drop` removes it, and `recount` follows a change of its size. `trim` drops the least recent rings until the
+ * total is within the bound. A dropped ring stays usable for an answer that still holds it.
+ */
+export class RingMemory {
+  readonly #stations: Pick<Stations, 'get' | 'avatarChanges'>
+  readonly #maxBytes: number
+  /** In the order of the last request. */
+  readonly #rings = new Map<StationKey, CachedRing>()
+  #bytes = 0
+
+  constructor(stations: Pick<Stations, 'get' | 'avatarChanges'>, maxBytes: number) {
+    this.#stations = stations
+    this.#maxBytes = maxBytes
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get(key: StationKey): CachedRing | undefined {
+    return this.#rings.get(key)
+  }
+
+  put(key: StationKey, cached: CachedRing): void {
+    this.drop(key)
+    this.#rings.set(key, cached)
+    this.recount(cached)
+    this.trim()
+  }
+
+  touch(key: StationKey): void {
+    const cached = this.#rings.get(key)
+    if (!cached) return
+    this.#rings.delete(key)
+    this.#rings.set(key, cached)
+  }
+
+  drop(key: StationKey): void {
+    const cached = this.#rings.get(key)
+    if (!cached) return
+    this.#bytes -= cached.bytes
+    cached.bytes = 0
+    this.#rings.delete(key)
+  }
+
+  clear(): void {
+    for (const key of this.#rings.keys()) this.drop(key)
+  }
+
+  recount(cached: CachedRing): void {
+    const bytes = bytesOfRing(cached.ring)
+    this.#bytes += bytes - cached.bytes
+    cached.bytes = bytes
+  }
+
+  trim(): void {
+    for (const key of this.#rings.keys()) {
+      if (this.#bytes <= this.#maxBytes) return
+      this.drop(key)
+    }
+  }
+
+  /** Returns the beginning of an answer with the ring's messages that are newer than `since`. */
+  headOf(key: StationKey, cached: CachedRing, since: number): BodyHead {
+    const slice = this.#sliceOf(cached.ring, since)
+    return sliceHead(slice, () => slice.compressed ?? this.#compress(key, cached, slice))
+  }
+
+  /** Reuses the last slice: the next request mostly wants the same one. */
+  #sliceOf(ring: ReadyRing, since: number): Slice {
+    const first = firstNewer(ring.stamps, since)
+    const { avatarChanges } = this.#stations
+    if (ring.slice?.first !== first || ring.slice.avatarChanges !== avatarChanges) {
+      const avatars = jsonText(senderAvatars(ring.senders.slice(first), this.#stations))
+      ring.slice = { first, avatarChanges, records: recordsFrom(ring, first), avatars, compressed: undefined }
+    }
+    return ring.slice
+  }
+
+  #compress(key: StationKey, cached: CachedRing, slice: Slice): GzipHead | Promise<GzipHead> {
+    const compressing = gzipHead(bytesOfSlice(slice))
+    const store = (compressed: GzipHead | undefined): void => {
+      slice.compressed = compressed
+      if (this.#rings.get(key) !== cached) return
+      this.recount(cached)
+      this.trim()
+    }
+    slice.compressed = compressing
+    if ('blocks' in compressing) store(compressing)
+    else compressing.then(store, () => store(undefined))
+    return compressing
+  }
+}

@@ -1,0 +1,66 @@
+import type { DeviceId, History, StationKey } from '../../messages/store.ts'
+import { addToRing, createRing } from './ready-ring.ts'
+import type { NewMessages, RingCache } from './ring-cache.ts'
+import { type RingMemory, uncounted } from './ring-memory.ts'
+
+interface SharedRingsParts {
+  readonly history: Pick<History, 'since' | 'perStation'>
+  readonly memory: RingMemory
+}
+
+/**
+ * The ring cache over a store that other processes write too.
+ *
+ * Every request asks the history, but only for messages newer than the cached ones: reading and encoding 50 messages
+ * costs four times as much as an empty result. A station's ring is absent or cached. A request for an absent ring reads
+ * it; a request for a cached ring adds what other processes stored meanwhile. A ring is dropped, and the request made
+ * again, when the history shows that the copy is wrong: the station was registered anew, or the history has lost the
+ * newest cached message. All rings are dropped when the history's lineage changes, as after a failover: any of them may
+ * then hold messages that the history lost, whatever its newest message is.
+ *
+ * Guarantee: an answer has no message that the history did not have during the request, and misses none.
+ */
+export class SharedRings implements RingCache {
+  readonly #history: Pick<History, 'since' | 'perStation'>
+  readonly #memory: RingMemory
+  /** Lineage of the history that the cached rings were read from. */
+  #lineage: string | undefined
+
+  constructor({ history, memory }: SharedRingsParts) {
+    this.#history = history
+    this.#memory = memory
+  }
+
+  get bytes(): number {
+    return this.#memory.bytes
+  }
+
+  async since(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
+    const candidate = this.#memory.get(key)
+    const cached = candidate && candidate.ring.completeFrom <= since ? candidate : undefined
+    const newestCached = cached?.ring.stamps.at(-1) ?? 0
+    const lineageBefore = this.#lineage
+    const after = cached && Math.max(cached.ring.completeFrom, newestCached)
+    const read = await this.#history.since(key, device, since, after)
+    if (!read) return undefined
+    const { registeredAt, messages, newest, lineage } = read
+    if (lineage !== this.#lineage) {
+      this.#memory.clear()
+      this.#lineage = lineage
+    }
+    if (cached && lineage !== lineageBefore) return this.since(key, device, since)
+    if (cached && (cached.ring.registeredAt !== registeredAt || newest < newestCached)) {
+      if (this.#memory.get(key) === cached) this.#memory.drop(key)
+      return this.since(key, device, since)
+    }
+    const { perStation } = this.#history
+    const current = cached ?? uncounted(createRing(registeredAt, since, messages, perStation))
+    const { ring } = current
+    // A simultaneous request may have added some of them, and newer ones.
+    for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
+    this.#memory.put(key, current)
+    const last = ring.stamps.at(-1) ?? 0
+    const head = this.#memory.headOf(key, current, since)
+    return { head, serverTime: last > since ? last : read.answerStamp }
+  }
+}
