@@ -12,6 +12,7 @@ import { checkAddresses, checkButton } from './rules/addresses.ts'
 import { checkAuthorizationParams } from './rules/authorization-params.ts'
 import { checkGroupsSource } from './rules/groups-source.ts'
 import { checkIdentityClaim } from './rules/identity-claim.ts'
+import { checkPasswordLogin } from './rules/password-login.ts'
 import { checkPlaceholders } from './rules/placeholders.ts'
 import { checkPreset, checkUnusedMembers, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
@@ -111,6 +112,7 @@ function readAlone(raw: unknown, options: OidcReadOptions, { presets, schema, ch
     ...checkScopes(known),
     ...checkAuthorizationParams(known),
     ...checkIdentityClaim(known),
+    ...checkPasswordLogin(known, meshCentral),
   ]
   const complete = named ? withSecret(known, named) : known
   const fits = preset !== undefined && findings.every(({ warning }) => warning) && check.isOidcConfig(complete)

@@ -29,6 +29,7 @@ export const WARNING_CODES = [
   'plugin_not_listed', // MeshCentral loads it only if it was installed on its plugin page
   'not_recorded', // without `settings.authLog`
   'session_key_missing',
+  'no_way_for_admins', // without passwords, possibly nobody can administer the server
 ] as const
 export type WarningCode = (typeof WARNING_CODES)[number]
 

@@ -20,6 +20,13 @@ import { orderWrites } from './ordered-writes.ts'
 import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
 import { keepSocketsOpen } from './pages/password-limit.ts'
+import {
+  hidePasswordFields,
+  type PasswordAccounts,
+  PasswordLogin,
+  passwordAccounts,
+  passwordLoginWarnings,
+} from './people/password-login.ts'
 import { TokenCensus } from './people/unlimited-tokens.ts'
 import { readPluginSettings } from './plugin-settings.ts'
 import { answerPlainly, caught, createEndedVisits, loginVisits } from './routes.ts'
@@ -89,6 +96,8 @@ function begin(server: MeshServer): MeshCompanion {
   // Before the strategies are taken out of it.
   const reading = checkMeshCentralServer(server.config, { isLoaded: true })
   const taken = hasOwnStrategy(server) ? undefined : takeOver(server.config.domains)
+  const accounts = passwordAccounts(taken ?? new Map())
+  hidePasswordFields(taken ?? new Map(), accounts)
   const cookieKey = taken?.size ? earlyCookieKey(server, clock) : undefined
   let isHooked = false
   let running: Installed | undefined
@@ -100,6 +109,9 @@ function begin(server: MeshServer): MeshCompanion {
     if (!taken?.size) warnOfConfiguration(server, reading, [])
     keepCookiesFromCaches(web)
     door.mount(web, basesOf(server))
+    const passwords = new PasswordLogin({ server, accounts, clock })
+    passwords.refuseSignIns(web)
+    if (accounts.size > 0) web.app.use(caught(passwords.forms(web), (error) => reportFailure(server, error)))
   }
 
   function turnOff(what: string): void {
@@ -131,7 +143,7 @@ function begin(server: MeshServer): MeshCompanion {
       try {
         begun(web)
         if (!taken) return
-        running = cookieKey && install({ server, web, taken, cookieKey, door, reading })
+        running = cookieKey && install({ server, web, taken, accounts, cookieKey, door, reading })
         if (!running) return
         // By this very object MeshCentral finds the page.
         Object.assign(this, running.page)
@@ -187,13 +199,14 @@ interface Installation {
   readonly server: MeshServer
   readonly web: MeshWeb
   readonly taken: ReadonlyMap<string, TakenDomain>
+  readonly accounts: PasswordAccounts
   readonly cookieKey: CookieKey
   readonly door: ShutDoor
   /** What is wrong with the server's own settings. */
   readonly reading: ServerReading
 }
 
-function install({ server, web, taken, cookieKey, door, reading }: Installation): Installed | undefined {
+function install({ server, web, taken, accounts, cookieKey, door, reading }: Installation): Installed | undefined {
   const { certificates } = server
   const key = cookieKey.get()
   const found = obstacle(server, web, door, cookieKey)
@@ -250,6 +263,15 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
   }
   const readings = readOptions(options, (file, most) => readTextFile(resolve(server.datapath, file), most), true)
   warnOfConfiguration(server, reading, readings.domains)
+  const passwordWarnings = (id: string) => {
+    const names = accounts.get(id)
+    const { settings } = readings.domains.find(({ key }) => key === id) ?? {}
+    return names ? passwordLoginWarnings(web.users, id, names, Boolean(settings?.groups?.siteadmin)) : []
+  }
+  for (const text of [...accounts.keys()].flatMap(passwordWarnings)) {
+    server.authLog('OIDC', `WARN password-login-lockout: ${printableText(text)}`)
+    warnSiteAdmins(server, `Single sign-on: ${text}`)
+  }
 
   routeByName(taken, web)
   keepSocketsOpen(web)
@@ -337,7 +359,7 @@ function install({ server, web, taken, cookieKey, door, reading }: Installation)
         secret,
         status: oidc.status,
         notes: (id) => [
-          ...[...untested, ...unverified, ...sentencesOf(reading)],
+          ...[...untested, ...unverified, ...sentencesOf(reading), ...passwordWarnings(id)],
           ...(loginTokenDays === null && census.hasTokens(id) ? [unlimitedTokensNote([id])] : []),
         ],
         checks,

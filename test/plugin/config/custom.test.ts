@@ -233,6 +233,30 @@ describe('presets', () => {
   })
 })
 
+describe('password_login', () => {
+  const onMeshCentral = (oidc: object) => warningsOf({ ...MINIMAL, ...oidc }, { meshCentral: true })
+
+  // Shows: plugin 5.22.
+  it('warns of passwords for nobody where no group makes site admins', () => {
+    for (const password_login of [false, []]) {
+      expect(onMeshCentral({ custom: { password_login } })).to.deep.equal(['no_way_for_admins custom.password_login'])
+      expect(onMeshCentral({ custom: { password_login }, groups: { siteadmin: 'admins' } })).to.deep.equal([])
+    }
+    for (const password_login of [true, ['admin']])
+      expect(onMeshCentral({ custom: { password_login } })).to.deep.equal([])
+  })
+
+  it('warns on a host that does not enforce it', () => {
+    for (const password_login of [false, ['admin']])
+      expect(warningsOf({ ...MINIMAL, custom: { password_login } })).to.deep.equal(['no_effect custom.password_login'])
+  })
+
+  it('refuses anything but a boolean or a list of names', () => {
+    for (const password_login of ['admin', 0, [''], [1], null])
+      expect(problems({ password_login })[0]).to.match(/^custom\.password_login/)
+  })
+})
+
 describe('the claim that people are known by', () => {
   // Shows: plugin 5.3.
   it('brings a warning when it is that of the address: addresses change hands', () => {

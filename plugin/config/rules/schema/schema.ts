@@ -172,6 +172,12 @@ const custom = (presets: readonly PresetRules[]) =>
       items: { type: 'string', minLength: 1 },
       description: 'Write the issuer that accounts signed in from before, or an array of such issuers.',
     },
+    password_login: {
+      type: ['boolean', 'array'],
+      items: { type: 'string', minLength: 1 },
+      description:
+        'Write false for single sign-on only, an array with the names of accounts that may still use a password, or true.',
+    },
     preset: {
       enum: [...presets.map(({ name }) => name), null],
       description: `Write ${presets.map(({ name }) => `"${name}"`).join(' or ')}, or null for no preset.`,

@@ -1,0 +1,24 @@
+import { isJsonObject, type JsonObject, membersOf } from '../json/json-object.ts'
+import type { Finding } from '../problem.ts'
+
+/**
+ * Warns of a `custom.password_login` that may leave the server without an administrator, or that this host does not
+ * enforce.
+ *
+ * @param isEnforced whether the host can refuse passwords; only MeshCentral's adapter does
+ */
+export function checkPasswordLogin({ custom, groups }: JsonObject, isEnforced: boolean): readonly Finding[] {
+  const { password_login: allowed } = membersOf(custom)
+  if (allowed === undefined || allowed === true) return []
+  const at = ['custom', 'password_login']
+  if (!isEnforced) {
+    const reason = 'has no effect on this server, which has its own login with passwords'
+    return [{ warning: 'no_effect', at, reason, remedy: "Turn passwords off in the server's own settings." }]
+  }
+  const namesAccounts = Array.isArray(allowed) && allowed.length > 0
+  if (namesAccounts || (isJsonObject(groups) && groups.siteadmin !== undefined)) return []
+  const reason = 'lets no password in, and no `groups.siteadmin` makes users of the IdP site admins'
+  const remedy =
+    'Make sure that an account of single sign-on is a site admin. Or name an account for emergencies: ["admin"].'
+  return [{ warning: 'no_way_for_admins', at, reason, remedy }]
+}

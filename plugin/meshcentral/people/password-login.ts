@@ -1,0 +1,171 @@
+import type { RequestHandler } from 'express'
+import type { Clock } from '../../clock.ts'
+import { isSameRoute } from '../../config/domains/route-names.ts'
+import { isJsonObject, membersOf } from '../../config/json/json-object.ts'
+import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
+import type { TakenDomain } from '../take-over.ts'
+
+/** Names of the accounts that may sign in with a password, in lower case, by domain id. Other domains let all in. */
+export type PasswordAccounts = ReadonlyMap<string, ReadonlySet<string>>
+
+/** What `custom.password_login` refuses. */
+type Refused = 'a password login' | 'an account creation' | 'a password reset'
+
+export interface PasswordLoginOptions {
+  readonly server: Pick<MeshServer, 'authLog' | 'decodeCookie'>
+  readonly accounts: PasswordAccounts
+  readonly clock: Clock
+}
+
+/**
+ * Reads `custom.password_login` from the `oidc` objects as they are written, so that another mistake in an object does
+ * not let passwords in. Anything but `true`, a list or an absent member lets no password in.
+ */
+export function passwordAccounts(taken: ReadonlyMap<string, Pick<TakenDomain, 'oidc'>>): PasswordAccounts {
+  return new Map(
+    [...taken].flatMap(([id, { oidc }]): readonly (readonly [string, ReadonlySet<string>])[] => {
+      const custom = isJsonObject(oidc) ? oidc.custom : undefined
+      const { password_login: allowed = true } = membersOf(custom)
+      if (allowed === true) return []
+      const names: readonly unknown[] = Array.isArray(allowed) ? allowed : []
+      return [[id, new Set(names.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()))]]
+    }),
+  )
+}
+
+/**
+ * Enforces `custom.password_login: false`, or a list of accounts.
+ *
+ * - Sign-in: every way in that takes a name and a password ends at MeshCentral's `authenticate`: forms, `?user=&pass=`,
+ *   `x-meshauth` and orders over sockets. Login tokens (`~t:…`) end there too; rules of their own hold for them.
+ * - Account creation and password reset: MeshCentral's forms and the link in its mail, by {@link PasswordLogin.forms}.
+ *
+ * A test lists the places in MeshCentral's sources that begin a session or set a password.
+ */
+export class PasswordLogin {
+  readonly #server: PasswordLoginOptions['server']
+  readonly #accounts: PasswordAccounts
+  readonly #clock: Clock
+  /** When a refusal was last logged, in elapsed milliseconds: one line an hour, domain and kind. */
+  readonly #logged = new Map<string, number>()
+
+  constructor({ server, accounts, clock }: PasswordLoginOptions) {
+    this.#server = server
+    this.#accounts = accounts
+    this.#clock = clock
+  }
+
+  /** Replaces MeshCentral's `authenticate`. Refuses before the password is compared, so no answer depends on it. */
+  refuseSignIns(web: Partial<Pick<MeshWeb, 'authenticate'>>): void {
+    const original = web.authenticate?.bind(web)
+    if (!original || this.#accounts.size === 0) return
+    web.authenticate = (name, secret, domain, done) => {
+      const id = isJsonObject(domain) ? domain.id : undefined
+      const names = typeof id === 'string' ? this.#accounts.get(id) : undefined
+      const isToken = typeof name === 'string' && name.startsWith('~t:')
+      if (!names || isToken || (typeof name === 'string' && names.has(name.toLowerCase()))) {
+        original(name, secret, domain, done)
+        return
+      }
+      this.#log(String(id), 'a password login')
+      // The error for which MeshCentral shows "Access denied".
+      done('denied')
+    }
+  }
+
+  /** Refuses account creation and password reset. Belongs behind MeshCentral's middleware and before its routes. */
+  forms({ bodyParser }: Pick<MeshWeb, 'bodyParser'>): RequestHandler {
+    // The parser of MeshCentral's own routes, which do not parse a body twice.
+    const parse = bodyParser.urlencoded({ extended: false })
+    return (req, res, next) => {
+      const request = req as MeshRequest
+      const domain = request.xdomain
+      if (!domain || !this.#accounts.has(domain.id) || request.ws) return next()
+      const isAt = (name: string) => isSameRoute(request.path, domain.url + name)
+      const refuse = (refused: Refused) => {
+        this.#log(domain.id, refused)
+        if (request.session) request.session.messageid = ACCESS_DENIED
+        const { search } = new URL(request.url, 'http://host.invalid')
+        // The link in a mail would lead back here.
+        res.redirect(isAt('checkmail') ? domain.url : domain.url + search)
+      }
+      if (isAt('createaccount')) return refuse('an account creation')
+      if (isAt('resetaccount') || (isAt('checkmail') && this.#isReset(request))) return refuse('a password reset')
+      if (request.method !== 'POST' || !isAt('')) return next()
+      parse(req, res, (error?: unknown) => {
+        if (error) return next(error)
+        const { action } = membersOf(req.body)
+        if (action === 'createaccount') refuse('an account creation')
+        else if (action === 'resetaccount') refuse('a password reset')
+        else next()
+      })
+    }
+  }
+
+  /** Whether the link in a mail resets a password; others confirm an e-mail address. */
+  #isReset({ query, xdomain }: MeshRequest): boolean {
+    const { mailCookieEncryptionKey: key } = membersOf(xdomain?.mailserver)
+    return this.#server.decodeCookie(query.c, key, RESET_MINUTES)?.a === RESET
+  }
+
+  #log(domainId: string, refused: Refused): void {
+    const key = `${domainId} ${refused}`
+    if (this.#clock.elapsed() - (this.#logged.get(key) ?? Number.NEGATIVE_INFINITY) < LOGGED_MS) return
+    this.#logged.set(key, this.#clock.elapsed())
+    const domain = domainId === '' ? 'the default domain' : `domain ${domainId}`
+    this.#server.authLog(
+      'OIDC',
+      `WARN password-login-refused: ${domain} refused ${refused}, as custom.password_login says. There is one such line an hour.`,
+    )
+  }
+}
+
+const ACCESS_DENIED = 111
+/** MeshCentral's mark for a link that resets a password, and its lifetime. */
+const RESET = 2
+const RESET_MINUTES = 30
+const LOGGED_MS = 60 * 60_000
+
+/**
+ * Hides what the login page has for passwords, in MeshCentral's own way: `?passlogin=1` still shows the fields, for
+ * accounts that are listed.
+ */
+export function hidePasswordFields(taken: ReadonlyMap<string, TakenDomain>, accounts: PasswordAccounts): void {
+  for (const id of accounts.keys()) {
+    const domain = taken.get(id)?.domain
+    if (domain) domain.showpasswordlogin = false
+  }
+}
+
+/**
+ * What a site admin should know of a domain's `custom.password_login`, a sentence each: listed accounts that do not
+ * exist, and a domain that no site admin can sign in to.
+ *
+ * @param names the accounts that may sign in with a password
+ * @param hasAdminGroups whether groups of the IdP make users site admins
+ */
+export function passwordLoginWarnings(
+  users: Readonly<Record<string, MeshUser>>,
+  domainId: string,
+  names: ReadonlySet<string>,
+  hasAdminGroups: boolean,
+): readonly string[] {
+  const path = `domains["${domainId}"].authStrategies.oidc.custom.password_login`
+  const missing = [...names].filter((name) => !Object.hasOwn(users, userKey(domainId, name)))
+  const hasAdmin = hasAdminGroups || Object.entries(users).some(([key, user]) => isAdminOf(domainId, names, key, user))
+  return [
+    ...(missing.length > 0 ? [`${path} names accounts that do not exist: ${missing.join(', ')}.`] : []),
+    ...(hasAdmin
+      ? []
+      : [
+          `${path}: no account that may sign in is a site admin. Name a site admin with a password in it, or set groups.siteadmin.`,
+        ]),
+  ]
+}
+
+function isAdminOf(domainId: string, names: ReadonlySet<string>, key: string, user: MeshUser): boolean {
+  const prefix = userKey(domainId, '')
+  if (!key.startsWith(prefix) || user.siteadmin !== SITE_ADMIN) return false
+  const name = key.slice(prefix.length)
+  return name.startsWith('~oidc:') || names.has(name)
+}

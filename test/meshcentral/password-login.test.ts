@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { pluginLines } from './support/auth-log.ts'
+import { openControl } from './support/control-socket.ts'
+import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
+import { isSignedIn, messageOn, signedIn } from './support/session.ts'
+import { type MeshOfTests, useMesh, verdictOf } from './support/use-mesh.ts'
+
+const PASSWORD = 'Correct-horse-7'
+const ACCESS_DENIED = 111
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+async function createAccount(setup: MeshOfTests, username: string, path = '') {
+  const browser = setup.browser()
+  const [email, password] = [`${username}@example.test`, { password1: PASSWORD, password2: PASSWORD }]
+  const form = Object.entries({ action: 'createaccount', username, email, ...password })
+  const answer = await browser.step(setup.url + path, { form })
+  return { browser, answer }
+}
+
+/** Every way in that takes a name and a password; each resolves to whether it signed in. */
+const WAYS: Readonly<Record<string, (setup: MeshOfTests, user: string) => Promise<boolean>>> = {
+  'the login form': async (setup, username) => {
+    const browser = setup.browser()
+    await browser.step(`${setup.url}login`, { form: Object.entries({ action: 'login', username, password: PASSWORD }) })
+    return isSignedIn(setup, browser)
+  },
+  'the form of the root page': async (setup, username) => {
+    const browser = setup.browser()
+    await browser.step(setup.url, { form: Object.entries({ username, password: PASSWORD }) })
+    return isSignedIn(setup, browser)
+  },
+  'the address of the root page': async (setup, user) => {
+    const browser = setup.browser()
+    await browser.step(`${setup.url}?${new URLSearchParams({ user, pass: PASSWORD }).toString()}`)
+    return isSignedIn(setup, browser)
+  },
+  'the address of a socket': async (setup, user) =>
+    (await verdictOf(setup.keep(openControl(setup, { query: { user, pass: PASSWORD } })))) === 'signed in',
+  'the header x-meshauth': async (setup, user) => {
+    const header = `${base64(user)},${base64(PASSWORD)}`
+    const socket = setup.keep(openControl(setup, { headers: { 'x-meshauth': header } }))
+    return (await verdictOf(socket)) === 'signed in'
+  },
+  'the order userAuth': async (setup, user) => {
+    const socket = setup.keep(openControl(setup, { headers: { 'x-meshauth': '*' } }))
+    await socket.opened
+    socket.send({ action: 'userAuth', username: base64(user), password: base64(PASSWORD) })
+    return (await verdictOf(socket)) === 'signed in'
+  },
+}
+const onAllWays = (works: boolean) => Object.fromEntries(Object.keys(WAYS).map((way) => [way, works]))
+
+describe('custom.password_login', () => {
+  const settings = { maxInvalidLogin: false }
+  const withPasswords = (custom: object) => ({ settings, domains: { '': { oidc: { custom } } } })
+  const setup = useMesh({ ...withPasswords({}), domains: { '': { members: { newAccounts: true } } } })
+
+  const waysFor = async (user: string) => {
+    const results: Record<string, boolean> = {}
+    for (const [way, attempt] of Object.entries(WAYS)) results[way] = await attempt(setup, user)
+    return results
+  }
+  const warnings = async () =>
+    (await pluginLines(setup)).filter(({ event }) => String(event).startsWith('password-login-lockout'))
+
+  before(async () => {
+    // The first account of a domain is a site admin.
+    await createAccount(setup, 'admin')
+    await createAccount(setup, 'tom')
+  })
+
+  it('lets accounts sign in with their passwords by default, on every way', async () => {
+    expect(await waysFor('tom')).to.deep.equal(onAllWays(true))
+  })
+
+  // Shows: plugin 5.22.
+  it('refuses passwords of all accounts but the listed ones, on every way, whatever their letter case', async () => {
+    await setup.restart(withPasswords({ password_login: ['Admin'] }))
+    expect(await waysFor('tom')).to.deep.equal(onAllWays(false))
+    expect(await waysFor('TOM')).to.deep.equal(onAllWays(false))
+    expect(await waysFor('admin')).to.deep.equal(onAllWays(true))
+    expect(await warnings()).to.deep.equal([])
+    const refusals = (await pluginLines(setup)).filter(({ event }) => event === 'password-login-refused')
+    expect(refusals.map(({ level }) => level)).to.deep.equal(['WARN'])
+  })
+
+  it('with false refuses every password, and lets single sign-on and its login tokens in', async () => {
+    await setup.restart(withPasswords({ password_login: false }))
+    expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
+    const browser = await signedIn(setup, setup.person())
+    const page = await setup.open(browser)
+    const { tokenUser, tokenPass } = await page.ask('createLoginToken', { name: 'A tool', expire: 0 })
+    const query = { user: String(tokenUser), pass: String(tokenPass) }
+    expect(await verdictOf(setup.keep(openControl(setup, { query })))).to.equal('signed in')
+  })
+
+  it('shows "access denied" on the login page, which has no fields for passwords', async () => {
+    const browser = setup.browser()
+    const form = Object.entries({ action: 'login', username: 'admin', password: PASSWORD })
+    expect(messageOn(await browser.step(setup.url, { form }))).to.equal(ACCESS_DENIED)
+    const { body } = await setup.browser().step(setup.url)
+    expect(/var passlogin = '(\w+)'/.exec(body)?.[1]).to.equal('false')
+  })
+
+  for (const path of ['', 'createaccount', 'CreateAccount/'])
+    it(`creates no account by a form that is sent to /${path}`, async () => {
+      const { browser, answer } = await createAccount(setup, 'eve', path)
+      expect(answer.status).to.equal(302)
+      expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
+      const records = await setup.data.records()
+      expect(records.has('user//eve')).to.equal(false)
+    })
+
+  for (const path of ['', 'resetaccount'])
+    it(`sends no mail to reset a password for a form that is sent to /${path}`, async () => {
+      const browser = setup.browser()
+      const form = Object.entries({ action: 'resetaccount', email: 'tom@example.test' })
+      expect((await browser.step(setup.url + path, { form })).status).to.equal(302)
+      expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
+    })
+
+  it('warns at start when no site admin can sign in, and of accounts that do not exist', async () => {
+    const [none = { text: '' }] = await warnings()
+    expect(JSON.stringify(none)).to.include('no account that may sign in is a site admin')
+    await setup.restart(withPasswords({ password_login: ['tom', 'gone'] }))
+    const told = JSON.stringify((await warnings()).slice(1))
+    expect(told).to.include('accounts that do not exist: gone')
+    expect(told).to.include('no account that may sign in is a site admin')
+  })
+
+  it('lets no password in while the oidc object has an error elsewhere', async () => {
+    await setup.restart({
+      settings,
+      domains: { '': { oidc: { custom: { password_login: false }, groups: { requierd: 'x' } } } },
+    })
+    expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
+  })
+
+  it('counts a value that is neither true, false nor a list as false', async () => {
+    await setup.restart(withPasswords({ password_login: 'yes' }))
+    expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
+  })
+})
+
+const AUTHENTICATED = 'after `authenticate`'
+const REFUSED = 'refused by the handler for forms'
+const ADMINISTRATOR = 'asked for by a user who is signed in'
+const OTHER_PROOF = 'by something else than a password'
+
+/** Where MeshCentral begins a session or sets a password, each with what keeps passwords out there. */
+const SESSIONS_AND_PASSWORDS: readonly (readonly [place: string, reason: string])[] = [
+  ['webserver.js ldapHandler: user.salt', 'clears the password of an LDAP account'],
+  ['webserver.js completeLoginRequest: req.session.userid = userid', AUTHENTICATED],
+  ['webserver.js handleCreateAccountRequest: req.session.userid = user._id', REFUSED],
+  ['webserver.js handleCreateAccountRequest: user.salt', REFUSED],
+  ['webserver.js handleResetPasswordRequest: user.salt', AUTHENTICATED],
+  ['webserver.js handleResetPasswordRequest: req.session.userid = userid', AUTHENTICATED],
+  ['webserver.js handleCheckMailRequest: userinfo.salt', REFUSED],
+  ['webserver.js handlePasswordChangeRequest: user.salt', ADMINISTRATOR],
+  ['webserver.js handleStrategyLogin: req.session.userid = userid', OTHER_PROOF],
+  ['webserver.js handleStrategyLogin: req.session.userid = userid', OTHER_PROOF],
+  ['webserver.js handleRootRequest: req.session.userid = userid', AUTHENTICATED],
+  ["webserver.js handleRootRequestEx: req.session.userid = 'user/' + domain.id + '/~'", 'settings.noUsers'],
+  [
+    "webserver.js handleRootRequestEx: req.session.userid = 'user/' + domain.id + '/' + obj.args.user.toLowerCase()",
+    'settings.user',
+  ],
+  ['webserver.js handleRootRequestEx: req.session.userid = loginCookie.u', OTHER_PROOF],
+  [
+    "webserver.js handleRootRequestEx: req.session.userid = 'user/' + domain.id + '/' + req.connection.user.toLowerCase()",
+    OTHER_PROOF,
+  ],
+  ['webserver.js pushlogin: req.session = { userid: cookie.u }', AUTHENTICATED],
+  [
+    "webserver.js setupHTTPHandlers: req.session.userid = 'user/' + domain.id + '/' + obj.args.user.toLowerCase()",
+    'settings.user',
+  ],
+  [
+    "webserver.js setupHTTPHandlers: req.session.userid = 'user/' + domain.id + '/' + obj.args.user.toLowerCase()",
+    'settings.user',
+  ],
+  ['webserver.js setupHTTPHandlers: req.session.userid = userid', AUTHENTICATED],
+  [
+    "webserver.js serialtunnel.forwardwrite: req.session.userid = 'user//' + obj.args.user.toLowerCase()",
+    'settings.user',
+  ],
+  ['webserver.js serialtunnel.forwardwrite: req.session.userid = urlCookie.ruserid', OTHER_PROOF],
+  ['webserver.js PerformWSSessionAuth: req.session.userid = user._id', AUTHENTICATED],
+  ['webserver.js PerformWSSessionAuth: req.session.userid = user._id', AUTHENTICATED],
+  ['webserver.js PerformWSSessionAuth: req.session.userid = user._id', AUTHENTICATED],
+  ['meshuser.js recordings: user.salt', ADMINISTRATOR],
+  ['meshuser.js recordings: chguser.salt', ADMINISTRATOR],
+  ['meshuser.js serverCommandAddUser: newuser.salt', ADMINISTRATOR],
+  ['meshuser.js serverCommandAddUserBatch: newuser.salt', ADMINISTRATOR],
+]
+
+describe('MeshCentral', () => {
+  for (const version of [undefined, OLDER_VERSION])
+    it(`begins sessions and sets passwords only in known places: ${version ?? 'the latest version'}`, async () => {
+      const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
+      const places = ['webserver.js', 'meshuser.js'].flatMap((file) => {
+        let inside = ''
+        return readFileSync(join(folder, file), 'utf8')
+          .split('\n')
+          .flatMap((line) => {
+            inside =
+              /function (\w+)\s*\(|([\w.]+) = function\b|case '(\w+)': \{?/.exec(line)?.slice(1).find(Boolean) ?? inside
+            const found = /\b\w+\.salt = |req\.session(?:\.userid)? = (?!null|\{\})[^;]*/.exec(
+              line.replace(/^\s*\/\/.*/, ''),
+            )
+            return found ? [`${file} ${inside}: ${found[0].replace(/\.salt = $/, '.salt')}`] : []
+          })
+      })
+      expect(places).to.deep.equal(SESSIONS_AND_PASSWORDS.map(([place]) => place))
+    })
+})
