@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type ControlSocket, openPage } from '../meshcentral/support/control-socket.ts'
 import { type Members, type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
-import { until } from '../meshcentral/support/until.ts'
+import { until } from '../support/until.ts'
 import { alone, beside, type Measurement } from './measurement.ts'
 import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
 

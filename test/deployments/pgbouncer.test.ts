@@ -17,6 +17,7 @@ import { createFolder, type FileFolder } from '../support/file-folder.ts'
 import { claim, type JsonBody, registration } from '../support/running-api.ts'
 import { settingsOf } from '../support/settings-of.ts'
 import { startProgram } from '../support/started-program.ts'
+import { until } from '../support/until.ts'
 
 const PASSWORD = 'h0rse-battery'
 const [PAGE = ''] = codeBlocks(section(readDocument('sidecar/docs/postgresql.md'), '## Behind PgBouncer'), 'ini')
@@ -126,8 +127,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     await post(a, '/v1/register', registration('K1AB'))
     await upstream.until(() => upstream.clients().some(({ filter }) => filter.includes('K1AB')))
     upstream.inject('W2AW>APRS::K1AB-7   :good evening')
-    let found: readonly unknown[] | undefined = []
-    while (found?.length !== 1) found = await texts(b)
+    await until('the message', async () => (await texts(b))?.length === 1)
     expect(await texts(a)).to.deep.equal(['good evening'])
     expect((await checkStart(settings(bouncer))).errors).to.deep.equal([])
     await Promise.all([a.close(), b.close()])

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
+import { until } from '../support/until.ts'
 import { linesOf } from './support/auth-log.ts'
 import type { DbRecord } from './support/data-folder.ts'
 import { type Person, setUpMesh, userKey } from './support/mesh-setup.ts'
 import { isApp, isSignedIn, messageOn, sessionOf, signedIn, signIn } from './support/session.ts'
-import { until } from './support/until.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 const FULL = 0xffffffff

@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, type DbRecord } from './support/data-folder.ts'
 import { DATABASES, OTHER_DATABASES, useDatabase } from './support/databases.ts'
@@ -18,7 +19,6 @@ import {
   signIn,
   thiefOf,
 } from './support/session.ts'
-import { until } from './support/until.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
 const FULL = 0xffffffff

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { makeKey } from '../support/client-keys.ts'
 import { onLoopback } from '../support/on-loopback.ts'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { openPage } from './support/control-socket.ts'
 import { type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
 import { createLocalAccount, sessionOf, signedIn } from './support/session.ts'
-import { until } from './support/until.ts'
 
 const PACKED = fileURLToPath(new URL('../../dist/meshcentral-plugin/', import.meta.url))
 

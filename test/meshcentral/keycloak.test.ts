@@ -5,10 +5,10 @@ import { REALM } from '../idps/providers/keycloak/realm.ts'
 import { createKeycloak, type Keycloak } from '../idps/providers/keycloak.ts'
 import { ALICE, BOB, type Person } from '../idps/support/people.ts'
 import { scratchFor } from '../idps/support/scratch.ts'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { laboratory } from './support/laboratory.ts'
 import { isApp, isSignedIn, messageOn } from './support/session.ts'
-import { until } from './support/until.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
 /** Enough for a download and a start of about 15 seconds. */

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
+import { until } from '../support/until.ts'
 import { openPage } from './support/control-socket.ts'
 import type { MeshSetup } from './support/mesh-setup.ts'
 import { knowsPerson, usePeers } from './support/peers.ts'
 import { isSignedIn, signedIn } from './support/session.ts'
-import { until } from './support/until.ts'
 
 describe('three peers of MeshCentral on one database', () => {
   const peers = usePeers(

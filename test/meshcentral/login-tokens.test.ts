@@ -3,12 +3,12 @@ import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { type ControlSocket, openControl } from './support/control-socket.ts'
 import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
 import type { Person } from './support/mesh-setup.ts'
 import { isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
-import { until } from './support/until.ts'
 import { closes, type MeshOfTests, useMesh, verdictOf } from './support/use-mesh.ts'
 
 interface Token {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Visit } from '../../fixtures/browser.ts'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram } from './support/data-folder.ts'
 import {
@@ -15,7 +16,6 @@ import {
   signIn,
   thiefOf,
 } from './support/session.ts'
-import { until } from './support/until.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
 const FORM = 'application/x-www-form-urlencoded'

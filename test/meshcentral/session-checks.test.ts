@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { keyOfHandle } from '../../plugin/host/revocations.ts'
+import { until } from '../support/until.ts'
 import { isSignedIn, sessionOf, signedIn } from './support/session.ts'
-import { until } from './support/until.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
 const every = (sessionCheckMinutes: number) => ({

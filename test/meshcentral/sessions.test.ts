@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { anyCertificateFetch } from '../support/any-certificate-fetch.ts'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { userKey } from './support/mesh-setup.ts'
 import {
@@ -13,7 +14,6 @@ import {
   signIn,
   thiefOf,
 } from './support/session.ts'
-import { until } from './support/until.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
 const BACKCHANNEL = 'auth-oidc-backchannel-logout'

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, packedProgram } from './support/data-folder.ts'
 import type { ServerOptions } from './support/mesh-setup.ts'
 import { type Move, movedInstallation } from './support/moved.ts'
 import { buttonsOf, isSignedIn, signedIn, thiefOf } from './support/session.ts'
-import { until } from './support/until.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 const HOOK = "parent.pluginHandler.callHook('hook_setupHttpHandlers', obj, parent);"

@@ -6,11 +6,11 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
-import { until } from '../meshcentral/support/until.ts'
 import { codeBlocks, readDocument } from '../support/documents.ts'
 import { type LoggingProcess, startLoggingProcess } from '../support/logging-process.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { CLIENT } from '../support/sign-in-setup.ts'
+import { until } from '../support/until.ts'
 import { type Balancer, startBalancer } from './support/balancer.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

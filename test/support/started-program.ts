@@ -1,6 +1,6 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { until } from '../meshcentral/support/until.ts'
+import { until } from './until.ts'
 
 const STOP_LIMIT_MS = 30_000
 /** Of what a program writes, the end: for errors. */

@@ -4,6 +4,7 @@ import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { startHost } from '../../fixtures/host/server.ts'
 import { createLog, settingsFrom, startSidecar } from '../../sidecar/index.ts'
 import { freePort } from '../support/host-process.ts'
+import { until } from '../support/until.ts'
 import { sendByRadio, type WatchedProgram, watchProgram } from '../support/watched-program.ts'
 
 const LAST_LINE = 'Ctrl-C stops all of it.'
@@ -55,7 +56,7 @@ describe('the fixtures alone', () => {
     try {
       expect((await fetch(`${phones.url}/v1/register`, { method: 'POST', headers, body })).status).to.equal(200)
       const ready = async () => (await fetch(`${phones.adminUrl}/readyz`)).ok
-      while (!(await ready()));
+      await until('the sidecar to be ready', ready)
       radio = sendByRadio(page)
       await fixtures.shows(`K2ABC-7 sent ${radio.packet} (passed)`)
       await fixtures.shows('FCM      {"notification":{"title":"K2ABC-7","body":"Good morning"}')

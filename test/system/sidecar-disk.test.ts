@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { claim, registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
+import { until } from '../support/until.ts'
 
 describe('the sidecar as a process, and its disk', () => {
   const its = sidecarProcesses()
@@ -153,7 +154,9 @@ describe('the sidecar as a process, and its disk', () => {
     expect(await readiness()).to.deep.equal([503, ['database_replaced']])
     its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :lost at the next start{2')
     const counted = async () => (await fetch(`${await sidecar.adminUrl()}/metrics`)).text()
-    while (!(await counted()).includes('mesh_companion_acks_unsendable_total 1\n'));
+    await until('the ack that could not be sent', async () =>
+      (await counted()).includes('mesh_companion_acks_unsendable_total 1\n'),
+    )
     const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: 0 })
     expect(body.messages.map(({ text }) => text)).to.deep.equal(['safe', 'lost at the next start'])
     expect(its.upstream.received.filter(({ line }) => line.includes(':ack'))).to.have.length(1)

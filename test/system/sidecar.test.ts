@@ -16,6 +16,7 @@ import { onLoopback } from '../support/on-loopback.ts'
 import { claim, registration } from '../support/running-api.ts'
 import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { LOGIN, sidecarProcesses } from '../support/sidecar-processes.ts'
+import { until } from '../support/until.ts'
 
 const MAIN = ['--import', 'tsx', 'sidecar/main.ts']
 /** The command, to its end. */
@@ -165,7 +166,7 @@ describe('the sidecar as a process', () => {
     const restore = (backup: string) => run('--config', config, '--restore', backup)
     const receive = async (sidecar: SidecarProcess, text: string) => {
       its.upstream.inject(`N2CALL>APRS,TCPIP*::N1CALL-7 :${text}{${text}`)
-      for (;;) if ((await messages(sidecar)).includes(text)) return
+      await until(`the message ${text}`, async () => (await messages(sidecar)).includes(text))
     }
     const messages = async (sidecar: SidecarProcess, since = 0) =>
       (await sidecar.post('/v1/sync', { ...claim('N1CALL'), since })).body.messages.map(({ text }) => text)

@@ -12,6 +12,8 @@ export interface PrimaryAndStandby {
 const NAMED = 'standby'
 /** Of what is waited for, on a machine that is held up. */
 const LIMIT_MS = 60_000
+/** Pause between two questions. */
+const EVERY_MS = 15
 
 /** The primary answers once the standby has what is committed, where that is `synchronous`. */
 export async function startPrimaryAndStandby(synchronous: boolean): Promise<PrimaryAndStandby> {
@@ -78,11 +80,11 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Asks again until it is so. */
+/** Asks again and again until the condition holds. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + LIMIT_MS
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`Waited ${LIMIT_MS} ms in vain for this: ${condition}`)
-    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
   }
 }

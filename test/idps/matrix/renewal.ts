@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { until } from '../../meshcentral/support/until.ts'
+import { until } from '../../support/until.ts'
 import { ALICE } from '../support/people.ts'
 import type { ClientRegistration } from '../support/real-idp.ts'
 import { type Outcome, outcomeOf, type RenewalCase } from '../support/renewals.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { until } from '../../meshcentral/support/until.ts'
+import { until } from '../../support/until.ts'
 import { discover } from '../support/discover.ts'
 import type { Lab } from '../support/lab.ts'
 import { ALICE, BOB } from '../support/people.ts'

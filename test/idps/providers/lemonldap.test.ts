@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { until } from '../../meshcentral/support/until.ts'
+import { until } from '../../support/until.ts'
 import { runMatrix } from '../matrix/run-matrix.ts'
 import { ALICE } from '../support/people.ts'
 import { lemonldap } from './lemonldap.ts'

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { until } from '../../meshcentral/support/until.ts'
+import { until } from '../../support/until.ts'
 import { exists } from './kept.ts'
 
 const run = promisify(execFile)

@@ -1,4 +1,4 @@
-import { until } from '../../meshcentral/support/until.ts'
+import { until } from '../../support/until.ts'
 import { answersAt } from './answers-at.ts'
 import type { CommandedProcess } from './commanded-process.ts'
 

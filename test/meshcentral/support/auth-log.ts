@@ -1,5 +1,5 @@
+import { until } from '../../support/until.ts'
 import type { MeshSetup } from './mesh-setup.ts'
-import { until } from './until.ts'
 
 /** A line that the plugin wrote. */
 export interface PluginLine {

@@ -1,8 +1,8 @@
 import { WebSocket } from 'ws'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { until } from '../../support/until.ts'
 import type { MeshSetup } from './mesh-setup.ts'
 import { authCookieOn } from './session.ts'
-import { until } from './until.ts'
 
 export type Message = Readonly<Record<string, unknown>> & { readonly action?: string }
 

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { until } from './until.ts'
+import { until } from '../../support/until.ts'
 
 const START_LIMIT_MS = 120_000
 

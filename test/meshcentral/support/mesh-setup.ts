@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/server.ts'
 import { anyCertificateFetch } from '../../support/any-certificate-fetch.ts'
+import { until } from '../../support/until.ts'
 import { type DataFolder, type DbRecord, makeDataFolder } from './data-folder.ts'
 import type { Database } from './databases.ts'
 import { laboratory, serverSettings, TITLE } from './laboratory.ts'
 import { type MeshProcess, type OtherNode, startMeshProcess } from './mesh-process.ts'
-import { until } from './until.ts'
 
 export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests-of-meshcentral' }
 

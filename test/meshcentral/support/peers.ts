@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { freePort } from '../../../fixtures/free-port.ts'
+import { until } from '../../support/until.ts'
 import { INSTALL_LIMIT_MS } from './installation.ts'
 import { laboratory } from './laboratory.ts'
 import { type MeshOptions, type MeshSetup, setUpMesh } from './mesh-setup.ts'
 import { type MongoStandIn, startMongoStandIn } from './mongo-stand-in.ts'
 import { isSignedIn, thiefOf } from './session.ts'
-import { until } from './until.ts'
 
 /**
  * Starts servers that peer with each other, and one provider, before the tests of a block. Without a database, the

@@ -1,8 +1,8 @@
 import { WebSocket } from 'ws'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { until } from '../../support/until.ts'
 import { type ControlSocket, openSocket } from './control-socket.ts'
 import type { MeshSetup } from './mesh-setup.ts'
-import { until } from './until.ts'
 
 /** One end of a tunnel through MeshCentral's relay: a user who works on a device, or the device itself. */
 export interface RelayEnd {

@@ -1,7 +1,7 @@
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { until } from '../../support/until.ts'
 import { type ControlSocket, openControl, openPage } from './control-socket.ts'
 import { type MeshOptions, type MeshSetup, setUpMesh } from './mesh-setup.ts'
-import { until } from './until.ts'
 
 /** A MeshCentral for the tests of one block. Sockets that a test opens here are closed after it. */
 export interface MeshOfTests extends MeshSetup {

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { ENTRA_REFUSALS } from '../../../fixtures/idp/vendors/entra-refusals.ts'
-import { until } from '../../meshcentral/support/until.ts'
 import { readDocument, section, tableRows } from '../../support/documents.ts'
 import { CLIENT, type Setup, setups } from '../../support/sign-in-setup.ts'
+import { until } from '../../support/until.ts'
 
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const EVERY_MS = 10_000

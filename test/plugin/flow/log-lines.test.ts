@@ -3,9 +3,9 @@ import { decodeJwt } from 'jose'
 import type { Page } from '../../../fixtures/browser.ts'
 import type { Fault } from '../../../fixtures/idp/faults.ts'
 import { MESSAGES, type MessageCode } from '../../../plugin/errors.ts'
-import { until } from '../../meshcentral/support/until.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import { answerFromIdp, CLIENT, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { until } from '../../support/until.ts'
 
 type Expected = Readonly<Record<string, unknown>>
 /** The id is at UserInfo alone. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
-import { until } from '../../meshcentral/support/until.ts'
 import { type Setup, setups } from '../../support/sign-in-setup.ts'
+import { until } from '../../support/until.ts'
 
 const EVERY_MS = 10_000
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!

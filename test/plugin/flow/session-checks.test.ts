@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
-import { until } from '../../meshcentral/support/until.ts'
 import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { until } from '../../support/until.ts'
 
 const EVERY_MS = 10_000
 /** The IdP gives each refresh token once: a second renewal by the same one ends the session. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { deferred } from '../../support/deferred.ts'
+import { until } from '../../support/until.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 const DEVICE = 'ab'.repeat(32)
@@ -22,7 +23,7 @@ describe('A push of the sidecar', () => {
       const lines = (await (await fetch(`${its.sidecar.adminUrl}/metrics`)).text()).split('\n')
       return lines.find((line) => line.startsWith(`mesh_companion_push_latency_seconds_${name}`))?.split(' ')[1]
     }
-    while ((await metric('count{platform="android"}')) !== '1');
+    await until('the push to be counted', async () => (await metric('count{platform="android"}')) === '1')
     // Two seconds and a half by the clock, whatever the machine's own takes.
     expect(Number(await metric('sum{platform="android"}'))).to.be.within(2, 3.5)
     expect(await metric('count{platform="ios"}')).to.not.equal('0')

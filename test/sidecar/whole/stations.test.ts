@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { claim, registration } from '../../support/running-api.ts'
+import { until } from '../../support/until.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 const SECRETS = ['s3cret-0f-the-phone', 's3cret-0f-the-tablet']
@@ -66,7 +67,7 @@ describe('The stations of a sidecar', () => {
     await its.receive('W1AW', 'N0CALL-7', 'Good morning{1')
     await its.endWindow()
     shown.push(await its.apns.waitFor(({ token }) => token === TABLET))
-    while ((await its.counter('push_tokens_gone')) === 0);
+    await until('a token that is gone', async () => (await its.counter('push_tokens_gone')) > 0)
     for (const deviceId of [...SECRETS, `${SECRETS[0]} and a blank`, `${SECRETS[0]}-of-nobody`])
       for (const call of ['register', 'sync', 'avatars', 'unregister', 'unregister'])
         shown.push(await its.post(`/v1/${call}`, { ...claim('N0CALL'), deviceId, since: 0, stations: [] }))

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { until } from '../../meshcentral/support/until.ts'
+import { until } from '../until.ts'
 import { startChromium } from './chromium.ts'
 import type { BrowserDriver, BrowserUser, Tab } from './driver.ts'
 import { FIREFOX, startFirefox } from './firefox.ts'

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { freePort } from '../../../fixtures/free-port.ts'
-import { until } from '../../meshcentral/support/until.ts'
+import { until } from '../until.ts'
 import { ANSWER_LIMIT_MS, type BrowserDriver, type Tab } from './driver.ts'
 
 export const WEBKIT_DRIVER = '/usr/bin/WebKitWebDriver'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { until } from '../../../meshcentral/support/until.ts'
 import { codeBlocks, readDocument } from '../../../support/documents.ts'
+import { until } from '../../../support/until.ts'
 import { expectRefused, signInAs, signOutFully } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
 import type { LabOptions } from '../../support/lab.ts'

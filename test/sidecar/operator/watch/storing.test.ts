@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { History, Store } from '../../../../sidecar/messages/store.ts'
 import { watchStoring } from '../../../../sidecar/operator/watch/storing.ts'
 import { deferred } from '../../../support/deferred.ts'
+import { until } from '../../../support/until.ts'
 import { message, registration, rejection, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 
 const LOST = ['messages_not_stored']
@@ -40,7 +41,7 @@ describe('What is watched of storing', () => {
     await stores.clock.advance(999)
     expect(storing.problems()).to.deep.equal(LOST)
     await stores.clock.advance(1)
-    while (storing.problems().length > 0) await new Promise((resolve) => setImmediate(resolve))
+    await until('no problem to be left', () => storing.problems().length === 0)
     await storing.close()
   })
 

@@ -10,6 +10,7 @@ import {
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../../support/tcp-relay.ts'
+import { until } from '../../../support/until.ts'
 
 let server: Promise<Postgres & Pick<Certificates, 'ca'>> | undefined
 let databases = 0
@@ -128,7 +129,7 @@ export function ownDatabase(): OwnDatabase {
       return () => client.end()
     },
     async waiting(count) {
-      while ((await run(`SELECT ${WAITING}`)).length < count);
+      await until(`${count} queries to wait`, async () => (await run(`SELECT ${WAITING}`)).length >= count)
     },
   }
 }

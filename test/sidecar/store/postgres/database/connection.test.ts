@@ -4,6 +4,7 @@ import { systemClock } from '../../../../../sidecar/clock.ts'
 import type { Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
 import { recordedLog } from '../../../../support/recorded-log.ts'
+import { until } from '../../../../support/until.ts'
 import { rejection } from '../../sqlite/temporary-stores.ts'
 import { hastened, ownDatabase, runAt } from '../shared-server.ts'
 
@@ -41,7 +42,7 @@ describe('The connections to PostgreSQL', () => {
     const { query } = await connect()
     const unlock = await database.hold('BEGIN; LOCK TABLE mesh_companion.clock')
     const asked = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
-    await until(async () => (await active('SELECT timeline FROM clock')) === 4)
+    await until('four reads of the clock', async () => (await active('SELECT timeline FROM clock')) === 4)
     await unlock()
     expect(await asked).to.deep.equal(Array(4).fill([{ one: 1 }]))
   })
@@ -102,7 +103,7 @@ describe('The connections to PostgreSQL', () => {
     expect(planned).to.have.lengthOf(1)
     planned.shift()?.()
     const asked = [probe(), probe()]
-    await until(async () => (await active('try_to_store')) > 0)
+    await until('a write', async () => (await active('try_to_store')) > 0)
     await failUnderWay(query)
     expect(planned).to.have.lengthOf(0)
     await unlock()
@@ -116,13 +117,13 @@ describe('The connections to PostgreSQL', () => {
     const unlock = await lockClock()
     const writes = Array.from({ length: 20 }, () => query('UPDATE clock SET per_station = per_station'))
     const written = Promise.allSettled(writes)
-    await until(async () => (await active('UPDATE clock')) === 4)
+    await until('four writes of the clock', async () => (await active('UPDATE clock')) === 4)
     expect(await read('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
     await unlock()
     await written
     const release = await database.hold('SELECT pg_advisory_lock(1)')
     const reads = Promise.all(Array.from({ length: 8 }, () => read('SELECT pg_advisory_lock_shared(1)')))
-    await until(async () => (await active('pg_advisory_lock_shared')) === 6)
+    await until('six locks', async () => (await active('pg_advisory_lock_shared')) === 6)
     await release()
     await reads
   })
@@ -185,7 +186,7 @@ describe('The connections to PostgreSQL', () => {
     const postgres = await connect()
     postgres.listen('anything', () => undefined)
     const hanging = rejection(postgres.query('SELECT pg_sleep(60)'))
-    await until(async () => (await active('pg_sleep')) > 0)
+    await until('a query', async () => (await active('pg_sleep')) > 0)
     await Promise.all([postgres.close(), postgres.close()])
     expect((await hanging).code).to.equal('database_unreachable')
     expect((await rejection(postgres.query('SELECT 1'))).code).to.equal('store_closed')
@@ -193,15 +194,11 @@ describe('The connections to PostgreSQL', () => {
 
   async function failUnderWay(query: Postgres['query']): Promise<void> {
     const failed = rejection(query('SELECT pg_sleep(60)'))
-    await until(async () => (await kill('pg_sleep')) > 0)
+    await until('a query to end', async () => (await kill('pg_sleep')) > 0)
     expect((await failed).code).to.equal('database_unreachable')
   }
 
   const lockClock = () => database.hold('BEGIN; SELECT FROM mesh_companion.clock FOR UPDATE')
-
-  async function until(condition: () => Promise<boolean>): Promise<void> {
-    while (!(await condition()));
-  }
 
   const others = (text: string) =>
     `FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%${text}%'`

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { warnOfLoss } from '../../../../../sidecar/store/postgres/database/durability.ts'
 import { recordedLog } from '../../../../support/recorded-log.ts'
+import { until } from '../../../../support/until.ts'
 import { ownDatabase } from '../shared-server.ts'
 
 describe('The warning of a database that may lose messages', () => {
@@ -22,7 +23,8 @@ describe('The warning of a database that may lose messages', () => {
     await client.connect()
     const { rows } = await client.query('IDENTIFY_SYSTEM')
     client.query(`START_REPLICATION PHYSICAL ${rows[0].xlogpos}`).catch(() => undefined)
-    while ((await database.run("SELECT FROM pg_stat_replication WHERE state = 'streaming'")).length === 0);
+    const streaming = "SELECT FROM pg_stat_replication WHERE state = 'streaming'"
+    await until('the standby to stream', async () => (await database.run(streaming)).length > 0)
     return () => socket.destroy()
   }
 

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import { LEASE_MS } from '../../../../../sidecar/messages/leases.ts'
 import { underLease } from '../../../../../sidecar/operator/housekeeping/lease.ts'
+import { until } from '../../../../support/until.ts'
 import { rejection } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
@@ -30,7 +31,7 @@ describe('The work under a lease', () => {
       expect(await tryOther()).to.equal(0)
       await stores.shift(LEASE_MS / 3)
       // The lease of a renewal that is still on its way has not lapsed: two of three such spans are left.
-      while ((await one.leases.list())[0]?.mine !== true) await new Promise((resolve) => setImmediate(resolve))
+      await until('the renewal', async () => (await one.leases.list())[0]?.mine === true)
     }
     events.emit('end')
     await long

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
+import { until } from '../../../../support/until.ts'
 import { message, register } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
@@ -28,7 +29,7 @@ describe('Several instances on one PostgreSQL', () => {
     const [a, b] = [await open('a'), await open('b')]
     a.instances.publishNote('{"calls":["N0CALL"]}')
     await stores.clock.advance(1000)
-    while ((await b.instances.list())[0]?.note === '');
+    await until('the note of the other instance', async () => (await b.instances.list())[0]?.note !== '')
     expect(await b.instances.list()).to.deep.include({
       name: 'a',
       startedAt: stores.now() - 1000,
@@ -44,11 +45,14 @@ describe('Several instances on one PostgreSQL', () => {
       return a.fault()
     }
     await stores.run("UPDATE instance SET owner = 'somebody else', seen_at = now_ms() + 1000")
-    while ((await taken()) === undefined) await stores.run('UPDATE instance SET seen_at = now_ms() + 1000')
+    await until('the other owner to be noticed', async () => {
+      await stores.run('UPDATE instance SET seen_at = now_ms() + 1000')
+      return taken()
+    })
     expect(a.fault()).to.equal('instance_taken')
     expect(stores.lines.filter(({ event }) => event === 'instance-taken').length).to.equal(1)
     await stores.run("UPDATE instance SET owner = ''")
-    while ((await taken()) !== undefined);
+    await until('the name to be free', async () => (await taken()) === undefined)
   })
 
   describe('keep house', () => {

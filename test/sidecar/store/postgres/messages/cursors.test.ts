@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
+import { until } from '../../../../support/until.ts'
 import { registration, stampOf } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
@@ -36,7 +37,7 @@ describe('The cursors of several instances', () => {
     expect(await here.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
     expect(await there.cursors.stampFor(KEY, PHONE)).to.be.below(first)
     await stores.clock.advance(WRITTEN_AFTER_MS)
-    while ((await asked()) === 0);
+    await until('the cursor to be written', async () => (await asked()) > 0)
     expect(await there.cursors.stampFor(KEY, PHONE)).to.equal(first)
   })
 
@@ -52,10 +53,14 @@ describe('The cursors of several instances', () => {
     await here.cursors.stampFor(KEY, PHONE, first)
     await stores.run(REFUSE)
     await stores.clock.advance(WRITTEN_AFTER_MS)
-    while ((await one("SELECT coalesce(pg_sequence_last_value('refused'::regclass), 0)")) === 0);
+    const refusals = "SELECT coalesce(pg_sequence_last_value('refused'::regclass), 0)"
+    await until('a write to be refused', async () => (await one(refusals)) > 0)
     expect([await asked(), await here.cursors.stampFor(KEY, PHONE)]).to.deep.equal([0, first])
     await stores.run('DROP TRIGGER refuse ON device')
-    while ((await asked()) === 0) await stores.clock.advance(WRITTEN_AFTER_MS)
+    await until('the cursor to be written', async () => {
+      await stores.clock.advance(WRITTEN_AFTER_MS)
+      return (await asked()) > 0
+    })
     expect(await asked()).to.equal(first)
   })
 })

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { expect } from 'chai'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { type FileWatch, watchDatabaseFile } from '../../../../../sidecar/store/sqlite/database/file-watch.ts'
+import { until } from '../../../../support/until.ts'
 import { register, temporaryStores } from '../temporary-stores.ts'
 
 describe('The watch over the file of the database', () => {
@@ -26,7 +27,7 @@ describe('The watch over the file of the database', () => {
   async function tenSeconds(): Promise<void> {
     const { pending } = stores.clock
     await stores.clock.advance(10_000)
-    while (stores.clock.pending < pending) await new Promise((resolve) => setImmediate(resolve))
+    await until('the next check to be planned', () => stores.clock.pending >= pending)
   }
 
   const events = () => stores.lines.map(({ level, event }) => [level, event])
