@@ -1,4 +1,4 @@
-/** What a person is told: a few sentences of ours, never a word of the IdP's, never the rule that refused. */
+/** Messages that users see. They never quote the IdP, and never name the rule that refused. */
 export const MESSAGES = {
   login_failed: 'Signing in did not work. Please try again; if it happens again, ask your administrator.',
   login_expired: 'This sign-in took too long or was started in another window. Please sign in again.',
@@ -18,101 +18,101 @@ export type MessageCode = keyof typeof MESSAGES
 
 interface LoginErrorEntry {
   readonly message: MessageCode
-  /** For the authentication log: what happened, and what an administrator can mend. */
+  /** For the authentication log: what happened, then what an administrator can do. At most 300 characters. */
   readonly remedy: string
 }
 
-/** Every way in which a login can fail: what the person sees, and what the authentication log says. */
+/** Every way in which a login can fail, with the message to the user and the remedy in the authentication log. */
 export const LOGIN_ERRORS = {
   discovery_failed: {
     message: 'provider_unreachable',
     remedy:
-      'OIDC: Discovery failed. Check `issuer`, and that this server reaches it. When the IdP has a private certificate authority, name its chain in NODE_EXTRA_CA_CERTS. It is tried again by itself.',
+      'OIDC: Discovery failed. Check `issuer`, and that this server can reach it. If the IdP has a private certificate authority, name its chain in NODE_EXTRA_CA_CERTS. The plugin tries again by itself.',
   },
   metadata_incomplete: {
     message: 'provider_unreachable',
     remedy:
-      'The IdP publishes no authorization, token or key set endpoint that is needed: set it in `issuer` by hand. Or no key to encrypt to, as `reason` says.',
+      'The IdP does not publish an authorization, token or key set endpoint that the plugin needs: set it in `issuer`. Or the IdP publishes no key to encrypt to, as `reason` says.',
   },
   provider_error: {
     message: 'provider_refused',
     remedy:
-      'The IdP answered the login with an error. `error` and `errorDescription` are its words; look for them in its own log.',
+      'The IdP answered the login with an error. `error` and `errorDescription` are its words; search the log of the IdP for them.',
   },
   scope_refused: {
     message: 'provider_refused',
     remedy:
-      'The IdP refused a scope: `scopes` are those that were asked for. Take away what it does not know for this client: `groups.scope` ("" asks for none) and `custom.scope`. Or register it there.',
+      'The IdP refused one of `scopes`. Remove the scope that it does not know for this client from `groups.scope` ("" requests none) or `custom.scope`, or register the scope at the IdP.',
   },
   answer_invalid: {
     message: 'provider_refused',
     remedy:
-      'The answer to a login cannot be taken as it came: `reason` says why. Check `client.response_mode`, `client.authorization_signed_response_alg` and the encryption members, and that the client is registered so at the IdP.',
+      "The IdP's answer to a login is unusable, as `reason` says. Check `client.response_mode`, `client.authorization_signed_response_alg` and the encryption members, and that the client is registered with the same values at the IdP.",
   },
   initiation_refused: {
     message: 'login_failed',
     remedy:
-      'A login that was begun elsewhere is for another IdP: `iss` is not the issuer of this domain. Check the address that whoever begins it has for this server.',
+      'A login that began elsewhere is for another IdP: `iss` is not the issuer of this domain. Check which address of this server the application has that begins the login.',
   },
   transaction_missing: {
     message: 'login_expired',
     remedy:
-      'The answer belongs to no login of this browser: abandoned for over 10 minutes, already used, started elsewhere, or cookies are blocked. Nothing to mend when it happens now and then.',
+      'The answer belongs to no login of this browser: the login took over 10 minutes, its answer was already used, it began elsewhere, or the browser blocks cookies. Do nothing if this happens only now and then.',
   },
   transaction_foreign: {
     message: 'login_failed',
     remedy:
-      'The answer to a login of one domain came in at another. Check that each domain has its own `client.redirect_uri`.',
+      'The answer to a login of one domain arrived at another domain. Give each domain its own `client.redirect_uri`.',
   },
   pushed_request_refused: {
     message: 'provider_refused',
     remedy:
-      'The IdP did not take the pushed authorization request: nobody got as far as its login page. `status`, `error` and `errorDescription` are its answer. For invalid_request check `client.redirect_uri` and the members on request objects, for a proof or a nonce `client.dpop_bound_access_tokens`.',
+      'The IdP refused the pushed authorization request, so no login page appeared. `status`, `error` and `errorDescription` are its answer. For invalid_request, check `client.redirect_uri` and the request object members; for a proof or a nonce, `client.dpop_bound_access_tokens`.',
   },
   token_request_failed: {
     message: 'provider_refused',
     remedy:
-      'The IdP did not redeem the authorization code, or a refresh token. `error` is its reason: for invalid_client check `client.client_id`, `client.client_secret` and `client.token_endpoint_auth_method`; for invalid_grant check `client.redirect_uri`.',
+      'The IdP did not redeem the authorization code or the refresh token. `error` is its reason. For invalid_client, check `client.client_id`, `client.client_secret` and `client.token_endpoint_auth_method`. For invalid_grant, check `client.redirect_uri`.',
   },
   provider_unreachable: {
     message: 'provider_unreachable',
     remedy:
-      'A request to the IdP at `address` was not answered as it should be: no connection, no answer in 10 seconds, over 1 MB, or no usable key set. `causeCode` or `status` says which.',
+      'A request to the IdP at `address` got no usable answer: no connection, no answer within 10 seconds, over 1 MB, or no usable key set. `causeCode` or `status` says which.',
   },
   answer_issuer_invalid: {
     message: 'login_failed',
     remedy:
-      'The parameter `iss` of the answer (RFC 9207) is missing or names another issuer. Check `issuer`, and each IdP its own `client.redirect_uri`. When only some people meet it, somebody may be mixing answers of two IdPs.',
+      'The parameter `iss` of the answer (RFC 9207) is missing or names another issuer. Check `issuer`, and that each IdP has its own `client.redirect_uri`. If only some users meet this error, an attacker may be mixing answers of two IdPs.',
   },
   id_token_invalid: {
     message: 'login_failed',
     remedy:
-      'The ID token did not pass its checks: issuer, audience, signature, nonce or time. Check `issuer`, `client.client_id`, `client.id_token_signed_response_alg`, and both clocks.',
+      'The ID token failed a check: issuer, audience, signature, nonce or time. Check `issuer`, `client.client_id`, `client.id_token_signed_response_alg`, and the clocks of both servers.',
   },
   userinfo_failed: {
     message: 'provider_refused',
     remedy:
-      'The UserInfo endpoint gave no usable answer for this user. Look for the request in the log of the IdP. If the ID token has every claim: set `issuer.userinfo_endpoint` to false.',
+      'The UserInfo endpoint gave no usable answer for this user. Look for the request in the log of the IdP. If the ID token has every claim, set `issuer.userinfo_endpoint` to false.',
   },
   subject_unusable: {
     message: 'login_failed',
     remedy:
-      'The claim that identifies users is missing, or no text of 1 to 255 characters without control characters. Check `custom.claims.uuid`.',
+      'The claim that identifies users is missing, or is not a text of 1 to 255 characters without control characters. Check `custom.claims.uuid`.',
   },
   acr_missing: {
     message: 'sign_in_incomplete',
     remedy:
-      'The IdP did not sign the person in as `custom.required_acr` demands: `acr` is what its ID token says, null for nothing. Let the IdP ask this client for the second factor, and check how it spells the level; a level that the person cannot reach is refused there or here.',
+      'The IdP did not sign the user in as `custom.required_acr` demands: `acr` is the value in its ID token, or null. Make the IdP require the second factor for this client, and compare the spelling of the level. Users who cannot reach the level cannot sign in.',
   },
   account_unknown: {
     message: 'access_denied',
     remedy:
-      'The user has no account here and `newAccounts` is not true. Create the account, or set `newAccounts` to true.',
+      'The user has no account here, and `newAccounts` is not true. Create the account, or set `newAccounts` to true.',
   },
   issuer_changed: {
     message: 'access_denied',
     remedy:
-      'The account belongs to another issuer: `remembered` is that of its last login, `issuer` is this one. If both have the same users, add `remembered` to `custom.previous_issuers`. If not, somebody else may have the same id there: remove the account or change `custom.claims.uuid`.',
+      'The account belongs to another issuer: `remembered` is that of its last login, `issuer` is this one. If both have the same users, add `remembered` to `custom.previous_issuers`. If not, another user may have the same id there: remove the account or change `custom.claims.uuid`.',
   },
   account_limit: {
     message: 'access_denied',
@@ -120,53 +120,54 @@ export const LOGIN_ERRORS = {
   },
   account_locked: {
     message: 'access_denied',
-    remedy: 'An administrator has locked the account of this user. Nothing was changed. Unlock it to let the user in.',
+    remedy:
+      'An administrator locked the account of this user. The login changed nothing. Unlock the account to admit the user.',
   },
   maintenance: {
     message: 'maintenance',
-    remedy: 'The server is in maintenance mode, which lets nobody in but site admins.',
+    remedy: 'The server is in maintenance mode, which admits only site admins.',
   },
   not_in_required_group: {
     message: 'access_denied',
     remedy:
-      'The user is in none of the groups in `groups.required`. `groups` are those that the IdP reported, to the letter; rules match exactly.',
+      'The user is in none of the groups in `groups.required`. `groups` are the groups that the IdP reported, unchanged. Names must match exactly.',
   },
   memberships_unknown: {
     message: 'login_failed',
     remedy:
-      'The group memberships could not be learned, and `groups.required` is set. The line `memberships-unknown` before this one says why: a vendor that did not answer or refused, or a claim that is no list of groups.',
+      "The plugin could not read the user's groups, and `groups.required` is set. The line `memberships-unknown` before this one says why: a vendor did not answer or refused, or the claim is not a list of groups.",
   },
   session_ended: {
     message: 'provider_refused',
-    remedy: 'The IdP ended the session while the login was under way. Nothing to mend; the person signs in again.',
+    remedy: 'The IdP ended the session during the login. You need do nothing: the user signs in again.',
   },
   logout_token_invalid: {
     message: 'provider_refused',
     remedy:
-      "A back-channel logout token did not pass its checks, and ended nothing. Check that the IdP sends those of this client to this domain's address, and both clocks. If nobody logged out there, somebody is trying doors.",
+      "A back-channel logout token failed a check, and ended no session. Check that the IdP sends the tokens of this client to this domain's address, and the clocks of both servers. If no user logged out there, a stranger may be probing this server.",
   },
   access_token_invalid: {
     message: 'login_failed',
     remedy:
-      'The access token does not belong to this login or to this server: `reason` says whether it is not the one of the ID token, or bound to the certificate of somebody else. Look for the request in the log of the IdP.',
+      'The access token does not belong to this login or to this server. `reason` says whether it differs from the one that the ID token names, or is bound to another certificate or key. Look for the request in the log of the IdP.',
   },
   introspection_failed: {
     message: 'provider_refused',
     remedy:
-      'The IdP did not say whether a token is still good. For invalid_client, and for tokens that it wrongly calls inactive, check `client.introspection_endpoint_auth_method`, and that this client may introspect there.',
+      'The IdP did not say whether a token is active. For invalid_client, or if it calls valid tokens inactive, check `client.introspection_endpoint_auth_method`, and that the IdP allows this client to introspect.',
   },
   revocation_failed: {
     message: 'provider_refused',
-    remedy: 'The IdP did not revoke a token. For invalid_client check `client.revocation_endpoint_auth_method`.',
+    remedy: 'The IdP did not revoke a token. For invalid_client, check `client.revocation_endpoint_auth_method`.',
   },
   client_keys_missing: {
     message: 'not_configured',
     remedy:
-      'No private key of this server signs by an algorithm that the IdP takes. Add one to the file `jwksFile` of its credentials, or set the algorithm in `client` by hand.',
+      'No private key of this server signs with an algorithm that the IdP accepts. Add one to the file `jwksFile` of its credentials, or set the algorithm in `client`.',
   },
   not_configured: {
     message: 'not_configured',
-    remedy: 'The configuration of this domain has errors. They were listed when the server started.',
+    remedy: 'The configuration of this domain has errors. The server logged them when it started.',
   },
   host_failed: {
     message: 'login_failed',
@@ -174,28 +175,28 @@ export const LOGIN_ERRORS = {
   },
   internal: {
     message: 'login_failed',
-    remedy: 'Something unforeseen happened. See the cause, and please report it.',
+    remedy: 'An unexpected error happened. See the cause, and please report it.',
   },
 } as const satisfies Record<string, LoginErrorEntry>
 export type LoginErrorCode = keyof typeof LOGIN_ERRORS
 
 export interface LoginErrorOptions {
-  /** Kept for its code only. */
+  /** The underlying error. Its code is `causeCode` in the log. */
   readonly cause?: unknown
-  /** For the authentication log; no secrets. */
+  /** Fields of the line in the authentication log. Never a secret. */
   readonly details?: Readonly<Record<string, unknown>>
-  /** In place of the code's own, where more is known: at most 300 characters, more does not fit into a line. */
+  /** Replaces the remedy of the code where more is known. At most 300 characters, because log lines cut the rest. */
   readonly remedy?: string
-  /** In place of the code's own. */
+  /** Replaces the message of the code. */
   readonly told?: MessageCode
 }
 
-/** Ends a login. The message of the error is the remedy, for the authentication log. */
+/** Ends a login. The `message` of the error is the remedy, for the authentication log. */
 export class LoginError extends Error {
   override readonly name = 'LoginError'
   readonly code: LoginErrorCode
   readonly details: Readonly<Record<string, unknown>>
-  /** What the person reads. */
+  /** The message that the user sees. */
   readonly told: MessageCode
   constructor(code: LoginErrorCode, options: LoginErrorOptions = {}) {
     super(options.remedy ?? LOGIN_ERRORS[code].remedy, 'cause' in options ? { cause: options.cause } : undefined)
