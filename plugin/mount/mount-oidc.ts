@@ -24,7 +24,7 @@ import { type FormParser, type HostApp, mountRoutes } from '../routes/route-tabl
 import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
 import { createIntrospection, type SessionState } from '../sessions/introspection.ts'
 import { followRenewedGroups } from '../sessions/renewed-groups.ts'
-import { type ChecksOptions, createSessionChecks } from '../sessions/session-checks.ts'
+import { type ChecksOptions, SessionChecks } from '../sessions/session-checks.ts'
 import { AcceptedIssuers } from './accepted-issuers.ts'
 import { checkShared } from './check-shared.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
@@ -287,7 +287,7 @@ function openDomain(
   const { issuer, keySet, preset } = provider
   const followGroups: ChecksOptions['followGroups'] = (session, renewed) =>
     followRenewedGroups(session, renewed, { host, settings, preset })
-  const checks = createSessionChecks(key, { host, provider, clock, everyMs, followGroups })
+  const checks = new SessionChecks(key, { host, provider, clock, everyMs, followGroups })
   // What only a login or a logout needs is made at the first one.
   let endSession: EndSession | undefined
   let logoutTokens: LogoutTokens | undefined

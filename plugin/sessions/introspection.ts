@@ -6,42 +6,44 @@ import { logFailure } from '../host/auth-log.ts'
 import type { Host, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 
-/** An answer is good for this long: hosts may ask at every request, the IdP is not asked at every one. */
+/** How long an answer counts, so that a host that asks at each request does not ask the IdP each time. */
 const FRESH_MS = 10_000
-/** Sessions whose answer is kept; the oldest are forgotten first. */
+/** Sessions whose answer is remembered. The oldest are forgotten first. */
 const MOST_ANSWERS = 10_000
 
 /**
- * What an IdP says of a session: it goes on, it has ended there, or nobody can tell: the session kept no token, the one
- * that it kept has run out of time, the IdP has no endpoint for the question, or gave no answer.
+ * The state of a session at its IdP. `unknown` has one of these reasons:
+ *
+ * - The session has no token, or its access token has expired.
+ * - The IdP has no introspection endpoint, or did not answer.
  */
 export type SessionState = 'active' | 'ended' | 'unknown'
 
-/** A domain whose IdP is asked. */
-export interface AskedDomain {
+/** A domain whose IdP can introspect tokens. */
+export interface IntrospectedDomain {
   readonly domainKey: string
   /** Null: the configuration has errors. */
   readonly working: { readonly client: Pick<ProviderClient, 'introspect'> } | null
 }
 
 /**
- * Whether the browser's session goes on at the IdP of the domain that it was begun at; an answer of the last 10 s will
- * do, be it that none came. Never rejects.
+ * Returns a function that tells whether the browser's session goes on at the IdP of its domain. It repeats an answer of
+ * the last 10 s, also if that answer was `unknown`. It never rejects.
  */
 export function createIntrospection(
-  domains: readonly AskedDomain[],
+  domains: readonly IntrospectedDomain[],
   host: Host,
   clock: Clock,
 ): (req: Request) => Promise<SessionState> {
-  const answers = new Map<string, { readonly at: number; readonly state: Promise<SessionState> }>()
+  const answers = new Map<string, { readonly askedAt: number; readonly state: Promise<SessionState> }>()
 
-  function lateStateOf(domainKey: string, tokens: Tokens, client: Pick<ProviderClient, 'introspect'>) {
+  function recentState(domainKey: string, tokens: Tokens, client: Pick<ProviderClient, 'introspect'>) {
     const key = hash('sha256', JSON.stringify([domainKey, tokens.access, tokens.refresh]), 'base64url')
-    const known = answers.get(key)
-    if (known && clock.elapsed() - known.at < FRESH_MS) return known.state
-    const state = stateOf(tokens, client, clock.now())
+    const recent = answers.get(key)
+    if (recent && clock.elapsed() - recent.askedAt < FRESH_MS) return recent.state
+    const state = introspectTokens(tokens, client, clock.now())
     answers.delete(key)
-    answers.set(key, { at: clock.elapsed(), state })
+    answers.set(key, { askedAt: clock.elapsed(), state })
     const [oldest] = answers.keys()
     if (answers.size > MOST_ANSWERS && oldest !== undefined) answers.delete(oldest)
     return state
@@ -56,7 +58,7 @@ export function createIntrospection(
       const working = domains.find((domain) => domain.domainKey === domainKey)?.working
       if (!working) return 'unknown'
       const { tokens } = (await host.sessions.kept?.(req)) ?? session
-      return tokens ? await lateStateOf(domainKey, tokens, working.client) : 'unknown'
+      return tokens ? await recentState(domainKey, tokens, working.client) : 'unknown'
     } catch (error) {
       const failure = error instanceof LoginError ? error : new LoginError('host_failed', { cause: error })
       logFailure(host, req, domainKey, 'introspection-failed', failure)
@@ -65,16 +67,21 @@ export function createIntrospection(
   }
 }
 
-/** By its tokens (RFC 7662): a session has ended when none of them is active. @throws LoginError */
-export async function stateOf(
-  { access, accessExpiresAt, refresh }: Tokens,
+/**
+ * Introspects the tokens of a session (RFC 7662). The session has ended if none of them is active.
+ *
+ * @throws LoginError
+ */
+export async function introspectTokens(
+  { access, accessExpiresAt, refresh }: Pick<Tokens, 'access' | 'accessExpiresAt' | 'refresh'>,
   client: Pick<ProviderClient, 'introspect'>,
   now: number,
 ): Promise<SessionState> {
-  // That it has run out is no news of the session.
+  // The session may outlive its access token, so an expired one says nothing about it.
   const isExpired = accessExpiresAt !== null && accessExpiresAt <= now
-  const told = isExpired ? null : await client.introspect(access, 'access_token')
-  const isActive = told === true || refresh === null ? told : await client.introspect(refresh, 'refresh_token')
+  const isAccessActive = isExpired ? null : await client.introspect(access, 'access_token')
+  const isActive =
+    isAccessActive === true || refresh === null ? isAccessActive : await client.introspect(refresh, 'refresh_token')
   if (isActive === null) return 'unknown'
   return isActive ? 'active' : 'ended'
 }

@@ -2,19 +2,23 @@ import type { Request } from 'express'
 import type { OpenSession, SessionFilter, Sessions } from '../host/port.ts'
 
 /**
- * The sessions that the IdP is to be asked about once it has ended one: some send one token for one of several sessions
- * that they ended (Keycloak, when an administrator ends all). Called while that one is still there: it alone tells
- * whose it is, where the IdP does not. Those that end are not among them: what is kept of them may still be going.
+ * Returns the other sessions of a user of whom the IdP ended one, for a check. Some IdPs end several and send a token
+ * for only one of them, for example Keycloak when an administrator ends all.
+ *
+ * Call it before the session ends here: if the IdP does not name the user, only the session does. The sessions that end
+ * are not among those returned, because what is stored of them may be in the middle of its removal.
  */
-export async function othersOf(
+export async function otherSessions(
   sessions: Sessions,
   req: Request,
-  ended: SessionFilter,
+  { domainKey, issuer, subject: namedSubject, sid }: Omit<SessionFilter, 'account'>,
 ): Promise<readonly OpenSession[]> {
   if (!sessions.matching) return []
-  const over = await sessions.matching(req, ended)
-  const subjects = ended.subject === null ? over.map(({ signIn }) => signIn.subject) : [ended.subject]
-  const all = [...new Set(subjects)].map(async (subject) => sessions.matching?.(req, { ...ended, subject, sid: null }))
-  const ids = new Set(over.map(({ id }) => id))
-  return (await Promise.all(all)).flatMap((those = []) => those.filter(({ id }) => !ids.has(id)))
+  const ending = await sessions.matching(req, { domainKey, issuer, subject: namedSubject, sid })
+  const subjects = namedSubject === null ? ending.map(({ signIn }) => signIn.subject) : [namedSubject]
+  const ofSubjects = [...new Set(subjects)].map(async (subject) =>
+    sessions.matching?.(req, { domainKey, issuer, subject, sid: null }),
+  )
+  const endingIds = new Set(ending.map(({ id }) => id))
+  return (await Promise.all(ofSubjects)).flatMap((matching = []) => matching.filter(({ id }) => !endingIds.has(id)))
 }

@@ -9,20 +9,22 @@ import { revokeGroupGrants } from '../login/groups/apply-groups.ts'
 export interface RefusedUser {
   readonly settings: Pick<DomainSettings, 'key' | 'groups'>
   readonly userId: UserId
-  /** The request that brought the news; null for a renewal. */
+  /** The request of the login; null for a renewal. */
   readonly req: Request | null
-  /** Ends the user's sessions. Its outcome is their number; null when that cannot be told. */
+  /** Ends the user's sessions. Resolves to their number, or null if it is unknown. */
   readonly endSessions: () => Promise<number | null>
 }
 
 type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog' | 'clientAddress'>
 
 /**
- * Locks a user out who has an account and is in none of `groups.required`: ends the sessions, suspends login tokens,
- * and revokes what group rules gave the account. Call it after a login, or a renewal whose ID token tells the groups.
- * Unknown memberships and logins that are not verified must not lead here, or anybody could lock anybody out.
+ * Locks out a user who has an account and is in none of `groups.required`. Ends the sessions, suspends the login tokens,
+ * and revokes what group rules gave the account.
  *
- * Never rejects, and a failure of one part stops no other. Each failure has its own line in the authentication log.
+ * Call it after a login, or after a renewal whose ID token has the groups. Never call it for unknown memberships or an
+ * unverified login, because that would let a stranger lock users out.
+ *
+ * Never rejects. A failure of one part does not stop the others, and has its own line in the authentication log.
  */
 export async function lockOutRefusedUser(host: RefusingHost, user: RefusedUser): Promise<void> {
   const { settings, userId, req } = user
@@ -36,7 +38,7 @@ export async function lockOutRefusedUser(host: RefusingHost, user: RefusedUser):
     await Promise.all([
       signOut(host, user).catch(notSignedOut),
       host.loginTokens?.suspend(settings.key, userId).catch(notSignedOut),
-      // What an administrator has locked keeps its lock, and so its rights.
+      // A locked account keeps its rights: a lock by an administrator takes precedence over group rules.
       account.locked || revoke(host, user).catch(rightsKept),
     ])
   } catch (cause) {
@@ -54,7 +56,7 @@ async function signOut(host: RefusingHost, { settings, userId, endSessions }: Re
   host.authLog({
     level: 'info',
     event: 'refused-user-signed-out',
-    message: 'A user with an account is in none of groups.required any more: all sessions of this user have ended.',
+    message: 'A user with an account is no longer in `groups.required`. All sessions of this user were ended.',
     domain: settings.key,
     fields: { user: userId, ...(sessions === null ? {} : { sessions }) },
   })
@@ -66,7 +68,7 @@ async function revoke(host: RefusingHost, { settings, userId }: RefusedUser): Pr
   host.authLog({
     level: 'info',
     event: 'refused-user-rights-revoked',
-    message: 'A user with an account is in none of groups.required any more: what groups gave the account is revoked.',
+    message: 'A user with an account is no longer in `groups.required`. What group rules gave the account was revoked.',
     domain: settings.key,
     fields: {
       user: userId,

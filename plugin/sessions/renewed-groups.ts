@@ -17,11 +17,10 @@ export interface RenewedGroupsDeps {
 }
 
 /**
- * Applies the group rules of a login to a user whose ID token was renewed, if the token has the groups claim. Login
- * tokens of the account count as confirmed by the IdP. Never rejects: a failure is logged, and changes no more than it
- * already did.
+ * Applies the group rules of a login to a user whose ID token was renewed, if the token has the groups claim. Confirms
+ * the login tokens of the account. Never rejects: a failure is logged, and stops the changes where it happened.
  *
- * @returns false: the user is no longer admitted, and the sessions have ended
+ * @returns false: the rules no longer admit the user, and the user's sessions have ended
  */
 export async function followRenewedGroups(
   session: OpenSession,
@@ -38,10 +37,11 @@ export async function followRenewedGroups(
       return false
     }
     const account = await host.accounts.find(settings.key, userId)
-    // An administrator who has locked an account has the last word on its rights.
+    // A lock by an administrator takes precedence over group rules.
     if (!account || account.locked) return true
-    if (memberships !== 'unknown')
-      noteChanges(host, session, await applyGroupRules(userId, memberships, settings, host))
+    if (memberships !== 'unknown') {
+      logChanges(host, session, await applyGroupRules(userId, memberships, settings, host))
+    }
     await host.loginTokens?.confirm(settings.key, userId, 'renewal')
   } catch (cause) {
     const failure = new LoginError('host_failed', { cause, details: { user: userId } })
@@ -50,25 +50,26 @@ export async function followRenewedGroups(
   return true
 }
 
-/** Unknown also where the token says nothing of groups: some IdPs tell them at a login alone. */
+/** Returns `unknown` also if the token has no groups claim, because some IdPs send it only at a login. */
 async function membershipsIn(
-  { claims: told, tokens }: Renewed,
+  { claims, tokens }: Renewed,
   settings: DomainSettings,
   preset: RenewedGroupsDeps['preset'],
 ): Promise<Memberships> {
   const name = preset.groupsClaim(settings)
-  if (!settings.groups || !told || name === null || claimAt(told, name) === undefined) return 'unknown'
-  const evidence = { claims: preset.claims(told), accessToken: tokens.access }
+  if (!settings.groups || !claims || name === null || claimAt(claims, name) === undefined) return 'unknown'
+  const evidence = { claims: preset.claims(claims), accessToken: tokens.access }
   return preset.memberships(evidence, settings).catch(() => 'unknown' as const)
 }
 
-function noteChanges(host: Host, { signIn }: OpenSession, applied: AppliedRules): void {
+function logChanges(host: Host, { signIn }: OpenSession, applied: AppliedRules): void {
   const { siteAdmin, rights, joined, left } = applied
   if (siteAdmin === 'keep' && rights === undefined && joined.length === 0 && left.length === 0) return
   host.authLog({
     level: 'info',
     event: 'renewed-groups',
-    message: "The IdP renewed a session, and the user's groups have changed: site admin, rights and groups follow.",
+    message:
+      "The IdP renewed a session, and the user's groups have changed. Site admin, rights and groups were updated.",
     domain: signIn.domainKey,
     fields: {
       user: signIn.userId,

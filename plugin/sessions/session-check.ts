@@ -2,60 +2,64 @@ import { LoginError } from '../errors.ts'
 import type { OpenSession, Sessions, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { Renewed } from '../provider/tokens/renewal.ts'
-import { stateOf } from './introspection.ts'
+import { introspectTokens } from './introspection.ts'
 
 /**
- * `unknown`: nobody asked now, for example because another process asks about the session. `unchecked`: nobody can ever
- * ask, because the session has no refresh token, and its access token cannot be introspected. `refused`: the IdP
- * renewed the session, and group rules no longer admit its user. Of one that has ended what the IdP said in place of
- * new tokens, or is wrong with those; null: that the access token is not active.
+ * The outcome of checking a session.
+ *
+ * - `active`: it goes on at the IdP.
+ * - `unknown`: it was not checked now, for example because another process checks it.
+ * - `unchecked`: it can never be checked, because it has no refresh token and its access token cannot be introspected.
+ * - `refused`: the IdP renewed it, but group rules no longer admit its user.
+ * - an object: it ended at the IdP. `reason` is the IdP's refusal or the fault of the new tokens; null: the access token
+ *   is inactive.
  */
-export type Answer = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
+export type CheckOutcome = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
 
 export interface CheckDeps {
   readonly client: Pick<ProviderClient, 'introspect' | 'renew'>
   readonly lease: Sessions['lease']
-  /** Tokens that another process renewed less than that before now will do. */
+  /** Tokens that any process renewed less than this long ago count as checked. */
   readonly freshMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Whether this process is about to end: it begins no renewal whose answer it could lose. */
+  /** Whether this process is about to stop. It then begins no renewal, because it could lose the answer. */
   readonly isClosing: () => boolean
-  /** Has the process wait for a renewal before it ends. */
+  /** Makes the process wait for a renewal before it stops. */
   readonly untilClosed: <Outcome>(renewal: Promise<Outcome>) => Promise<Outcome>
   /**
-   * Has the groups of a renewed ID token count, once the tokens are kept. False: they no longer admit the user. Never
-   * rejects.
+   * Applies the groups of a renewed ID token, after its tokens were written. Returns false if they no longer admit the
+   * user. Never rejects.
    */
   readonly followGroups: (session: OpenSession, renewed: Renewed) => Promise<boolean>
 }
 
 /**
- * Asks the IdP whether a session still lives there, and ends it here where it does not: by its refresh token (RFC 6749,
- * section 6), or, where it has none, about its access token.
+ * Checks whether a session still lives at the IdP, and ends it here if it does not. Renews it by its refresh token (RFC
+ * 6749, section 6), or introspects its access token if it has none.
  *
- * @throws what keeps an answer from coming: then nobody's session has ended
+ * @throws whatever prevented an answer; the session then goes on
  */
-export async function askAbout(session: OpenSession, deps: CheckDeps): Promise<Answer> {
+export async function checkSession(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const release = await deps.lease?.(session.id)
   if (release === null) return 'unknown'
   try {
-    return await ask(session, deps)
+    return await checkLeased(session, deps)
   } finally {
-    // Without that it is over by itself.
+    // If the release fails, the lease expires by itself.
     await release?.().catch(() => undefined)
   }
 }
 
-async function ask(session: OpenSession, deps: CheckDeps): Promise<Answer> {
+async function checkLeased(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const { client, freshMs, now } = deps
   const { tokens, idToken, renewedAt } = await session.read()
-  // Of a session that has ended meanwhile, there is no ID token either.
+  // A session that has ended meanwhile has no ID token either.
   if (!tokens) return idToken === null ? 'unknown' : 'unchecked'
-  const { refresh } = tokens
   if (deps.isClosing()) return 'unknown'
+  const { access, accessExpiresAt, refresh } = tokens
   if (refresh === null || !session.write) {
-    const state = await stateOf({ ...tokens, refresh: null }, client, now())
+    const state = await introspectTokens({ access, accessExpiresAt, refresh: null }, client, now())
     return state === 'ended' ? end(session, null) : state === 'unknown' ? 'unchecked' : state
   }
   const ageMs = renewedAt === undefined ? Number.POSITIVE_INFINITY : now() - renewedAt
@@ -69,27 +73,27 @@ async function renew(
   refresh: string,
   idToken: string | null,
   { client, now, followGroups }: CheckDeps,
-): Promise<Answer> {
+): Promise<CheckOutcome> {
   try {
     const renewed = await client.renew(tokens, refresh, { subject: session.signIn.subject, idToken })
     await session.write?.({ tokens: renewed.tokens, idToken: renewed.idToken, renewedAt: now() })
     return (await followGroups(session, renewed)) ? 'active' : 'refused'
   } catch (error) {
-    if (!isEnd(error)) throw error
-    // Of tokens that somebody else has renewed meanwhile it says nothing.
+    if (!endsSession(error)) throw error
+    // If another process has renewed the tokens meanwhile, the IdP refused only the old ones.
     const { tokens: current } = await session.read()
     if (!current) return 'unknown'
     return current.refresh === refresh ? end(session, error) : 'active'
   }
 }
 
-async function end(session: OpenSession, reason: LoginError | null): Promise<Answer> {
+async function end(session: OpenSession, reason: LoginError | null): Promise<CheckOutcome> {
   await session.end()
   return { reason }
 }
 
 /** Source: RFC 6749, section 5.2; OpenID Connect Core 1.0, section 12.2. */
-function isEnd(error: unknown): error is LoginError {
+function endsSession(error: unknown): error is LoginError {
   if (!(error instanceof LoginError)) return false
   return error.code === 'id_token_invalid' || error.details.error === 'invalid_grant'
 }

@@ -1,129 +1,144 @@
 import { type Clock, isLate, type Timer } from '../clock.ts'
 import type { Host, OpenSession } from '../host/port.ts'
 import { CheckOutcomes } from './check-outcomes.ts'
-import { askAbout, type CheckDeps } from './session-check.ts'
+import { type CheckDeps, checkSession } from './session-check.ts'
 
-/** Questions under way for one domain: an IdP that hangs holds up its own alone. */
-const AT_ONCE = 8
-/** Who comes back after a longer pause is asked about within that, and does not first begin to work. */
+/** Checks that run at the same time for one domain. So an IdP that hangs delays no other domain. */
+const MOST_AT_ONCE = 8
+/** How often to look for sessions that are due. A user who returns after a long pause is checked within this time. */
 const LOOK_MS = 10_000
-/** Longer than a renewal takes at most: it has 8 s for its answer, which then is written. */
+/** Longer than a renewal takes: its answer comes within 8 s, and is then written. */
 const CLOSE_MS = 12_000
 /**
- * When the others of a session that has ended are asked about again: Keycloak calls some active until its logout token
- * was answered.
+ * When to check a user's other sessions again after the IdP ended one. Keycloak calls some of them active until its
+ * logout token is answered.
  */
 const AGAIN_MS = [1_000, 30_000]
 
 export interface ChecksOptions {
   readonly host: Host
-  /** Whose client is made when it is first asked for. */
+  /** Creates its client when it is first read. */
   readonly provider: Pick<CheckDeps, 'client'>
   readonly clock: Clock
-  /** How often sessions in use are asked about, where the host keeps track of them. 0: never. */
+  /** How often to check a session in use, if the host keeps track of use. 0: never. */
   readonly everyMs: number
-  /** Has the groups of a renewed ID token count. Absent: they do not. */
+  /** Applies the groups of a renewed ID token. Absent: they have no effect. */
   readonly followGroups?: CheckDeps['followGroups']
 }
 
-/** Asks the IdP of a domain whether sessions still live. Nothing but its word ends one, a failure least of all. */
-export interface SessionChecks {
-  /**
-   * Asks about those now, after a second, and after half a minute. Settles once the first answers are there; never
-   * rejects.
-   */
-  askAbout(sessions: readonly OpenSession[]): Promise<void>
-  /** Returns the number of sessions in use that the IdP can never be asked about. */
-  unchecked(): number
-  /**
-   * Begins no further question, and waits for the renewals under way. At an IdP that gives each refresh token once, a
-   * renewal whose answer nobody writes ends the session. Never rejects, and takes 12 s at most.
-   */
-  close(): Promise<void>
-}
+/**
+ * Checks with the IdP of one domain whether sessions still live. Only an answer of the IdP ends a session; a failure
+ * never does.
+ *
+ * A session is *due* if it was used and its last check was `everyMs` ago. A timer looks for due sessions every 10 s.
+ * `checkNow` checks sessions whether due or not. A check is *under way* from its request to its outcome: at most eight
+ * at a time, and one per session. After a failure, {@link CheckOutcomes} pauses the checks, and then allows one at a
+ * time until the IdP answers. `close` is final: no check begins after it, and it waits for the renewals under way.
+ */
+export class SessionChecks {
+  readonly #domainKey: string
+  readonly #options: ChecksOptions
+  readonly #outcomes: CheckOutcomes
+  /** By session id. */
+  readonly #underWay = new Map<string, Promise<void>>()
+  /** Settle with the renewals under way, and never reject. To interrupt another kind of check loses nothing. */
+  readonly #renewals = new Set<Promise<unknown>>()
+  readonly #repetitions = new Set<Timer>()
+  #look: Timer | undefined
+  #isClosed = false
 
-export function createSessionChecks(domainKey: string, options: ChecksOptions): SessionChecks {
-  const { host, provider, clock, everyMs } = options
-  const { sessions } = host
-  const deps = {
-    lease: sessions.lease?.bind(sessions),
-    now: () => clock.now(),
-    isClosing: () => closed,
-    untilClosed,
-    followGroups: options.followGroups ?? (async () => true),
+  constructor(domainKey: string, options: ChecksOptions) {
+    const { host, clock, everyMs } = options
+    this.#domainKey = domainKey
+    this.#options = options
+    this.#outcomes = new CheckOutcomes(domainKey, { host, clock, everyMs, isClosing: () => this.#isClosed })
+    if (everyMs > 0 && host.sessions.inUse) this.#lookLater()
   }
-  /** Settle with the renewals under way, and never reject. Other questions cost nothing if they are cut off. */
-  const renewals = new Set<Promise<unknown>>()
-  const outcomes = new CheckOutcomes(domainKey, { host, clock, everyMs, isClosing: () => closed })
-  const again = new Set<Timer>()
-  /** By session. */
-  const underWay = new Map<string, Promise<void>>()
-  let closed = false
 
-  let looking = everyMs > 0 && sessions.inUse ? lookLater() : undefined
+  /** Checks these sessions now, after 1 s and after 30 s. Resolves after the first checks, and never rejects. */
+  async checkNow(sessions: readonly OpenSession[]): Promise<void> {
+    const check = () => {
+      // An IdP that has just sent a logout token can be reached.
+      this.#outcomes.resume()
+      return this.#checkAll(sessions, 0)
+    }
+    await Promise.all(await check())
+    if (sessions.length > 0 && !this.#isClosed) for (const delayMs of AGAIN_MS) this.#repeat(delayMs, check)
+  }
 
-  function lookLater(): Timer {
-    return clock.after(Math.min(everyMs, LOOK_MS), async () => {
-      // What another process renewed counts for a while, but this one's own is due again.
-      await askAll(sessions.inUse?.(domainKey, everyMs) ?? [], everyMs / 2)
-      if (!closed) looking = lookLater()
+  /** Returns the number of sessions in use that can never be checked. */
+  unchecked(): number {
+    return this.#outcomes.unchecked()
+  }
+
+  /**
+   * Begins no further check, and waits up to 12 s for the renewals under way. Some IdPs issue each refresh token once,
+   * so a renewal whose answer is not written would end the session. Never rejects.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#look?.cancel()
+    for (const timer of this.#repetitions) timer.cancel()
+    if (this.#renewals.size > 0) await isLate(this.#options.clock, Promise.all(this.#renewals), CLOSE_MS)
+  }
+
+  #lookLater(): void {
+    const { host, clock, everyMs } = this.#options
+    this.#look = clock.after(Math.min(everyMs, LOOK_MS), async () => {
+      const due = host.sessions.inUse?.(this.#domainKey, everyMs) ?? []
+      // If another process renewed a session within half that time, it counts as checked.
+      await this.#checkAll(due, everyMs / 2)
+      if (!this.#isClosed) this.#lookLater()
     })
   }
 
-  function untilClosed<Outcome>(renewal: Promise<Outcome>): Promise<Outcome> {
-    const settled = renewal.catch(() => undefined).finally(() => renewals.delete(settled))
-    renewals.add(settled)
-    return renewal
-  }
-
-  function askLater(ms: number, task: () => unknown): void {
-    const timer = clock.after(ms, () => {
-      again.delete(timer)
-      return task()
+  #repeat(delayMs: number, check: () => unknown): void {
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#repetitions.delete(timer)
+      return check()
     })
-    again.add(timer)
+    this.#repetitions.add(timer)
   }
 
-  /** One question at a time of each session. Never rejects. @returns all, once there was room for the last */
-  async function askAll(those: Iterable<OpenSession>, freshMs: number): Promise<readonly Promise<void>[]> {
-    const asked: Promise<void>[] = []
-    for (const session of those) {
-      // After an outage a single one is tried first.
-      while (underWay.size >= (outcomes.isFailing ? 1 : AT_ONCE)) await Promise.race(underWay.values())
-      if (closed || outcomes.isPaused) break
-      const { id } = session
-      if (underWay.has(id)) continue
-      const question = ask(session, freshMs).finally(() => underWay.delete(id))
-      underWay.set(id, question)
-      asked.push(question)
-    }
-    return asked
-  }
-
-  async function ask(session: OpenSession, freshMs: number): Promise<void> {
-    try {
-      outcomes.noteAnswer(session, await askAbout(session, { ...deps, client: provider.client, freshMs }))
-    } catch (failure) {
-      outcomes.noteFailure(session, failure)
-    }
-  }
-
-  return {
-    async askAbout(those) {
-      const askThose = () => {
-        // Who has sent a logout token is not away.
-        outcomes.resume()
-        return askAll(those, 0)
+  /** Begins a check of each session that has none under way. Never rejects. @returns the checks, once all have begun */
+  async #checkAll(sessions: Iterable<OpenSession>, freshMs: number): Promise<readonly Promise<void>[]> {
+    const begun: Promise<void>[] = []
+    for (const session of sessions) {
+      // During an outage, one check shows whether the IdP answers again.
+      while (this.#underWay.size >= (this.#outcomes.isFailing ? 1 : MOST_AT_ONCE)) {
+        await Promise.race(this.#underWay.values())
       }
-      await Promise.all(await askThose())
-      if (those.length > 0 && !closed) for (const ms of AGAIN_MS) askLater(ms, askThose)
-    },
-    unchecked: () => outcomes.unchecked(),
-    async close() {
-      closed = true
-      looking?.cancel()
-      for (const timer of again) timer.cancel()
-      if (renewals.size > 0) await isLate(clock, Promise.all(renewals), CLOSE_MS)
-    },
+      if (this.#isClosed || this.#outcomes.isPaused) break
+      const { id } = session
+      if (this.#underWay.has(id)) continue
+      const check = this.#check(session, freshMs).finally(() => this.#underWay.delete(id))
+      this.#underWay.set(id, check)
+      begun.push(check)
+    }
+    return begun
+  }
+
+  async #check(session: OpenSession, freshMs: number): Promise<void> {
+    const { host, provider, clock, followGroups = async () => true } = this.#options
+    try {
+      const outcome = await checkSession(session, {
+        client: provider.client,
+        lease: host.sessions.lease?.bind(host.sessions),
+        freshMs,
+        now: () => clock.now(),
+        isClosing: () => this.#isClosed,
+        untilClosed: (renewal) => this.#untilClosed(renewal),
+        followGroups,
+      })
+      this.#outcomes.noteOutcome(session, outcome)
+    } catch (failure) {
+      this.#outcomes.noteFailure(session, failure)
+    }
+  }
+
+  #untilClosed<Outcome>(renewal: Promise<Outcome>): Promise<Outcome> {
+    const settled = renewal.catch(() => undefined).finally(() => this.#renewals.delete(settled))
+    this.#renewals.add(settled)
+    return renewal
   }
 }

@@ -1,20 +1,20 @@
 import type { Clock } from '../clock.ts'
 import type { Host } from '../host/port.ts'
 
-/** Sessions that are counted; with more, the number is at least this. */
+/** Sessions that are counted. If there are more, the count is too low. */
 const MOST_COUNTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Sessions in use that the IdP can never be asked about. A session counts until it was not in use for two rounds of
- * checks. The first one of a day is logged.
+ * Counts the sessions in use that can never be checked. A session counts until it was out of use for two rounds of
+ * checks. The first session of a day is logged.
  */
 export class UncheckedSessions {
   readonly #domainKey: string
   readonly #host: Pick<Host, 'authLog'>
   readonly #clock: Clock
-  readonly #countsMs: number
-  /** Session id to when it was noted, of elapsed time, oldest first. */
+  readonly #lifeMs: number
+  /** Session id to the elapsed time at which it was noted, oldest first. */
   readonly #noted = new Map<string, number>()
   #loggedAt = Number.NEGATIVE_INFINITY
 
@@ -23,7 +23,7 @@ export class UncheckedSessions {
     this.#domainKey = domainKey
     this.#host = host
     this.#clock = clock
-    this.#countsMs = 2 * everyMs
+    this.#lifeMs = 2 * everyMs
   }
 
   note(id: string): void {
@@ -36,7 +36,7 @@ export class UncheckedSessions {
       level: 'warn',
       event: 'session-unchecked',
       message:
-        'The IdP cannot be asked whether sessions still live: they have no refresh token, and it has no introspection endpoint for them. A user whom it disables stays signed in. Allow this client refresh tokens there (`custom.scope` with `offline_access`), or set `issuer.introspection_endpoint`.',
+        'The IdP cannot be asked whether some sessions still live: they have no refresh token, and it cannot introspect them. Users whom it disables stay signed in. Allow this client refresh tokens there (`custom.scope` with `offline_access`), or set `issuer.introspection_endpoint`.',
       domain: this.#domainKey,
       fields: {},
     })
@@ -47,9 +47,9 @@ export class UncheckedSessions {
   }
 
   count(): number {
-    const before = this.#clock.elapsed() - this.#countsMs
+    const expiredAt = this.#clock.elapsed() - this.#lifeMs
     for (const [id, notedAt] of this.#noted) {
-      if (notedAt >= before) break
+      if (notedAt >= expiredAt) break
       this.#noted.delete(id)
     }
     return this.#noted.size

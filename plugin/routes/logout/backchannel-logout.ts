@@ -1,17 +1,19 @@
 import type { Request, Response } from 'express'
 import { isLate } from '../../clock.ts'
+import { membersOf } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import { logFailure } from '../../host/auth-log.ts'
+import type { Host, OpenSession, SessionFilter } from '../../host/port.ts'
 import type { Logout } from '../../provider/logout/logout-token.ts'
-import { othersOf } from '../../sessions/other-sessions.ts'
+import { otherSessions } from '../../sessions/other-sessions.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
-/** Keycloak waits for 5 s, and does not come again. */
-const ANSWER_MS = 4_000
+/** Keycloak waits 5 s for the response, and does not repeat the request. */
+const RESPONSE_MS = 4_000
 
 /**
- * `POST auth-oidc-backchannel-logout`: the IdP itself says that it ended a session, or all those of a person, and they
- * end here. Source: OpenID Connect Back-Channel Logout 1.0, sections 2.5 to 2.8.
+ * `POST auth-oidc-backchannel-logout`: ends one session, or all sessions of a user, because the IdP ended them. Source:
+ * OpenID Connect Back-Channel Logout 1.0, sections 2.5 to 2.8.
  */
 export async function backchannelLogout(
   strategy: Strategy,
@@ -21,41 +23,56 @@ export async function backchannelLogout(
 ): Promise<void> {
   const { domainKey, working } = strategy
   const { host, clock } = deps
-  const begun = clock.elapsed()
+  const beganAt = clock.elapsed()
   try {
     if (!working) throw new LoginError('not_configured')
-    const { those, sessions, others } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
-      const { issuer, subject, sid } = logout
-      const those = { domainKey, issuer, subject, sid }
-      try {
-        const others = await othersOf(host.sessions, req, those)
-        return { those, others, sessions: await host.sessions.endMatching(req, those) }
-      } catch (cause) {
-        throw new LoginError('host_failed', { cause })
-      }
-    })
-    const { subject, sid } = those
+    const { subject, sid, sessions, others } = await working.logoutTokens.redeem(tokenOf(req), (logout) =>
+      endSessions(host, domainKey, req, logout),
+    )
     host.authLog({
       level: 'info',
       event: 'backchannel-logout',
       message: sid === null ? 'The IdP ended all sessions of a user.' : 'The IdP ended a session.',
       domain: domainKey,
       fields: {
-        ...(subject === null ? {} : { subject: subject }),
+        ...(subject === null ? {} : { subject }),
         ...(sessions === null ? {} : { sessions }),
       },
     })
-    // What has not come about by then goes on by itself.
-    await isLate(clock, working.checks.askAbout(others), ANSWER_MS - (clock.elapsed() - begun))
+    // Checks that take longer continue after the response.
+    await isLate(clock, working.checks.checkNow(others), RESPONSE_MS - (clock.elapsed() - beganAt))
     res.status(200).end()
   } catch (error) {
     refuseLogout(strategy, deps, req, res, error)
   }
 }
 
+interface EndedByIdp extends Pick<SessionFilter, 'subject' | 'sid'> {
+  /** How many sessions ended; null if that is unknown. */
+  readonly sessions: number | null
+  /** Sessions of the same user that may have ended at the IdP as well. */
+  readonly others: readonly OpenSession[]
+}
+
+/** @throws LoginError `host_failed` */
+async function endSessions(
+  { sessions }: Host,
+  domainKey: string,
+  req: Request,
+  { issuer, subject, sid }: Logout,
+): Promise<EndedByIdp> {
+  const filter = { domainKey, issuer, subject, sid }
+  try {
+    const others = await otherSessions(sessions, req, filter)
+    return { subject, sid, others, sessions: await sessions.endMatching(req, filter) }
+  } catch (cause) {
+    throw new LoginError('host_failed', { cause })
+  }
+}
+
 /**
- * The protocol has one status for whatever went wrong. The words are ours: which check refused is for the log, since
- * anybody can ask.
+ * Answers a logout token that was refused. Only the log says which check failed, because a stranger can send such
+ * requests. The protocol has one status for all failures.
  */
 export function refuseLogout(
   { domainKey }: Strategy,
@@ -64,31 +81,30 @@ export function refuseLogout(
   res: Response,
   error: unknown,
 ): void {
-  const failure = isOfTheForm(error)
-    ? new LoginError('logout_token_invalid', { details: { reason: 'the request is no form of 16 KB at most' } })
+  const failure = isSenderFault(error)
+    ? new LoginError('logout_token_invalid', { details: { reason: 'the request is not a form of at most 16 KB' } })
     : error instanceof LoginError
       ? error
       : new LoginError('internal', { cause: error })
   logFailure(host, req, domainKey, 'backchannel-logout-refused', failure)
-  const invalid = failure.code === 'logout_token_invalid'
+  const isInvalid = failure.code === 'logout_token_invalid'
   res
     .status(400)
     .json(
-      invalid
+      isInvalid
         ? { error: 'invalid_request', error_description: 'The logout token was not accepted.' }
         : { error: 'server_error', error_description: 'The logout could not be carried out. Please try again.' },
     )
 }
 
 function tokenOf(req: Request): string {
-  const body: unknown = req.is('application/x-www-form-urlencoded') ? req.body : undefined
-  const token: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'logout_token') : undefined
+  const { logout_token: token } = membersOf(req.is('application/x-www-form-urlencoded') ? req.body : undefined)
   if (typeof token === 'string' && token !== '') return token
   throw new LoginError('logout_token_invalid', { details: { reason: 'the request has no logout_token' } })
 }
 
-/** The parser marks what the sender did wrong, such as a body that is too large, with a status below 500. */
-function isOfTheForm(error: unknown): boolean {
+/** Whether the body parser blames the sender: it marks such errors, for example of a large body, with a 4xx status. */
+function isSenderFault(error: unknown): boolean {
   const status: unknown = error instanceof Error && 'status' in error ? error.status : undefined
   return typeof status === 'number' && status >= 400 && status < 500
 }

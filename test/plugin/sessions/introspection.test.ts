@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Request } from 'express'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { AuthLogEntry, Host } from '../../../plugin/host/port.ts'
-import { createIntrospection, stateOf } from '../../../plugin/sessions/introspection.ts'
+import { createIntrospection, introspectTokens } from '../../../plugin/sessions/introspection.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const NOW = 1_000_000
@@ -18,7 +18,7 @@ describe('the state of a session at the IdP', () => {
       asked.push(`${kind} ${token}`)
       return active?.includes(token) ?? null
     }
-    return stateOf({ access: 'a', accessExpiresAt: null, refresh: 'r', ...changes }, { introspect }, NOW)
+    return introspectTokens({ access: 'a', accessExpiresAt: null, refresh: 'r', ...changes }, { introspect }, NOW)
   }
   const over = { accessExpiresAt: NOW }
 

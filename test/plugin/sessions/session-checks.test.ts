@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { AuthLogEntry, Host, OpenSession, SessionTokens, Tokens } from '../../../plugin/host/port.ts'
 import type { ProviderClient } from '../../../plugin/provider/client.ts'
-import { createSessionChecks } from '../../../plugin/sessions/session-checks.ts'
+import { SessionChecks } from '../../../plugin/sessions/session-checks.ts'
 import { deferred } from '../../support/deferred.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -90,7 +90,7 @@ describe('checks whether sessions still live', () => {
     }
     const host = { sessions, authLog: (entry: AuthLogEntry) => lines.push(entry) } as unknown as Host
     const options = { host, provider: { client }, clock, everyMs }
-    const [checks, ...others] = domains.map((key) => createSessionChecks(key, options))
+    const [checks, ...others] = domains.map((key) => new SessionChecks(key, options))
     if (!checks) throw new Error('There are no domains.')
     closers.push(...[checks, ...others].map(({ close }) => close))
     const events = () => lines.map(({ event, fields }) => [event, fields.user ?? fields.code] as const)
@@ -284,7 +284,7 @@ describe('checks whether sessions still live', () => {
     await look()
     await clock.advance(EVERY_MS)
     expect(lines.map(({ event }) => event)).to.deep.equal(['session-check-failed', 'session-ended'])
-    expect(lines[1]?.message).to.match(/answer to the question before was lost.*sign in again/)
+    expect(lines[1]?.message).to.match(/answer to the renewal before was lost.*sign in again/)
   })
 
   // Shows: plugin 9.15.
@@ -295,7 +295,7 @@ describe('checks whether sessions still live', () => {
     await look()
     const of = (domainKey: string) => asked.filter((refresh) => refresh.startsWith(domainKey)).length
     expect([of('hung'), of('fine')]).to.deep.equal([8, 30])
-    void checks.askAbout(all.slice(8, 30))
+    void checks.checkNow(all.slice(8, 30))
     await look()
     expect(of('hung')).to.equal(8)
     hung.resolve()
@@ -342,7 +342,7 @@ describe('checks whether sessions still live', () => {
 
   it('check the other sessions of an ended one at once, after 1 s and after 30 s', async () => {
     const { clock, asked, all, checks, refreshOf } = setUp({ names: ['a', 'b'], everyMs: 0 })
-    await checks.askAbout(all)
+    await checks.checkNow(all)
     expect(asked).to.deep.equal(['a 1', 'b 1'])
     for (const [ms, questions] of [
       [999, 2],
@@ -366,7 +366,7 @@ describe('checks whether sessions still live', () => {
     const { look, asked, all, checks, refreshOf } = setUp({ idp })
     await look()
     isAway = false
-    await checks.askAbout(all)
+    await checks.checkNow(all)
     expect([asked, refreshOf('a')]).to.deep.equal([['a 1', 'a 1'], 'a 2'])
   })
 
@@ -374,7 +374,7 @@ describe('checks whether sessions still live', () => {
     const hung = deferred()
     const { look, asked, all, checks } = setUp({ idp: () => hung.promise })
     await look()
-    await checks.askAbout(all)
+    await checks.checkNow(all)
     expect(asked).to.deep.equal(['a 1'])
     hung.resolve()
   })
@@ -383,7 +383,7 @@ describe('checks whether sessions still live', () => {
     const hung = deferred()
     const { clock, look, asked, all, checks, lines } = setUp({ names: many(30), idp: () => hung.promise })
     await look()
-    const work = checks.askAbout(all.slice(8))
+    const work = checks.checkNow(all.slice(8))
     checks.close()
     hung.resolve()
     await work
