@@ -8,7 +8,7 @@ import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import { ownSession } from './sessions/sessions.ts'
 
 /** Paths of one domain's login. */
-export type LoginPaths = Pick<RoutePaths, 'base' | 'authorize' | 'callbacks' | 'login' | 'logout' | 'own'>
+export type LoginPaths = Pick<RoutePaths, 'base' | 'authorize' | 'callbacks' | 'login' | 'logout' | 'all'>
 
 export interface LoginVisitsOptions {
   readonly server: MeshServer
@@ -47,7 +47,7 @@ export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions
     else if (path === here.base && req.method === 'GET') rootPage(req, res, next)
     else {
       // The first request of a browser tells it, whatever that was for: afterwards it brings no session any more.
-      if (!here.own.has(path) && hasEnded(request)) carrySessionOver(res)
+      if (!here.all.has(path) && hasEnded(request)) carrySessionOver(res)
       next()
     }
   }
@@ -75,7 +75,7 @@ export function answerPlainly(
 ): ErrorRequestHandler {
   return (error, req, res, next) => {
     const { xdomain } = req as MeshRequest
-    if (!xdomain || !paths.get(xdomain.id)?.own.has(req.path)) return next(error)
+    if (!xdomain || !paths.get(xdomain.id)?.all.has(req.path)) return next(error)
     const told: unknown = error instanceof Error && 'status' in error ? error.status : undefined
     const status = typeof told === 'number' && told >= 400 && told < 500 ? told : 500
     if (status === 500) onFailure(error)

@@ -2,10 +2,10 @@ import type { Request, Response } from 'express'
 import { publishedKeys } from '../provider/authentication/published-keys.ts'
 import type { RouteDeps, Strategy } from './strategy.ts'
 
-/** Seconds that an IdP may keep the keys: one that was rotated in is known after that. */
+/** Seconds for which an IdP may cache the keys. After that, it knows a newly added key. */
 const FRESH_S = 300
 
-/** `GET auth-oidc-jwks`: the public halves of the client's keys, for an IdP that fetches them. */
+/** `GET auth-oidc-jwks`: serves the public keys of this client, for an IdP that fetches them. */
 export async function jwks({ working }: Strategy, _deps: RouteDeps, _req: Request, res: Response): Promise<void> {
   const keys = working ? publishedKeys(working.settings) : []
   if (keys.length === 0) {

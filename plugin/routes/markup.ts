@@ -1,8 +1,8 @@
 /**
- * A small page of finished markup, without a style of its own: it is in the colours that the browser has for light and
- * dark.
+ * Returns a small HTML page in the browser's own light or dark colours.
  *
- * @param head of further elements
+ * @param title plain text without markup characters
+ * @param body finished markup, as `head` is
  */
 export function smallPage(title: string, body: string, head = ''): string {
   return (
@@ -11,7 +11,7 @@ export function smallPage(title: string, body: string, head = ''): string {
   )
 }
 
-/** Text as it may stand in markup, in quotes of either kind too. */
+/** Escapes text for markup, and for attributes in quotes of either kind. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&"'<>]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { plainRoute } from '../config/domains/route-names.ts'
 import { jwks } from './jwks.ts'
 import { authorize } from './login/authorize.ts'
@@ -8,20 +8,17 @@ import { frontchannelLogout } from './logout/frontchannel-logout.ts'
 import { logout } from './logout/logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
-/** Of a posted answer: an ID token with many groups fits, an attempt to fill the memory does not. */
-const MOST_FORM_BYTES = 256 * 1024
-/** Of a logout token with what may come beside it; one has about 1 KB, encrypted about 2. */
+/** Bytes of a posted answer. Enough for an ID token with many groups, and no way to fill the memory. */
+const MOST_ANSWER_BYTES = 256 * 1024
+/** Bytes of a form with a logout token, which has about 1 KB, or 2 KB encrypted. */
 const MOST_LOGOUT_BYTES = 16 * 1024
 
-/**
- * An Express application of version 4 or 5, as far as it is needed: in the types of the whole, neither version fits the
- * other.
- */
+/** The members of an Express application that this package uses. The whole types of Express 4 and 5 are incompatible. */
 export interface HostApp {
   use(handler: RequestHandler): unknown
 }
 
-/** `express.urlencoded`, of version 4 or 5. */
+/** `express.urlencoded` of Express 4 or 5. */
 export type FormParser = (options: {
   readonly extended: false
   readonly limit: number
@@ -29,23 +26,29 @@ export type FormParser = (options: {
   readonly inflate?: boolean
 }) => RequestHandler
 
-type Route = (strategy: Strategy, deps: RouteDeps, req: Request, res: Response) => Promise<void>
-type Kind = Exclude<keyof RoutePaths, 'base' | 'login' | 'own'>
+type RouteName = Exclude<keyof RoutePaths, 'base' | 'login' | 'all'>
 
-/** What there is at a path of ours. */
-interface Entry {
-  readonly route: Route
+/** A route of this package. */
+interface Route {
+  readonly answer: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response) => Promise<void>
   readonly methods: readonly string[]
-  /** Reads a posted body; absent: nothing in it is of use. */
-  readonly form?: RequestHandler
-  /** Answers a body that cannot be read. */
+  /** Parses a posted body. Absent: the route reads no body. */
+  readonly parseForm?: RequestHandler
+  /** Answers a body that cannot be parsed. */
   readonly onUnreadable?: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response, error: unknown) => unknown
 }
 
+interface FoundRoute {
+  readonly strategy: Strategy
+  readonly name: RouteName
+}
+
 /**
- * Registers the routes of all domains; a request is handed to the strategy of its own domain, or passed on when that
- * has none. One handler with one look-up: a pattern for each path of 1,000 domains took every request of the host 3 to
- * 6 ms.
+ * Registers the routes of all domains on the host's application. A request goes to the strategy of its domain, or on to
+ * the host if the domain has none.
+ *
+ * One handler finds the route by maps. With a pattern for each path, 1,000 domains delayed every request of the host by
+ * 3 to 6 ms.
  */
 export function mountRoutes(
   app: HostApp,
@@ -55,71 +58,97 @@ export function mountRoutes(
   urlencoded: FormParser,
 ): void {
   if (strategies.length === 0) return
-  const form = urlencoded({ extended: false, limit: MOST_FORM_BYTES, parameterLimit: 50 })
-  const logoutForm = urlencoded({ extended: false, limit: MOST_LOGOUT_BYTES, parameterLimit: 50, inflate: false })
-  const both = ['GET', 'POST']
-  const entries: Readonly<Record<Kind, Entry>> = {
-    authorize: { route: authorize, methods: both, form, onUnreadable: refuseAnswer },
-    callbacks: { route: callback, methods: both, form, onUnreadable: refuseAnswer },
-    jwks: { route: jwks, methods: ['GET'] },
-    logout: { route: logout, methods: both },
-    frontchannelLogout: { route: frontchannelLogout, methods: ['GET'] },
-    backchannelLogout: {
-      route: backchannelLogout,
-      methods: ['POST'],
-      form: logoutForm,
-      onUnreadable: refuseLogout,
-    },
-  }
-  const byPaths = new Map<RoutePaths, ReadonlyMap<string, Kind>>()
-  for (const { paths } of strategies) if (!byPaths.has(paths)) byPaths.set(paths, kindsOf(paths))
-  const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))
-  const known = new Set([...byPaths.values()].flatMap((kinds) => [...kinds.keys()]))
-  const logouts = new Set([...byPaths.keys()].map(({ logout }) => plainRoute(logout)))
-
+  const routes = routesWith(urlencoded)
+  const findRoute = routeFinder(strategies, domainOf)
   app.use((req, res, next) => {
-    const plain = plainRoute(req.path)
-    if (!known.has(req.path) && !logouts.has(plain)) return next()
-    const domainKey = domainOf(req)
-    const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
-    // The host may have a logout of its own in another spelling, which would end less than ours.
-    const kind =
-      strategy &&
-      (byPaths.get(strategy.paths)?.get(req.path) ??
-        (plain === plainRoute(strategy.paths.logout) ? 'logout' : undefined))
-    if (!strategy || kind === undefined) return next()
-    const { route, methods, form: parse, onUnreadable } = entries[kind]
-    // Express takes HEAD to the host's own logout for GET, which would end less than ours.
-    const isRefused = kind === 'logout' ? req.method === 'HEAD' : kind === 'frontchannelLogout' && req.method !== 'GET'
+    const found = findRoute(req)
+    if (!found) return next()
+    const { strategy, name } = found
+    const route = routes[name]
+    // Express takes a HEAD request to the host's own logout for GET, which would end less than this package's logout.
+    const isRefused = name === 'logout' ? req.method === 'HEAD' : name === 'frontchannelLogout' && req.method !== 'GET'
     if (isRefused) {
-      res.setHeader('Allow', methods.join(', '))
+      res.setHeader('Allow', route.methods.join(', '))
       res.status(405).end()
       return
     }
-    // A preview or a scanner that asks for the head alone must not use up a login.
-    if (!methods.includes(req.method)) return next()
-    const answer = (error?: unknown) => {
-      const told =
-        error === undefined ? route(strategy, deps, req, res) : onUnreadable?.(strategy, deps, req, res, error)
-      Promise.resolve(told).catch(next)
-    }
+    // A preview or a scanner that sends HEAD must not use up a login.
+    if (!route.methods.includes(req.method)) return next()
     const begin = (error?: unknown) => {
-      if (error === undefined && kind === 'callbacks' && !isForCallback(strategy, deps, req)) return next()
-      res.setHeader('Cache-Control', 'no-store')
-      // The address holds the code; it must not travel on with the next request.
-      res.setHeader('Referrer-Policy', 'no-referrer')
-      answer(error)
+      const isAnotherPage = error === undefined && name === 'callbacks' && !isForCallback(strategy, deps, req)
+      if (isAnotherPage) return next()
+      serve(route, strategy, deps, req, res, next, error)
     }
-    if (req.method === 'POST' && parse) parse(req, res, begin)
+    if (req.method === 'POST' && route.parseForm) route.parseForm(req, res, begin)
     else begin()
   })
 }
 
-/** What is at which path of a domain. */
-function kindsOf(paths: RoutePaths): ReadonlyMap<string, Kind> {
+/** @param error of the parser, if it could not read the body */
+function serve(
+  { answer, onUnreadable }: Route,
+  strategy: Strategy,
+  deps: RouteDeps,
+  req: Request,
+  res: Response,
+  next: NextFunction,
+  error: unknown,
+): void {
+  res.setHeader('Cache-Control', 'no-store')
+  // The address contains the code, which must not travel on as the referrer of the next request.
+  res.setHeader('Referrer-Policy', 'no-referrer')
+  const answered =
+    error === undefined ? answer(strategy, deps, req, res) : onUnreadable?.(strategy, deps, req, res, error)
+  Promise.resolve(answered).catch(next)
+}
+
+function routesWith(urlencoded: FormParser): Readonly<Record<RouteName, Route>> {
+  const answerForm = urlencoded({ extended: false, limit: MOST_ANSWER_BYTES, parameterLimit: 50 })
+  const logoutForm = urlencoded({ extended: false, limit: MOST_LOGOUT_BYTES, parameterLimit: 50, inflate: false })
+  const getOrPost = ['GET', 'POST']
+  return {
+    authorize: { answer: authorize, methods: getOrPost, parseForm: answerForm, onUnreadable: refuseAnswer },
+    callbacks: { answer: callback, methods: getOrPost, parseForm: answerForm, onUnreadable: refuseAnswer },
+    jwks: { answer: jwks, methods: ['GET'] },
+    logout: { answer: logout, methods: getOrPost },
+    frontchannelLogout: { answer: frontchannelLogout, methods: ['GET'] },
+    backchannelLogout: {
+      answer: backchannelLogout,
+      methods: ['POST'],
+      parseForm: logoutForm,
+      onUnreadable: refuseLogout,
+    },
+  }
+}
+
+/** Returns a function that finds the route of a request by its path and domain. */
+function routeFinder(
+  strategies: readonly Strategy[],
+  domainOf: (req: Request) => string | undefined,
+): (req: Request) => FoundRoute | undefined {
+  const namesByPaths = new Map<RoutePaths, ReadonlyMap<string, RouteName>>()
+  for (const { paths } of strategies) if (!namesByPaths.has(paths)) namesByPaths.set(paths, routeNames(paths))
+  const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))
+  const allPaths = new Set([...namesByPaths.values()].flatMap((names) => [...names.keys()]))
+  const plainLogouts = new Set([...namesByPaths.keys()].map(({ logout }) => plainRoute(logout)))
+  return (req) => {
+    const plainPath = plainRoute(req.path)
+    if (!allPaths.has(req.path) && !plainLogouts.has(plainPath)) return undefined
+    const domainKey = domainOf(req)
+    const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
+    if (!strategy) return undefined
+    // In another spelling, the host may have its own logout, which would end less than this package's logout.
+    const isLogout = plainPath === plainRoute(strategy.paths.logout)
+    const name = namesByPaths.get(strategy.paths)?.get(req.path) ?? (isLogout ? 'logout' : undefined)
+    return name && { strategy, name }
+  }
+}
+
+/** Returns the name of the route at each path of a domain. */
+function routeNames(paths: RoutePaths): ReadonlyMap<string, RouteName> {
   const { authorize, callbacks, jwks, logout, backchannelLogout, frontchannelLogout } = paths
-  // In the order in which the first one counts: a redirect address may be any path.
-  return new Map<string, Kind>([
+  // A redirect address may be any path, so the callbacks come first and the other routes overwrite them.
+  return new Map<string, RouteName>([
     ...[...callbacks].map((path) => [path, 'callbacks'] as const),
     [backchannelLogout, 'backchannelLogout'],
     [frontchannelLogout, 'frontchannelLogout'],

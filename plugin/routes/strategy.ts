@@ -11,7 +11,7 @@ import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
 import type { SessionChecks } from '../sessions/session-checks.ts'
 import type { UserInfoWarning } from './login/userinfo-warning.ts'
 
-/** One domain's login strategy, as its routes use it. */
+/** The login strategy of one domain, as its routes use it. */
 export interface Strategy {
   readonly domainKey: string
   readonly paths: RoutePaths
@@ -19,6 +19,7 @@ export interface Strategy {
   readonly working: WorkingStrategy | null
 }
 
+/** A strategy whose configuration has no errors. */
 export interface WorkingStrategy {
   readonly settings: DomainSettings
   readonly client: ProviderClient
@@ -28,7 +29,7 @@ export interface WorkingStrategy {
   readonly checks: SessionChecks
 }
 
-/** What every route is given. */
+/** The parts that the routes of all domains share. */
 export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
@@ -39,49 +40,56 @@ export interface RouteDeps {
   readonly clock: Clock
 }
 
+/** The paths of one domain's routes. */
 export interface RoutePaths {
   /** Path below which the domain is served, with slashes at both ends. */
   readonly base: string
   readonly authorize: string
-  /** The default one, those of the presets, and that of the configured redirect address. */
+  /** The default callback, those of the presets, and the configured redirect address. */
   readonly callbacks: ReadonlySet<string>
   readonly logout: string
   readonly backchannelLogout: string
   readonly frontchannelLogout: string
   readonly jwks: string
   readonly login: string
-  /** All of these: nobody wants to be sent there after a login. */
-  readonly own: ReadonlySet<string>
+  /** All paths but `base`. A login never returns to one of them. */
+  readonly all: ReadonlySet<string>
 }
 
 /**
- * Paths of a domain's routes. Source: contracts, Plugin; Endpoints table of the specification.
+ * Returns the paths of a domain's routes. Source: contracts, Plugin; Endpoints table of the specification.
  *
- * @param presets their names
+ * @param presets names of the presets
  */
 export function routePaths(base: string, redirectUri: string | undefined, presets: readonly string[]): RoutePaths {
-  const at = (name: keyof typeof ROUTE_NAMES) => base + ROUTE_NAMES[name]
-  const [authorize, logout, login] = [at('authorize'), at('logout'), at('login')]
-  const [backchannelLogout, frontchannelLogout, jwks] = [at('backchannelLogout'), at('frontchannelLogout'), at('jwks')]
+  const pathOf = (name: keyof typeof ROUTE_NAMES) => base + ROUTE_NAMES[name]
+  const paths = {
+    authorize: pathOf('authorize'),
+    logout: pathOf('logout'),
+    backchannelLogout: pathOf('backchannelLogout'),
+    frontchannelLogout: pathOf('frontchannelLogout'),
+    jwks: pathOf('jwks'),
+    login: pathOf('login'),
+  }
   const callbacks = new Set([
-    at('callback'),
+    pathOf('callback'),
     ...presets.map((name) => `${base}auth-oidc-${name}-callback`),
     ...(redirectUri === undefined ? [] : [new URL(redirectUri).pathname]),
   ])
-  const own = new Set([authorize, ...callbacks, logout, backchannelLogout, frontchannelLogout, jwks, login])
-  return { base, authorize, callbacks, logout, backchannelLogout, frontchannelLogout, jwks, login, own }
+  return { base, ...paths, callbacks, all: new Set([...callbacks, ...Object.values(paths)]) }
 }
 
 /**
- * The same for all domains of a server. Those that have the same paths, each under a host name of its own, share them.
+ * Returns a {@link routePaths} for the domains of one server. Domains that have the same paths, each under its own host
+ * name, share one object.
  */
 export function sharedRoutePaths(presets: readonly string[]) {
-  const known = new Map<string, RoutePaths>()
+  const shared = new Map<string, RoutePaths>()
   return (base: string, redirectUri: string | undefined): RoutePaths => {
-    // No path of a URL has a blank in it.
-    const place = `${base} ${redirectUri === undefined ? '' : new URL(redirectUri).pathname}`
-    const paths = known.get(place) ?? routePaths(base, redirectUri, presets)
-    known.set(place, paths)
+    // The path of a URL contains no space.
+    const key = `${base} ${redirectUri === undefined ? '' : new URL(redirectUri).pathname}`
+    const paths = shared.get(key) ?? routePaths(base, redirectUri, presets)
+    shared.set(key, paths)
     return paths
   }
 }

@@ -54,7 +54,7 @@ describe('a person with a browser', () => {
       await signInAtIdp(page, 'bob')
       await page.waitForURL(pages.setup.host.url)
       await page.getByRole('button', { name: 'Sign out' }).click()
-      if (!javaScript) await page.getByRole('button', { name: 'Go on' }).click()
+      if (!javaScript) await page.getByRole('button', { name: 'Continue' }).click()
       await page.getByRole('button', { name: /^Yes/ }).click()
       await page.waitForURL((url) => url.href.startsWith(`${pages.setup.host.url}login`))
       await page.goto(`${pages.setup.host.url}auth-oidc`)

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import { LoginError } from '../../errors.ts'
 import { isAnotherAccountRequested } from '../../login/another-account.ts'
 import { readCookies } from '../../login/transaction/login-cookie.ts'
-import { roomForCookies } from '../cookie-room.ts'
+import { remainingCookieBytes } from '../cookie-budget.ts'
 import { cookieRules } from '../cookie-rules.ts'
 import { sendRedirect } from '../send-redirect.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
@@ -20,7 +20,7 @@ export async function authorize(strategy: Strategy, deps: RouteDeps, req: Reques
     const begun = deps.transactions.begin({ domainKey, returnPath }, rules, cookies)
     const anotherAccount = isAnotherAccountRequested({ cookies, rules })
     const url = await working.client.authorizationUrl(begun.transaction, { parameters: hints, anotherAccount })
-    res.append('Set-Cookie', [...begun.setCookies(roomForCookies(res, deps.host.sessions, url.href))])
+    res.append('Set-Cookie', [...begun.setCookies(remainingCookieBytes(res, deps.host.sessions, url.href))])
     sendRedirect(res, url.href)
   } catch (error) {
     await endInFailure(deps.host, req, res, domainKey, error)

@@ -4,8 +4,8 @@ import { logFailure } from '../../host/auth-log.ts'
 import type { Host } from '../../host/port.ts'
 
 /**
- * Ends a login that failed: one line in the authentication log for the administrator, one message of ours for the
- * person. Never rejects, and always answers.
+ * Ends a login that failed: writes one line into the authentication log, and shows the user one message. Never rejects,
+ * and always answers.
  */
 export async function endInFailure(
   host: Host,
@@ -19,7 +19,7 @@ export async function endInFailure(
   await showMessage(host, req, res, domainKey, failure.told, failure.code)
 }
 
-/** Sends the browser to the login page with a message of ours. Never rejects, and always answers. */
+/** Sends the browser to the login page with one of {@link MESSAGES}. Never rejects, and always answers. */
 export async function showMessage(
   host: Host,
   req: Request,

@@ -3,9 +3,9 @@ import type { Response } from 'express'
 import { escapeMarkup, smallPage } from '../markup.ts'
 
 /**
- * Takes the answer out of the address before anything else, so that neither the history nor a copied address keeps it,
- * and posts its fields as they are. All of them at once, and by the prototype's `submit`: from then on a field's name
- * may hide any member of the form. Without an answer nothing is posted, so that nothing runs in a circle.
+ * Removes the answer from the address first, so that neither the history nor a copied address contains it. Then posts
+ * its fields unchanged. All fields are added at once, and `submit` is taken from the prototype, because a field's name
+ * may hide any member of the form. An empty fragment is not posted, which would lead to this page again.
  */
 const SCRIPT = `
 const answer = new URLSearchParams(location.hash.slice(1))
@@ -27,12 +27,12 @@ const POLICY = [
 ].join('; ')
 
 /**
- * The page for an answer in the fragment, which browsers show to no server: it posts the answer to the same address.
+ * Sends a page that reads an answer in the fragment, which browsers send to no server, and posts it to the same address.
  * Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
  *
- * @param login path of the login page
+ * @param loginPath path of the login page
  */
-export function sendFragmentPage(res: Response, login: string): void {
+export function sendFragmentPage(res: Response, loginPath: string): void {
   res
     .status(200)
     .set('Content-Security-Policy', POLICY)
@@ -42,8 +42,8 @@ export function sendFragmentPage(res: Response, login: string): void {
       smallPage(
         'Signing in',
         `<form method="post"></form>` +
-          `<p hidden>The sign-in service sent no answer. Please <a href="${escapeMarkup(login)}">sign in again</a>.</p>` +
-          `<noscript>This sign-in needs JavaScript: allow it for this page, and sign in again.</noscript>` +
+          `<p hidden>The sign-in service sent no answer. Please <a href="${escapeMarkup(loginPath)}">sign in again</a>.</p>` +
+          `<noscript>This sign-in needs JavaScript. Allow it for this page, and sign in again.</noscript>` +
           `<script>${SCRIPT}</script>`,
       ),
     )

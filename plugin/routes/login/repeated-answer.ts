@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import type { SignIn } from '../../host/port.ts'
 import type { BrowserCookies } from '../../login/transaction/login-cookie.ts'
-import { roomForCookies } from '../cookie-room.ts'
+import { remainingCookieBytes } from '../cookie-budget.ts'
 import type { RouteDeps } from '../strategy.ts'
 
 /** Remembers in the browser where its login led, in case the answer comes again by a reload or the back button. */
@@ -15,7 +15,7 @@ export function rememberLanding(
 ): void {
   const landing = landings.remember(state, session, path, rules)
   // Without this cookie, a repeated answer leads to the login page. Only a long path with a long user id is too big.
-  if (landing.length <= roomForCookies(res, host.sessions, path)) res.append('Set-Cookie', landing)
+  if (landing.length <= remainingCookieBytes(res, host.sessions, path)) res.append('Set-Cookie', landing)
 }
 
 /** Returns where the login of a repeated answer led, if the browser's session is still the one that it began. */

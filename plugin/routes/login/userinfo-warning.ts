@@ -5,12 +5,12 @@ import { causeCode } from '../../log.ts'
 
 const HOUR_MS = 60 * 60_000
 
-/** Warns of a UserInfo endpoint that gave a login no answer. */
+/** Warns of a login that continued although the UserInfo endpoint gave no answer. */
 export type UserInfoWarning = (domainKey: string, failure: LoginError) => void
 
-/** Writes one such warning per domain and hour into the authentication log: the endpoint may fail at every login. */
+/** Writes one such warning per domain and hour into the authentication log, because the endpoint may fail every login. */
 export function createUserInfoWarning(host: Pick<Host, 'authLog'>, clock: Clock): UserInfoWarning {
-  /** By domain key, when it was warned last. */
+  /** Domain key to the time of the last warning. */
   const warnedAt = new Map<string, number>()
   return (domain, failure) => {
     const now = clock.elapsed()
@@ -19,9 +19,9 @@ export function createUserInfoWarning(host: Pick<Host, 'authLog'>, clock: Clock)
     warnedAt.set(domain, now)
     const code = causeCode(failure.cause)
     const fields = { ...(code === undefined ? {} : { causeCode: code }), ...failure.details }
-    host.authLog({ level: 'warn', event: 'userinfo-failed', message: WENT_ON, domain, fields })
+    host.authLog({ level: 'warn', event: 'userinfo-failed', message: MESSAGE, domain, fields })
   }
 }
 
-const WENT_ON =
-  'UserInfo gave no answer, and a login went on with the ID token: claims that only UserInfo has are missing, and groups from them are unknown. Mend the endpoint, or set `issuer.userinfo_endpoint` to false if the ID token has everything.'
+const MESSAGE =
+  'UserInfo gave no answer, and a login continued with the ID token: claims that only UserInfo has are missing, and groups from them are unknown. Fix the endpoint, or set `issuer.userinfo_endpoint` to false if the ID token has everything.'

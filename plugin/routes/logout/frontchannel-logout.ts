@@ -6,9 +6,9 @@ import { queryOf } from '../answer.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
- * `GET auth-oidc-frontchannel-logout`: a frame on the IdP's page says that a session there is over. No cookie arrives
- * in it, so the session is found by `iss` and `sid` on the server; without both, it is that of a cookie which did
- * arrive. Source: OpenID Connect Front-Channel Logout 1.0, section 2.
+ * `GET auth-oidc-frontchannel-logout`: ends a session because a frame on the IdP's page says that it ended there. The
+ * frame usually sends no cookie, so `iss` and `sid` select the session on the server. Without both, the session of a
+ * cookie that did arrive ends. Source: OpenID Connect Front-Channel Logout 1.0, section 2.
  */
 export async function frontchannelLogout(
   { domainKey, working }: Strategy,
@@ -20,17 +20,19 @@ export async function frontchannelLogout(
     if (!working) throw new LoginError('not_configured')
     const issuer = await working.client.issuerName()
     const sid = sidIn(req, issuer)
-    const hasEnded = await (sid === null ? endOwn(host, domainKey, req, res) : endOf(host, domainKey, issuer, sid, req))
+    const hasEnded = await (sid === null
+      ? endOfBrowser(host, domainKey, req, res)
+      : endMatching(host, domainKey, issuer, sid, req))
     if (hasEnded) {
       host.authLog({
         level: 'info',
         event: 'frontchannel-logout',
-        message: 'The IdP ended a session, by a frame in the browser.',
+        message: "The IdP ended a session through a frame in the user's browser.",
         domain: domainKey,
         fields: {},
       })
     }
-    // Hosts keep their own pages out of frames.
+    // Hosts forbid frames for their own pages.
     res.removeHeader('X-Frame-Options')
     res
       .status(200)
@@ -47,7 +49,7 @@ export async function frontchannelLogout(
   }
 }
 
-/** @returns null: neither of the two is there. @throws LoginError `logout_token_invalid` */
+/** @returns null if the request has neither `iss` nor `sid`. @throws LoginError `logout_token_invalid` */
 function sidIn(req: Request, issuer: string): string | null {
   const parameters = new URLSearchParams(queryOf(req.originalUrl))
   const [issuers, sids] = [parameters.getAll('iss'), parameters.getAll('sid')]
@@ -55,21 +57,24 @@ function sidIn(req: Request, issuer: string): string | null {
   const [sid = ''] = sids
   if (issuers.length === 1 && sids.length === 1 && issuers[0] === issuer && sid !== '') return sid
   throw new LoginError('logout_token_invalid', {
-    details: { reason: 'not one iss, that of this domain, and one sid' },
+    details: { reason: 'the request needs one iss, that of this domain, and one sid' },
     remedy:
-      'A front-channel logout ended nothing. Check that the IdP sends `iss` and `sid` (session required), and to the address of this domain. If nobody logged out there, somebody is trying doors.',
+      'A front-channel logout ended no session. Check that the IdP sends `iss` and `sid` ("session required"), and uses the address of this domain. If no user logged out there, a stranger may be probing this server.',
   })
 }
 
-/** What is remembered of an end takes room, and anybody may ask: so nothing is, of sessions that nobody has. */
-async function endOf({ sessions }: Host, domainKey: string, issuer: string, sid: string, req: Request) {
-  const those = { domainKey, issuer, subject: null, sid }
-  if (!(await sessions.knows?.(req, those))) return false
-  await sessions.endMatching(req, those)
+/**
+ * Ends the sessions of a `sid`. Stores nothing if no session has it: a revocation takes space, and a stranger may send
+ * any `sid`.
+ */
+async function endMatching({ sessions }: Host, domainKey: string, issuer: string, sid: string, req: Request) {
+  const filter = { domainKey, issuer, subject: null, sid }
+  if (!(await sessions.knows?.(req, filter))) return false
+  await sessions.endMatching(req, filter)
   return true
 }
 
-async function endOwn({ sessions }: Host, domainKey: string, req: Request, res: Response): Promise<boolean> {
+async function endOfBrowser({ sessions }: Host, domainKey: string, req: Request, res: Response): Promise<boolean> {
   if ((await sessions.current(req))?.domainKey !== domainKey) return false
   await sessions.end(req, res)
   return true

@@ -6,10 +6,11 @@ const SCRIPT = 'document.forms[0].submit()'
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64')
 
 /**
- * Sends the browser on with what is too long for an address: by a form that sends itself, or by its button where there
- * is no script. Source: OpenID Connect RP-Initiated Logout 1.0, section 2, which has every IdP take both methods.
+ * Sends the browser to the IdP with parameters that are too long for an address. The page posts its form by a script, or
+ * by its button where scripts are off. Source: OpenID Connect RP-Initiated Logout 1.0, section 2, which requires every
+ * IdP to accept POST.
  *
- * @param fields hold a secret; the answer must be kept nowhere
+ * @param fields contain a secret, so the response must not be cached
  */
 export function sendLogoutForm(res: Response, url: URL, fields: Readonly<Record<string, string>>): void {
   const inputs = Object.entries(fields).map(
@@ -24,8 +25,8 @@ export function sendLogoutForm(res: Response, url: URL, fields: Readonly<Record<
         'Signing out',
         `<form method="post" action="${escapeMarkup(url.href)}">
 ${inputs.join('\n')}
-<p>You are signed out of this server. Go on to sign out of the sign-in service as well.</p>
-<p><button>Go on</button></p>
+<p>You are signed out of this server. Continue to sign out of the sign-in service as well.</p>
+<p><button>Continue</button></p>
 </form>
 <script>${SCRIPT}</script>`,
       ),
@@ -33,8 +34,8 @@ ${inputs.join('\n')}
 }
 
 /**
- * Chromium holds where the answer to a form redirects to `form-action` as well (measured with 156): back to this
- * server, and before that to whatever IdP stands behind this one.
+ * Chromium also applies `form-action` to the redirects that follow the form (measured with version 156). They lead back
+ * to this server, and before that perhaps to an IdP behind this one.
  */
 function policyFor({ origin }: URL): string {
   return [

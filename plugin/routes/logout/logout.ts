@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import { logFailure } from '../../host/auth-log.ts'
-import type { Sessions, SignIn } from '../../host/port.ts'
+import type { Host, Sessions, SignIn } from '../../host/port.ts'
 import { gotNoAnswer } from '../../provider/faults/unanswered.ts'
 import { showMessage } from '../login/failure.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from '../strategy.ts'
@@ -10,54 +10,69 @@ import { sendLogoutForm } from './logout-form.ts'
 import { type Revocation, revokeTokens } from './revoke-tokens.ts'
 
 /**
- * `GET` and `POST logout`: ends the session here whatever happens, then at the IdP (OpenID Connect RP-Initiated Logout
- * 1.0), whose page sends the browser back. Tokens of the session are revoked where the IdP can.
+ * `GET` and `POST logout`: ends the session here in any case, and revokes its tokens if the IdP can. Then sends the
+ * browser to the IdP's logout page, which sends it back (OpenID Connect RP-Initiated Logout 1.0).
  */
-export async function logout(
-  strategy: Strategy,
-  { host, clock }: RouteDeps,
-  req: Request,
-  res: Response,
-): Promise<void> {
-  const { domainKey, working } = strategy
-  const { login } = strategy.paths
-  const report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => {
+export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
+  const { host } = deps
+  const { domainKey, working, paths } = strategy
+  const report: Report = (event, error) => {
     const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
     logFailure(host, req, domainKey, event, failure)
     return failure
   }
-
-  const session = await sessionOf(host.sessions, req, (error) =>
-    report('logout-incomplete', new LoginError('host_failed', { cause: error })),
+  const session = await sessionOf(host.sessions, req, (cause) =>
+    report('logout-incomplete', new LoginError('host_failed', { cause })),
   )
-  try {
-    await host.sessions.end(req, res)
-  } catch (error) {
-    report('logout-failed', new LoginError('host_failed', { cause: error }))
-    res.status(500).type('text/plain').send('Signing out did not work. Close the browser to be safe, and try again.')
-    return
-  }
-  if (!session || !working) {
-    res.redirect(302, login)
-    return
-  }
-  // What one IdP gave is nothing that another one's domain may hand on.
-  const own = session.domainKey === domainKey ? session : null
-  const [next, { failure, isAway }] = await Promise.all([
-    working.endSession.next(own).catch((error: unknown) => ({ kind: 'unknown', error }) as const),
-    own ? revoke(own, working, clock) : NOTHING_TO_REVOKE,
-  ])
-  // A discovery that failed fails both.
-  const failures = new Set([...(next.kind === 'unknown' ? [next.error] : []), ...(failure ? [failure] : [])])
-  const [first] = [...failures].map((error) => report('logout-incomplete', error))
-  if (first && (isAway || next.kind === 'unknown')) {
-    // Signed out here; the person reads that, and not what a browser says of an address where nobody answers.
-    await showMessage(host, req, res, domainKey, 'signed_out_here', first.code)
-  } else if (next.kind === 'form') sendLogoutForm(res, next.url, next.fields)
-  else res.redirect(302, next.kind === 'redirect' ? next.url.href : login)
+  if (!(await endHere(host, req, res, report))) return
+  if (session && working) await endAtIdp(session, working, strategy, deps, req, res, report)
+  else res.redirect(302, paths.login)
 }
 
-/** With what is kept of it elsewhere, which it ends without when that cannot be read. */
+/** Logs a step that failed. */
+type Report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => LoginError
+
+/** @returns false if the session could not be ended; the response then says so */
+async function endHere({ sessions }: Host, req: Request, res: Response, report: Report): Promise<boolean> {
+  try {
+    await sessions.end(req, res)
+    return true
+  } catch (cause) {
+    report('logout-failed', new LoginError('host_failed', { cause }))
+    res.status(500).type('text/plain').send('Signing out did not work. Close the browser to be safe, and try again.')
+    return false
+  }
+}
+
+async function endAtIdp(
+  session: SignIn,
+  working: WorkingStrategy,
+  { domainKey, paths }: Strategy,
+  { host, clock }: RouteDeps,
+  req: Request,
+  res: Response,
+  report: Report,
+): Promise<void> {
+  // The tokens of one IdP must not be sent to the IdP of another domain.
+  const ownSession = session.domainKey === domainKey ? session : null
+  const [next, { failure, isUnreachable }] = await Promise.all([
+    working.endSession.next(ownSession).catch((error: unknown) => ({ kind: 'unknown', error }) as const),
+    ownSession ? revoke(ownSession, working, clock) : NOTHING_TO_REVOKE,
+  ])
+  // A failed discovery fails both with the same error, which is logged once.
+  const failures = new Set([...(next.kind === 'unknown' ? [next.error] : []), ...(failure ? [failure] : [])])
+  const [firstFailure] = [...failures].map((error) => report('logout-incomplete', error))
+  if (firstFailure && (isUnreachable || next.kind === 'unknown')) {
+    // The IdP is unreachable: a message is clearer to the user than the browser's error page.
+    await showMessage(host, req, res, domainKey, 'signed_out_here', firstFailure.code)
+  } else if (next.kind === 'form') sendLogoutForm(res, next.url, next.fields)
+  else res.redirect(302, next.kind === 'redirect' ? next.url.href : paths.login)
+}
+
+/**
+ * Returns the browser's session with the tokens that the host stores elsewhere. If those cannot be read, the session
+ * ends without them.
+ */
 async function sessionOf(
   sessions: Sessions,
   req: Request,
@@ -68,17 +83,17 @@ async function sessionOf(
     return undefined
   }
   const session = await sessions.current(req).catch(failed)
-  const kept = session && (await sessions.kept?.(req).catch(failed))
-  return kept ? { ...session, tokens: kept.tokens, idToken: session.idToken ?? kept.idToken } : session
+  const stored = session && (await sessions.kept?.(req).catch(failed))
+  return stored ? { ...session, tokens: stored.tokens, idToken: session.idToken ?? stored.idToken } : session
 }
 
-const NOTHING_TO_REVOKE: Revocation = { failure: undefined, isAway: false }
+const NOTHING_TO_REVOKE: Revocation = { failure: undefined, isUnreachable: false }
 
 async function revoke({ tokens }: SignIn, { client, endSession }: WorkingStrategy, clock: Clock): Promise<Revocation> {
   if (!tokens) return NOTHING_TO_REVOKE
   try {
     return await revokeTokens(client, tokens, await endSession.endsAtIdp(), clock)
   } catch (failure) {
-    return { failure, isAway: gotNoAnswer(failure) }
+    return { failure, isUnreachable: gotNoAnswer(failure) }
   }
 }

@@ -5,24 +5,24 @@ import type { ProviderClient } from '../../provider/client.ts'
 import { gotNoAnswer } from '../../provider/faults/unanswered.ts'
 import type { TokenKind } from '../../provider/tokens/token-status.ts'
 
-/** A person waits for this. */
+/** The user waits for the revocation. */
 const LIMIT_MS = 2_000
 
-/** What became of the tokens of a session at the IdP. */
+/** The outcome of revoking a session's tokens at the IdP. */
 export interface Revocation {
   /** Undefined: nothing failed. */
   readonly failure: unknown
-  /** No request was answered: the IdP cannot be reached, or not in time. */
-  readonly isAway: boolean
+  /** No request was answered: the IdP cannot be reached, or was too slow. */
+  readonly isUnreachable: boolean
 }
 
 /**
- * Makes tokens of a session worthless at the IdP, where it has an endpoint for that. What has not come about after 2 s
- * goes on by itself, within the limits of every request. Never rejects.
+ * Revokes the tokens of a session, if the IdP has an endpoint for that. Waits up to 2 s; slower requests continue in the
+ * background, within the limits of every request. Never rejects.
  *
- * @param endsAtIdp whether the browser goes on to the IdP's end-session endpoint: many take their session away with its
- *   refresh token, and then there is none to be ended there, nor further on at an IdP behind it. One that was granted
- *   for offline use outlives it.
+ * @param endsAtIdp whether the browser goes on to the IdP's end-session endpoint. The refresh token then stays, unless
+ *   it was granted for offline use. Many IdPs end their session with its refresh token, and would then have no session
+ *   left to end, nor would an IdP behind them.
  */
 export async function revokeTokens(
   client: Pick<ProviderClient, 'revoke'>,
@@ -38,19 +38,19 @@ export async function revokeTokens(
     ...(refresh === null || (endsAtIdp && !offline) ? [] : [revoke(refresh, 'refresh_token')]),
     ...(accessExpiresAt !== null && accessExpiresAt <= clock.now() ? [] : [revoke(access, 'access_token')]),
   ]
-  const late = await isLate(clock, Promise.all(requests), LIMIT_MS)
+  const wasLate = await isLate(clock, Promise.all(requests), LIMIT_MS)
   const details = { endpoint: 'revocation_endpoint', causeCode: 'TIMEOUT' }
   const failures = [
     ...outcomes.filter((failure) => failure !== undefined),
-    ...(late ? [new LoginError('provider_unreachable', { details })] : []),
+    ...(wasLate ? [new LoginError('provider_unreachable', { details })] : []),
   ]
   return {
     failure: failures[0],
-    isAway: failures.length > 0 && outcomes.every((failure) => failure !== undefined && gotNoAnswer(failure)),
+    isUnreachable: failures.length > 0 && outcomes.every((failure) => failure !== undefined && gotNoAnswer(failure)),
   }
 }
 
-/** Many an IdP revokes refresh tokens alone, and says so. Source: RFC 7009, section 2.2.1. */
+/** Ignores an IdP that revokes only refresh tokens. Source: RFC 7009, section 2.2.1. */
 function unlessUnsupported(error: unknown): unknown {
   return error instanceof LoginError && error.details.error === 'unsupported_token_type' ? undefined : error
 }

@@ -15,7 +15,7 @@ function membersOf(file: string, name: string): readonly string[] {
 
 describe('the page on a server of your own', () => {
   it('has every route below the base of a domain, and none that there is not', () => {
-    const { own, login } = routePaths(
+    const { all, login } = routePaths(
       '/',
       undefined,
       PRESETS.map(({ name }) => name),
@@ -23,7 +23,7 @@ describe('the page on a server of your own', () => {
     const rows = tableRows(section(PAGE, '## Routes'))
     const words = rows.flatMap((row) => row.flatMap(inCode)).map((code) => code.replace(/^(GET|POST) /, ''))
     const named = words.filter((word) => /^(auth-oidc[a-z-]*|logout)$/.test(word))
-    expect(new Set(named.map((word) => `/${word}`))).to.deep.equal(new Set([...own].filter((path) => path !== login)))
+    expect(new Set(named.map((word) => `/${word}`))).to.deep.equal(new Set([...all].filter((path) => path !== login)))
   })
 
   it('has every option of registerOidc and every member of a host, and none that there is not', () => {

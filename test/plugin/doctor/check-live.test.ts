@@ -324,7 +324,11 @@ describe('mesh-companion-check --live', () => {
       { client: { redirect_uri: 'http://localhost:9/back' } },
     ],
     ['a client that is not there', /^fail: .*for the client nobody/, { client: { client_id: 'nobody' } }],
-    ['an objection', /^fail: .*refused one of `scopes`.*error: invalid_scope/, { registered: { scope: 'openid profile' } }],
+    [
+      'an objection',
+      /^fail: .*refused one of `scopes`.*error: invalid_scope/,
+      { registered: { scope: 'openid profile' } },
+    ],
     ['an answer in the fragment', /^ok: .*login_required$/, { client: { response_mode: 'fragment' } }],
     ['an answer in a form', /^ok: .*login_required$/, { client: { response_mode: 'form_post' } }],
     ['a signed answer', /^ok: .*login_required$/, { client: { response_mode: 'jwt' } }],
