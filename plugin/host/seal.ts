@@ -6,7 +6,9 @@ const TAG_BYTES = 16
 /** First byte of zlib's output, and of no JSON text. Source: RFC 1950, section 2.2. */
 const PACKED = 0x78
 
-/** Encrypts text that is kept outside the server's control, such as in a browser. Nobody there can read or change it. */
+/**
+ * Encrypts text that is kept outside the server's control, such as in a browser. Nobody there can read or change it.
+ */
 export interface Seal {
   /** @param place what the text belongs to, such as a session. The sealed text does not open for another place */
   seal(text: string, place: string): string

@@ -1,30 +1,30 @@
-/** Does something for many at the end of a turn of the event loop. */
+/** Collects items and handles them together at the end of a turn of the event loop. */
 export interface AtEndOfTurn<Item> {
   add(item: Item): void
-  /** Does so behind everything that is planned for the end of this turn up to now, whatever else is. */
-  last(): void
+  /** Handles the items after everything that is planned for the end of this turn so far. */
+  runLast(): void
 }
 
 /**
- * Calls `work`, which must not throw, with each that was added when the event loop has dealt with everything that
- * arrived up to now; `onFirst` when something is added for the end of a turn.
+ * Calls `work`, which must not throw, with each added item once the event loop has handled all input of the turn.
+ * Calls `onFirst` when a turn gets its first item.
  */
 export function createAtEndOfTurn<Item>(work: (item: Item) => void, onFirst = () => {}): AtEndOfTurn<Item> {
   let items: Item[] = []
 
   function run(): void {
-    const now = items
+    const collected = items
     items = []
-    for (const item of now) work(item)
+    for (const item of collected) work(item)
   }
 
-  const last = () => void setImmediate(run)
+  const runLast = () => void setImmediate(run)
   return {
     add(item) {
       if (items.push(item) > 1) return
-      last()
+      runLast()
       onFirst()
     },
-    last,
+    runLast,
   }
 }

@@ -2,22 +2,21 @@ import type { Clock } from '../clock.ts'
 import { StoreError, type StoreErrorCode } from '../errors.ts'
 import type { Log } from '../log.ts'
 
-/** After a minute without a failed call, the next one begins a new outage. */
+/** An outage ends when no request failed for this long. */
 const OUTAGE_GAP_MS = 60_000
 const LOGGED_PATH_CHARACTERS = 100
 
-/** Logs the calls that failed in the server. */
+/** Logs requests that failed because of the server. */
 export interface FailureLog {
   note(cause: unknown, path: string): void
 }
 
 /**
- * Logs one line an outage and code for a failure of the store, because every phone that calls meanwhile meets the same
- * one. Does not log that the store is closed, because the sidecar is stopping. Any other failure is a bug and logged
- * each time.
+ * Logs a store failure once per outage and code, because every phone meets the same one meanwhile. Does not log that
+ * the store is closed, because the sidecar is stopping. Logs any other failure each time, because it is a bug.
  */
 export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): FailureLog {
-  /** By code, of which there are few. */
+  /** Time of the last failure, by code; there are few codes. */
   const lastFailures = new Map<StoreErrorCode, number>()
 
   function continuesOutage(code: StoreErrorCode): boolean {
@@ -34,10 +33,10 @@ export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): Failu
       if (cause instanceof StoreError && cause.code === 'store_overloaded')
         log.warn(
           'api-overloaded',
-          'Too many calls wait for the database: phones are told to call again later. Look for a slow database, or for a flood of calls. Not logged again until a minute passes without such a call.',
+          'Too many requests wait for the database; phones are asked to try again later. Look for a slow database or a flood of requests. Logged again only after a minute without such a request.',
           fields,
         )
-      else log.error('api-failed', 'A request could not be answered; the client was told to try again later.', fields)
+      else log.error('api-failed', 'Could not answer a request; the client was asked to try again later.', fields)
     },
   }
 }

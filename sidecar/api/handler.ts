@@ -6,64 +6,37 @@ import type { Log } from '../log.ts'
 import type { RateLimit } from '../messages/rate-limit.ts'
 import type { Metrics } from '../metrics.ts'
 import { ActiveRequests } from './active-requests.ts'
-import {
-  type Body,
-  type EncodedAnswer,
-  encodeAnswer,
-  errorBody,
-  rawErrorAnswer,
-  rawOverLimitAnswer,
-} from './answers/answer.ts'
-import type { BytesInFlight, Room } from './answers/bytes-in-flight.ts'
-import { createAnswerSender } from './answers/sender.ts'
-import type { WriteDeadlines } from './answers/write-deadlines.ts'
+import { type AnswerQueue, releaseAfter } from './answer-queue.ts'
+import { type Body, encodeAnswer, errorBody, rawErrorAnswer, rawOverLimitAnswer } from './answers/answer.ts'
 import { createAtEndOfTurn } from './end-of-turn.ts'
 import { answer as answerWith, type Endpoint, type EndpointOutcome } from './endpoints/endpoint.ts'
-import { createFailureLog } from './failure-log.ts'
+import { createFailureLog, type FailureLog } from './failure-log.ts'
 import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
 import type { ClientLimit, OverLimit } from './requests/over-limit.ts'
 import type { ProxyWarnings } from './requests/proxy-warnings.ts'
-import { trackUnanswered, unreadableError } from './requests/unreadable.ts'
+import { unreadableError } from './requests/unreadable.ts'
 
-/** A call, still to be handed its body as it came. */
-type ReceivedRequest = (bytes: Buffer, client: ClientAddress) => Promise<EndpointOutcome>
+/** An endpoint that still needs the bytes of the body. */
+type BoundEndpoint = (bytes: Buffer, client: ClientAddress) => Promise<EndpointOutcome>
 
-/** What happens to each request, whatever it is. */
-export interface RequestHandler {
-  /** Answers, or ends the connection. */
-  request(request: IncomingMessage, response: ServerResponse): void
-  /** Something on a connection could not be read as a request. */
-  unreadable(fault: NodeJS.ErrnoException, socket: Duplex): void
-  /** Resolves once no request uses the store any more, whether its client still waits or not. */
-  allDone(): Promise<void>
-}
-
-/** A request that is to be answered. */
+/** A request within the rate limit, and its response. */
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly client: ClientAddress
 }
 
-interface Leaving extends Exchange {
-  readonly status: number
-  readonly encoded: EncodedAnswer
-  /** What it has of the bytes in flight already. */
-  readonly room?: Room | undefined
-}
-
-interface HandlerParts {
+export interface HandlerParts {
   /** By path. */
-  readonly calls: ReadonlyMap<string, Endpoint>
-  /** By path: what a GET or HEAD gets, whoever asks. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+  /** Answers to GET and HEAD that are the same for every client, by path. */
   readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
-  readonly inFlight: BytesInFlight
-  readonly deadlines: WriteDeadlines
+  readonly answers: AnswerQueue
   readonly overLimits: OverLimit
-  /** Whether a connection's peer is a proxy. */
+  /** Whether a connection's peer is a trusted proxy. */
   readonly isProxy: (peer: string | undefined) => boolean
   readonly warnOfProxy: ProxyWarnings
   readonly clock: Clock
@@ -71,189 +44,164 @@ interface HandlerParts {
   readonly log: Log
 }
 
-export function createHandler({
-  calls,
-  documents,
-  clientOf,
-  limit,
-  inFlight,
-  deadlines,
-  overLimits,
-  isProxy,
-  warnOfProxy,
-  clock,
-  metrics,
-  log,
-}: HandlerParts): RequestHandler {
-  const active = new ActiveRequests()
-  const unanswered = trackUnanswered()
-  const failures = createFailureLog(clock, log)
-  const send = createAnswerSender()
-  // Answers that leave one right after the other, rather than one between each two requests, take a quarter less time:
-  // the way through the kernel stays in the processor's cache, and whoever reads them has not gone to sleep yet.
-  const leaving = createAtEndOfTurn<Leaving>((answer) => {
-    const { request, response, status, encoded } = answer
-    try {
-      send(response, status, encoded)
-      unanswered.answered(request, response)
-      // Mostly the system has taken all of it by now.
-      if (!response.writableFinished) watchUnsent(answer)
-    } catch {
-      request.socket.destroy()
-    }
-  })
+/**
+ * Handles every request of the API.
+ *
+ * A request over the rate limit is dropped. Any other one is active from its arrival until its answer is queued or its
+ * connection has ended. At the end of the turn the handler reads its body, runs its endpoint, and queues the answer.
+ * Whatever fails becomes an error answer. `allDone` resolves once no request is active, so that the store may close.
+ */
+export class RequestHandler {
+  readonly #parts: HandlerParts
+  readonly #failures: FailureLog
+  readonly #active = new ActiveRequests()
+  // At the end of the turn nearly all bodies are complete, and no listeners are needed.
+  readonly #arrived = createAtEndOfTurn<Exchange>(
+    (exchange) => {
+      // The only failure that is left here is that of sending a refusal.
+      void this.#receive(exchange)
+        .catch(() => void exchange.request.socket.destroy())
+        .then(() => this.#active.end())
+    },
+    () => this.#parts.answers.runLast(),
+  )
 
-  /** Bounds what slow readers hold: how long, and how many bytes of theirs. */
-  function watchUnsent({ response, client, encoded: { content }, room }: Leaving): void {
-    const bytes = typeof content === 'string' ? content.length : content.bytes
-    deadlines.watch(response, bytes, () => overLimits.refuse(client, 'unread_answers'))
-    if (room) return
-    const taken = inFlight.take(client, bytes)
-    if (taken) {
-      releaseAfter(response, taken)
-    } else {
-      overLimits.refuse(client, 'unread_answers')
-      response.destroy()
-    }
+  constructor(parts: HandlerParts) {
+    this.#parts = parts
+    this.#failures = createFailureLog(parts.clock, parts.log)
   }
-  // By then nearly all bodies are whole, and there is nothing to listen for.
-  const arrived = createAtEndOfTurn<Exchange>((exchange) => {
-    // What can still go wrong here is sending a refusal.
-    void receive(exchange)
-      .catch(() => void exchange.request.socket.destroy())
-      .then(() => active.end())
-  }, leaving.last)
 
-  function request(request: IncomingMessage, response: ServerResponse): void {
+  /** Answers the request, or ends its connection. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    const { warnOfProxy, clientOf, limit, clock, metrics, answers } = this.#parts
     warnOfProxy(request)
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
-    // First of all, so that failed requests count as well, and an attacker's body is not even read.
+    // Checked first, so that failed requests count too and an attacker's body is not even read.
     if (!limit.take(client, clock.elapsed())) {
-      overLimit({ request, response, client }, 'requests')
+      this.#dropOverLimit({ request, response, client }, 'requests')
       return
     }
     metrics.count('api_requests')
-    unanswered.asked(request)
-    active.begin()
-    arrived.add({ request, response, client })
+    answers.unanswered.asked(request)
+    this.#active.begin()
+    this.#arrived.add({ request, response, client })
   }
 
-  async function receive(exchange: Exchange): Promise<void> {
+  /** Answers bytes on a connection that are no request, or ends the connection. */
+  handleUnreadable(fault: NodeJS.ErrnoException, socket: Duplex): void {
+    const { clientOf, limit, overLimits, isProxy, clock, metrics, answers } = this.#parts
+    const error = unreadableError(fault)
+    if (!error || !socket.writable || answers.unanswered.has(socket)) {
+      socket.destroy()
+      return
+    }
+    const peer = peerOf(socket)
+    const client = clientOf(peer, undefined)
+    if (!limit.take(client, clock.elapsed())) {
+      overLimits.refuse(client, 'requests')
+      if (isProxy(peer)) socket.end(rawOverLimitAnswer(), () => socket.destroy())
+      else socket.destroy()
+      return
+    }
+    metrics.count('api_requests')
+    metrics.countCase('api_errors', { reason: error.code })
+    socket.end(rawErrorAnswer(error), () => socket.destroy())
+  }
+
+  /** Resolves once no request uses the store any more, even if its client has gone. */
+  allDone(): Promise<void> {
+    return this.#active.allDone()
+  }
+
+  async #receive(exchange: Exchange): Promise<void> {
     const { request, response } = exchange
     const bytes = bodyAtHand(request)
-    if (bytes) return respond(exchange, bytes)
+    if (bytes) return this.#respond(exchange, bytes)
     const received = await receiveBody(request, response)
-    if (received.kind === 'whole') return respond(exchange, received.bytes)
+    if (received.kind === 'whole') return this.#respond(exchange, received.bytes)
     if (received.kind === 'aborted') return
     if (!received.drained) response.setHeader('Connection', 'close')
-    return respond(exchange, 'too_large')
+    return this.#respond(exchange, 'too_large')
   }
 
-  async function respond(exchange: Exchange, bytes: Buffer | 'too_large'): Promise<void> {
+  async #respond(exchange: Exchange, bytes: Buffer | 'too_large'): Promise<void> {
     const { request, response, client } = exchange
     try {
-      const call = endpointFor(request)
+      const endpoint = this.#endpointFor(request)
       if (bytes === 'too_large') throw new ApiError('too_large')
-      const outcome = await call(bytes, client)
-      if (outcome.kind === 'drop') return overLimit(exchange, outcome.limit)
-      const { body, room } = outcome
-      if (room) releaseAfter(response, room)
-      leaving.add({ ...exchange, status: 200, encoded: await encodeAnswer(request, body), room })
+      const outcome = await endpoint(bytes, client)
+      if (outcome.kind === 'drop') return this.#dropOverLimit(exchange, outcome.limit)
+      const { body, reservation } = outcome
+      if (reservation) releaseAfter(response, reservation)
+      const encoded = await encodeAnswer(request, body)
+      this.#parts.answers.add({ request, response, client, status: 200, encoded, reservation })
     } catch (cause) {
-      await refuse(exchange, cause)
+      await this.#refuse(exchange, cause)
     }
   }
 
-  /** What a request is for, judged by everything but what is in its body. */
-  function endpointFor({ url = '', method, headers, httpVersion }: IncomingMessage): ReceivedRequest {
+  /** Finds the endpoint by the request line and the headers. */
+  #endpointFor({ url = '', method, headers, httpVersion }: IncomingMessage): BoundEndpoint {
     // RFC 9112, section 3.2.
     if (headers.host === undefined && httpVersion !== '1.0')
       throw new ApiError('invalid_request', [{ path: '$', reason: 'The header Host is missing.' }])
     const path = pathOf(url)
-    const document = documents.get(path)
+    const document = this.#parts.documents.get(path)
     if (document) {
       // Node leaves out the body for HEAD (RFC 9110, section 9.3.2).
       if (method !== 'GET' && method !== 'HEAD') throw new ApiError('method_not_allowed')
       return async () => answerWith(document)
     }
-    const call = calls.get(path)
-    if (!call) throw new ApiError('not_found')
+    const endpoint = this.#parts.endpoints.get(path)
+    if (!endpoint) throw new ApiError('not_found')
     if (method !== 'POST') throw new ApiError('method_not_allowed')
     if (!isJson(headers)) throw new ApiError('unsupported_media_type')
-    return (bytes, client) => call(parseBody(bytes), client)
+    return (bytes, client) => endpoint(parseBody(bytes), client)
   }
 
-  async function refuse(exchange: Exchange, cause: unknown): Promise<void> {
-    const { request, response } = exchange
-    const error = cause instanceof ApiError ? cause : new ApiError(passesSoon(cause) ? 'overloaded' : 'internal')
+  async #refuse({ request, response, client }: Exchange, cause: unknown): Promise<void> {
+    const { metrics, documents, answers } = this.#parts
+    const error = cause instanceof ApiError ? cause : new ApiError(isTemporary(cause) ? 'overloaded' : 'internal')
     metrics.countCase('api_errors', { reason: error.code })
-    if (error !== cause) failures.note(cause, request.url ?? '')
+    if (error !== cause) this.#failures.note(cause, request.url ?? '')
     if (response.headersSent) return void request.socket.destroy()
     if (error.code === 'overloaded') response.setHeader('Retry-After', RETRY_AFTER_SECONDS)
     if (error.code === 'method_not_allowed')
       response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET, HEAD' : 'POST')
     const encoded = await encodeAnswer(request, errorBody(error))
-    leaving.add({ ...exchange, status: API_ERRORS[error.code].status, encoded })
+    answers.add({ request, response, client, status: API_ERRORS[error.code].status, encoded })
   }
 
   /**
-   * Ends a client's connection without a byte. That of a proxy is not the client's: nginx would take one that ends
-   * unanswered for a dead server, and let everybody wait for it. It is answered once the body is there, for a
-   * connection that ends before is just as dead.
+   * Ends a client's connection without an answer. A proxy's connection carries other clients too, and nginx takes one
+   * that ends unanswered for a dead server, so a proxy gets an answer. It gets it after the request's body, because a
+   * connection that ends earlier also counts as dead.
    */
-  function overLimit({ request, response, client }: Exchange, which: ClientLimit): void {
+  #dropOverLimit({ request, response, client }: Exchange, limit: ClientLimit): void {
+    const { overLimits, isProxy } = this.#parts
     const { socket } = request
-    overLimits.refuse(client, which)
+    overLimits.refuse(client, limit)
     if (!isProxy(socket.remoteAddress)) return void socket.destroy()
     const answer = () => void response.writeHead(429, OVER_LIMIT_HEADERS).end()
     if (request.complete) answer()
     else receiveBody(request, response).then(answer, () => socket.destroy())
   }
-
-  return {
-    request,
-    allDone: () => active.allDone(),
-    unreadable(fault, socket) {
-      const error = unreadableError(fault)
-      if (!error || !socket.writable || unanswered.has(socket)) {
-        socket.destroy()
-        return
-      }
-      const peer = peerOf(socket)
-      const client = clientOf(peer, undefined)
-      if (!limit.take(client, clock.elapsed())) {
-        overLimits.refuse(client, 'requests')
-        if (isProxy(peer)) socket.end(rawOverLimitAnswer(), () => socket.destroy())
-        else socket.destroy()
-        return
-      }
-      metrics.count('api_requests')
-      metrics.countCase('api_errors', { reason: error.code })
-      socket.end(rawErrorAnswer(error), () => socket.destroy())
-    },
-  }
 }
 
-/** By then the database has done what waited for it, and earlier answers have been read. */
+/** By then the database has finished its backlog, and clients have read earlier answers. */
 const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 
 /** The store is busy, or this sidecar is stopping: another instance, or the next start, answers soon. */
-function passesSoon(cause: unknown): boolean {
+function isTemporary(cause: unknown): boolean {
   return cause instanceof StoreError && (cause.code === 'store_overloaded' || cause.code === 'store_closed')
 }
 
-/** Without a query, and without the `https://host` that some proxies write before it (RFC 9112, section 3.2.2). */
+/** Strips the query, and the `https://host` that some proxies send before the path (RFC 9112, section 3.2.2). */
 function pathOf(url: string): string {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
   const query = target.indexOf('?')
   return query < 0 ? target : target.slice(0, query)
-}
-
-/** Gives room back once the answer was sent, or its connection ended, which may be before it is answered. */
-function releaseAfter(response: ServerResponse, room: Room): void {
-  if (response.closed) room.release()
-  else response.once('close', room.release)
 }
 
 function headerText(value: string | string[] | undefined): string | undefined {

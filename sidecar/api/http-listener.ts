@@ -2,35 +2,35 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isLoopback } from '../config/address-scope.ts'
 
-/** An HTTP server that listens. */
+/** A listening HTTP server. */
 export interface HttpListener {
-  /** Scheme, host and port at which it can be reached from this machine. */
+  /** Scheme, host and port by which this machine reaches it. */
   readonly url: string
-  /** Only this machine can reach it. */
+  /** Whether only this machine can reach it. */
   readonly loopback: boolean
-  /** Takes no more connections, lets requests under way finish for a moment, then ends them. Twice is fine. */
+  /** Accepts no more connections, gives open requests {@link GRACE_MS} to finish, then ends them. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * How long requests under way may take when the server closes, in milliseconds: well below what the API may take in
- * all, on a busy machine too.
+ * How long open requests may take after the server began to close, in milliseconds. It is well below what the whole API
+ * may take, even on a busy machine.
  */
 const GRACE_MS = 500
 const TIDY_MS = 50
 
-/** What to do about an address that cannot be had, by the system's code. */
+/** What to do about an address that cannot be used, by the system's error code. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'Another process has this port: stop it, or give listen.port or admin.port another one.',
+  EADDRINUSE: 'Another process uses this port. Stop it, or set listen.port or admin.port to another one.',
   EACCES:
-    'Ports below 1024 need a right that this user does not have: run the sidecar as the service that comes with it, or set listen.port to 1024 or above.',
-  EADDRNOTAVAIL: 'This machine does not have this address: correct listen.host or admin.host.',
+    'Ports below 1024 need a privilege that this user lacks. Run the sidecar as the systemd service in the package, or set listen.port to 1024 or above.',
+  EADDRNOTAVAIL: 'This machine does not have this address. Correct listen.host or admin.host.',
   EAFNOSUPPORT:
-    'This machine has no IPv6: give an IPv4 address in listen.host or admin.host, or 0.0.0.0 in the place of ::.',
-  ENOTFOUND: 'This name has no address: correct listen.host or admin.host.',
+    'This machine has no IPv6. Set listen.host or admin.host to an IPv4 address, or to 0.0.0.0 instead of ::.',
+  ENOTFOUND: 'This host name has no address. Correct listen.host or admin.host.',
 }
 
-/** The port or address cannot be had; `code` is the system's, `remedy` what the operator should do. */
+/** The server cannot listen. `code` is the system's error code; `remedy` tells the operator what to do. */
 export class ListenError extends Error {
   override readonly name = 'ListenError'
   readonly code: string
@@ -43,7 +43,7 @@ export class ListenError extends Error {
   }
 }
 
-/** Starts to listen; rejects with a {@link ListenError} where that fails, as when the port is taken. */
+/** Starts to listen. Rejects with a {@link ListenError}, for example if the port is in use. */
 export async function listenHttp(
   server: Server,
   scheme: 'http' | 'https',
@@ -64,22 +64,22 @@ export async function listenHttp(
     url: urlOf(scheme, address),
     loopback: isLoopback(address.address),
     close() {
-      closed ??= closeGently(server)
+      closed ??= closeGracefully(server)
       return closed
     },
   }
 }
 
-async function closeGently(server: Server): Promise<void> {
-  const impatient = setTimeout(() => server.closeAllConnections(), GRACE_MS)
-  // Only those that are idle right now end by themselves; the others become so one by one.
+async function closeGracefully(server: Server): Promise<void> {
+  const deadline = setTimeout(() => server.closeAllConnections(), GRACE_MS)
+  // `close` ends only the connections that are idle right now; the others become idle one by one.
   const tidying = setInterval(() => server.closeIdleConnections(), TIDY_MS)
   await new Promise<void>((resolve) => server.close(() => resolve()))
-  clearTimeout(impatient)
+  clearTimeout(deadline)
   clearInterval(tidying)
 }
 
-/** An address that stands for all of a machine's is shown as loopback, where it can be opened. */
+/** Replaces a wildcard address by loopback, so that the URL can be opened. */
 function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
   const shown = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return `${scheme}://${family === 'IPv6' ? `[${shown}]` : shown}:${port}`

@@ -4,24 +4,28 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { ListenSettings } from '../config/settings.ts'
 
-/** The HTTP server of the API, with its limits, not listening yet. */
+/** The HTTP server of the API with its limits, not listening yet. */
 export interface ApiServer {
   readonly server: Server
   readonly scheme: 'http' | 'https'
-  /** Reads certificate and key again, for new connections; rejects, and keeps the old ones, when they are no good. */
+  /**
+   * Reads certificate and key again, for new connections. Rejects and keeps the old ones if the new ones are unusable.
+   */
   reloadCertificate(): Promise<void>
   /**
-   * When the certificate in use, or one of its chain, expires first, in milliseconds since 1970; undefined without TLS.
+   * Returns when the first certificate of the chain in use expires, in milliseconds since 1970; undefined without TLS.
    */
   certificateExpiresAt(): number | undefined
 }
 
 type CertificateFiles = Pick<ListenSettings, 'certFile' | 'keyFile'>
 
-/** TLS where the settings name a certificate, else plain HTTP. Rejects when the certificate is no good. */
+/**
+ * Creates a TLS server if the settings name a certificate, else a plain one. Rejects if the certificate is unusable.
+ */
 export async function createApiServer(files: CertificateFiles): Promise<ApiServer> {
   const certificate = await readCertificate(files)
-  // A request without Host is refused by the handler, for Node's own refusal has no body.
+  // The handler refuses a request without Host, because Node's own refusal has no body.
   const options = { ...TIME_LIMITS, requireHostHeader: false }
   if (!certificate)
     return {
@@ -36,7 +40,7 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
     server: limited(server),
     scheme: 'https',
     async reloadCertificate() {
-      // Throws, with the old ones still in use, when the two do not belong together, as in the middle of a renewal.
+      // Throws and keeps the old ones if the files do not match, as in the middle of a renewal.
       const renewed = await readCertificate(files)
       server.setSecureContext({ ...renewed })
       if (renewed) expiresAt = firstExpiry(renewed.cert)
@@ -46,7 +50,7 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
 }
 
 /**
- * Limits of time in milliseconds. Proxies commonly keep idle connections for 60 s; it is theirs that must end first.
+ * Time limits in milliseconds. Proxies commonly keep idle connections for 60 s; the proxy must be the first to end one.
  */
 const TIME_LIMITS = {
   headersTimeout: 10_000,
@@ -54,7 +58,7 @@ const TIME_LIMITS = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
 }
-/** For how long a client may stop reading its answer. */
+/** How long a connection may be idle, also while a client does not read its answer. */
 const SOCKET_IDLE_MS = 90_000
 const MAX_CONNECTIONS = 8192
 const MAX_REQUESTS_PER_SOCKET = 10_000
@@ -63,7 +67,7 @@ function limited(server: Server): Server {
   server.timeout = SOCKET_IDLE_MS
   server.maxConnections = MAX_CONNECTIONS
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
-  // Node would answer what comes after the last request of a connection without a body.
+  // Node would answer a request beyond the limit without a body.
   return server.on('dropRequest', (_request, socket) => socket.destroy())
 }
 

@@ -72,8 +72,8 @@ export interface Link {
   /** Calls `listener` after changes of the status; returns what ends that. */
   onStatus(listener: () => void): () => void
   /**
-   * Ends all connections, then releases what this instance held to the others. Hands over no further lines, and resolves
-   * when those handed over before are settled, so that the store stays open for them. Idempotent.
+   * Ends all connections, then releases what this instance held to the others. Hands over no further lines, and
+   * resolves when those handed over before are settled, so that the store stays open for them. Idempotent.
    */
   close(): Promise<void>
 }

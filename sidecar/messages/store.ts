@@ -27,9 +27,9 @@ export interface StoreSettings {
 }
 
 /**
- * What the pipeline, the push delivery and the API need from storage. A promise here resolves once its result is durable:
- * a crash right afterwards loses nothing. The one exception is {@link Device.lastSeenAt}. Promises reject with an error
- * that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
+ * What the pipeline, the push delivery and the API need from storage. A promise here resolves once its result is
+ * durable: a crash right afterwards loses nothing. The one exception is {@link Device.lastSeenAt}. Promises reject with
+ * an error that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
  */
 export type Store = ExclusiveStore | SharedStore
 

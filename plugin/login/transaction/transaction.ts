@@ -117,7 +117,9 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 }
 
-/** The content of the cookie. Its seed yields state, nonce and code verifier, which would take three times the bytes. */
+/**
+ * The content of the cookie. Its seed yields state, nonce and code verifier, which would take three times the bytes.
+ */
 interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
   /** 256 random bits. The values derived from it do not reveal it. */
   readonly seed: string

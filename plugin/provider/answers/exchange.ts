@@ -43,7 +43,9 @@ export interface ExchangeDeps {
    * @param token the token whose signature is about to be verified
    */
   newConfiguration(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
-  /** Returns the configuration for requests without a signature to verify. It is reused, because it copies the metadata. */
+  /**
+   * Returns the configuration for requests without a signature to verify. It is reused, because it copies the metadata.
+   */
   sharedConfiguration(metadata: oidc.ServerMetadata): oidc.Configuration
 }
 

@@ -24,7 +24,8 @@ export interface OpenedAnswer {
  * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
-  // An unsigned answer where a signed one is required still ends the login of its state: `verifiedParameters` refuses it.
+  // An unsigned answer where a signed one is required still ends the login of its state: `verifiedParameters` refuses
+  // it.
   if (!isSignedMode(identity.client.response_mode) || !parameters.has('response')) {
     return { state: single(parameters, 'state'), parameters, signed: undefined }
   }

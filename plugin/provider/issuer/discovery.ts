@@ -12,7 +12,9 @@ import type { Documents } from './documents.ts'
 /** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
-/** How long discovered metadata counts as fresh. Older metadata is refreshed in the background: endpoints rarely move. */
+/**
+ * How long discovered metadata counts as fresh. Older metadata is refreshed in the background: endpoints rarely move.
+ */
 const FRESH_MS = 60 * 60_000
 
 /** The metadata of an issuer: discovered, and overlaid with what the administrator configured. */
@@ -67,11 +69,11 @@ interface Discovered {
  *   all needed endpoints are configured, a login uses these instead once an attempt has failed.
  * - *Discovered*, after a success. Logins use the metadata at once. The first login after an hour refreshes it in the
  *   background.
- * - *Failing*, after a failed attempt, with metadata or without. A timer retries, first after a second, then after twice
- *   the time, up to five minutes. The next success leads to *discovered*.
+ * - *Failing*, after a failed attempt, with metadata or without. A timer retries, first after a second, then after
+ *   twice the time, up to five minutes. The next success leads to *discovered*.
  *
- * At most one attempt runs at a time. Metadata is never discarded, only replaced. Once closed, the issuer plans no retry
- * and reports no failure.
+ * At most one attempt runs at a time. Metadata is never discarded, only replaced. Once closed, the issuer plans no
+ * retry and reports no failure.
  */
 class DiscoveredIssuer implements Issuer {
   readonly #settings: IssuerSettings

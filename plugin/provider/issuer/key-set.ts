@@ -72,9 +72,9 @@ export function createKeySet(deps: KeySetDeps): KeySet {
  *
  * A caller joins the latest request if it was sent within this second, to the same address, and has not failed.
  * Otherwise the caller sends the next request, or waits until the second has passed and looks again: by then another
- * caller may have sent it. After three such waits the caller accepts a failed request too, so every wait is bounded. The
- * last usable keys are kept beside the requests; a failed request does not discard them. Once closed, the set sends no
- * request, and waiting callers get `provider_unreachable`.
+ * caller may have sent it. After three such waits the caller accepts a failed request too, so every wait is bounded.
+ * The last usable keys are kept beside the requests; a failed request does not discard them. Once closed, the set sends
+ * no request, and waiting callers get `provider_unreachable`.
  */
 class ThrottledKeySet implements KeySet {
   readonly #fetch: Fetch

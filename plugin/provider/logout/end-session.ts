@@ -6,8 +6,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
 /**
- * The longest hint in an address. By default, nginx accepts 4 KB of response headers, and the address is one of them; an
- * ID token with 50 groups has 3 KB.
+ * The longest hint in an address. By default, nginx accepts 4 KB of response headers, and the address is one of them;
+ * an ID token with 50 groups has 3 KB.
  */
 const MAX_HINT_LENGTH = 1_500
 /** Time limit for the check of the default address. The user waits for it. */
@@ -24,7 +24,9 @@ export interface EndingSession {
 /** Where a browser goes after it signed out here. */
 export type SignOut =
   | { readonly kind: 'redirect'; readonly url: URL }
-  /** A form that the browser posts, because the hint is too long for an address. `fields` hold a secret: never in a log. */
+  /**
+   * A form that the browser posts, because the hint is too long for an address. `fields` hold a secret: never in a log.
+   */
   | { readonly kind: 'form'; readonly url: URL; readonly fields: Readonly<Record<string, string>> }
   /** The IdP has no page for it. */
   | { readonly kind: 'nowhere' }

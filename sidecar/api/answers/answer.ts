@@ -3,7 +3,7 @@ import { API_ERRORS, type ApiError } from '../../errors.ts'
 import { copyGzip, type GzipHead, gzipBytes, gzipHead } from './gzip-head.ts'
 import { bytesOf, type JsonText, jsonText } from './json-text.ts'
 
-/** Answers from this size on are compressed. Source: Limits, compression threshold. */
+/** Answers of at least this size are compressed. Source: Limits, compression threshold. */
 const MIN_GZIP_BYTES = 860
 
 /** The body of an answer. */
@@ -12,25 +12,25 @@ export interface Body {
   readonly tail: JsonText
 }
 
-/** The beginning of a body, kept by somebody who gives the same again, in the shape that the client takes it in. */
+/** The beginning of a body, plain and compressed. Its owner can reuse it for later answers. */
 export interface BodyHead {
   readonly bytes: number
   text(): JsonText
-  /** Puts it at the beginning of `target`. */
+  /** Copies it to the beginning of `target`. */
   copyTo(target: Buffer): void
   compressed(): GzipHead | Promise<GzipHead>
 }
 
-/** An answer as it goes out. */
+/** An answer in the encoding that the client accepts. */
 export interface EncodedAnswer {
   readonly headers: (string | number)[]
   readonly content: Content
 }
 
-/** As text it leaves in one write together with the headers; what is longer is put together where it leaves from. */
+/** Text is written together with the headers; longer content is assembled in the memory that it is sent from. */
 export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
 
-/** `body`, compressed where that pays and the client takes it. */
+/** Encodes `body`, compressed if it is large enough and the client accepts gzip. */
 export function encodeAnswer({ headers }: IncomingMessage, body: Body): EncodedAnswer | Promise<EncodedAnswer> {
   const { head, tail } = body
   const length = head.bytes + tail.length
@@ -44,7 +44,7 @@ export function encodeAnswer({ headers }: IncomingMessage, body: Body): EncodedA
     return { headers: [...FIXED_HEADERS, ...VARYING, 'Content-Length', length], content: { bytes: length, copyTo } }
   }
   const compressed = head.compressed()
-  return 'blocks' in compressed ? encodeGzip(compressed, tail) : compressed.then((made) => encodeGzip(made, tail))
+  return 'blocks' in compressed ? encodeGzip(compressed, tail) : compressed.then((head) => encodeGzip(head, tail))
 }
 
 function encodeGzip(compressed: GzipHead, tail: JsonText): EncodedAnswer {
@@ -54,7 +54,7 @@ function encodeGzip(compressed: GzipHead, tail: JsonText): EncodedAnswer {
   return { headers: [...FIXED_HEADERS, ...VARYING, ...GZIP, 'Content-Length', bytes], content: { bytes, copyTo } }
 }
 
-/** The body that says `value`. */
+/** Returns `value` as a JSON body. */
 export function plainBody(value: object): Body {
   return { head: plainHead(jsonText(value)), tail: '' }
 }
@@ -68,23 +68,23 @@ export function plainHead(text: JsonText): BodyHead {
   }
 }
 
-/** The same for a `value` that everybody who asks gets: compressed once. */
+/** Returns `value` as the JSON body of many answers, compressed once. */
 export function lastingBody(value: object): Body {
   const { head, tail } = plainBody(value)
-  let made: ReturnType<BodyHead['compressed']> | undefined
+  let result: ReturnType<BodyHead['compressed']> | undefined
   const compressed = () => {
-    made ??= head.compressed()
-    return made
+    result ??= head.compressed()
+    return result
   }
   return { head: { ...head, compressed }, tail }
 }
 
-/** The body of an answer that is not 200. */
+/** Returns the body of an answer with another status than 200. */
 export function errorBody({ code, message, details }: ApiError): Body {
   return plainBody({ error: code, message, ...(details.length > 0 ? { details } : {}) })
 }
 
-/** An error answer as bytes, for a connection whose request could not even be read; it ends the connection. */
+/** Returns the bytes of an error answer that ends the connection, for bytes that are no request. */
 export function rawErrorAnswer(error: ApiError): string {
   const text = errorBody(error).head.text()
   const { status } = API_ERRORS[error.code]
@@ -93,12 +93,12 @@ export function rawErrorAnswer(error: ApiError): string {
   return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${text}`
 }
 
-/** The same for a proxy's connection over the rate limit. */
+/** Returns the bytes of the answer to a proxy's connection over the rate limit. */
 export function rawOverLimitAnswer(): string {
   return 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 }
 
-// Names and values in turn: Node takes that as it is, where it has to go through an object's members first.
+// Names and values alternate: Node uses such an array as it is, but copies the members of an object first.
 const FIXED_HEADERS = [
   'Content-Type',
   'application/json',
@@ -115,11 +115,12 @@ function singleHeader(value: string | string[] | undefined): string | undefined 
 }
 
 /**
- * Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, section 12.5.3), and does not rather have it plain.
+ * Returns whether a client accepts gzip, by its `Accept-Encoding` (RFC 9110, section 12.5.3), and does not prefer plain
+ * answers.
  */
 export function acceptsGzip(header: string | undefined): boolean {
   if (header === undefined) return false
-  // Nearly all: then no coding is rather taken than another.
+  // Nearly all headers have no weights, so that no coding is preferred.
   if (!header.includes(';')) return UNWEIGHTED.test(header)
   const weights = new Map<string, number>()
   for (const entry of header.toLowerCase().split(',')) {

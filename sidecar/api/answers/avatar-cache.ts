@@ -3,7 +3,7 @@ import type { Avatar, AvatarRecord, StationKey, Stations } from '../../messages/
 import { type GzipHead, gzipHead } from './gzip-head.ts'
 import { bytesOf, jsonText } from './json-text.ts'
 
-/** A whole avatar in JSON, as it goes into answers; compressed when an answer first needs that. */
+/** A full avatar in JSON, as part of an answer. It is compressed when an answer first needs that. */
 export class AvatarPiece {
   readonly text: Buffer
   #compressed: GzipHead | undefined
@@ -22,108 +22,105 @@ export class AvatarPiece {
   }
 }
 
-/** Whole avatars, ready to be sent. */
-export interface AvatarCache {
-  /** At most how many bytes the avatars of `keys` have in an answer. */
-  bytesAtMost(keys: readonly StationKey[]): number
-  /** The avatars of those of `keys` that have one, in their order. Rejects where the store does. */
-  pieces(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>>
-  /**
-   * Resolves in a turn of the event loop that no other caller gets. Putting an answer together takes some milliseconds
-   * for a megabyte: many in one turn would hold up messages.
-   */
-  ownTurn(): Promise<void>
-}
-
-/** Of an image, its icon and hash as JSON. Source: Avatar, Limits. */
+/** Bytes of the JSON with an image, its icon and its hash. Source: Avatar, Limits. */
 const MAX_IMAGE_BYTES = 24_500
 const MAX_ICON_BYTES = 1000
 /** 380 avatars of the largest size; an avatar of common size takes a sixth of that. */
 const MAX_CACHE_BYTES = 16_000_000
-/** Both forms of a piece; what compresses badly has about as many bytes compressed. */
+/** A piece has a plain and a compressed form, which may be as large as the plain one. */
 const FORMS = 2
-/** Avatars read from the store for one call before another call has its turn. */
+/** Avatars that one request reads from the store before another request has its turn. */
 const READ_AT_ONCE = 5
 
 /**
- * Keeps the avatars that were asked for last, by hash, which is also what tells that one is still the station's. Calls
- * read from the store one after the other, a few avatars each in turn, so that however many calls come, the store has
- * one small read of them to do at a time.
+ * Caches the full avatars that were requested most recently.
+ *
+ * The key is the hash, so a station's new avatar never meets the old entry. An entry moves to the end when it is
+ * requested, and the first ones are dropped beyond the bound. Requests read from the store one after the other, a few
+ * avatars at a time, so that the store has one small read of avatars at a time, however many requests come.
  */
-export function createAvatarCache(
-  stations: Pick<Stations, 'get' | 'avatars'>,
-  maxBytes: number = MAX_CACHE_BYTES,
-): AvatarCache {
-  // In the order in which they were last asked for.
-  const kept = new Map<string, AvatarPiece>()
-  let bytes = 0
-  let reading: Promise<unknown> = Promise.resolve()
-  let turns: Promise<void> = Promise.resolve()
+export class AvatarCache {
+  readonly #stations: Pick<Stations, 'get' | 'avatars'>
+  readonly #maxBytes: number
+  /** In the order of the last request. */
+  readonly #pieces = new Map<string, AvatarPiece>()
+  #bytes = 0
+  /** The last of the reads that run one after the other. */
+  #lastRead: Promise<unknown> = Promise.resolve()
+  /** The last of the turns that were given out. */
+  #lastTurn: Promise<void> = Promise.resolve()
 
-  function keep(hash: string, piece: AvatarPiece): void {
-    if (!kept.has(hash)) bytes += FORMS * piece.text.length
-    kept.delete(hash)
-    kept.set(hash, piece)
-    for (const [oldest, { text }] of kept) {
-      if (bytes <= maxBytes) return
-      kept.delete(oldest)
-      bytes -= FORMS * text.length
+  constructor(stations: Pick<Stations, 'get' | 'avatars'>, maxBytes: number = MAX_CACHE_BYTES) {
+    this.#stations = stations
+    this.#maxBytes = maxBytes
+  }
+
+  /**
+   * Resolves in a turn of the event loop that no other caller gets. Building a megabyte of answer takes some
+   * milliseconds; several in one turn would delay messages.
+   */
+  ownTurn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => endOfTurn())
+    return this.#lastTurn
+  }
+
+  /** Returns an upper bound of the bytes that the avatars of `keys` take in an answer. */
+  maxBytesOf(keys: readonly StationKey[]): number {
+    return keys.reduce((sum, key) => {
+      const avatar = this.#stations.get(key)?.avatar
+      if (avatar?.state !== 'set') return sum
+      return sum + (isImage(avatar) ? (this.#pieces.get(avatar.hash)?.text.length ?? MAX_IMAGE_BYTES) : MAX_ICON_BYTES)
+    }, 0)
+  }
+
+  /** Returns the avatars of those of `keys` that have one, in their order. Rejects when the store does. */
+  async pieces(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>> {
+    const found = new Map<StationKey, AvatarPiece>()
+    const missing: StationKey[] = []
+    for (const key of keys) {
+      const avatar = this.#stations.get(key)?.avatar
+      const piece = this.#pieceInMemory(avatar)
+      if (piece) found.set(key, piece)
+      else if (avatar?.state === 'set') missing.push(key)
+    }
+    for (let first = 0; first < missing.length; first += READ_AT_ONCE) {
+      for (const [key, piece] of await this.#read(missing.slice(first, first + READ_AT_ONCE))) found.set(key, piece)
+      await endOfTurn()
+    }
+    return new Map(keys.flatMap((key) => (found.has(key) ? [[key, found.get(key) as AvatarPiece]] : [])))
+  }
+
+  #add(hash: string, piece: AvatarPiece): void {
+    if (!this.#pieces.has(hash)) this.#bytes += FORMS * piece.text.length
+    this.#pieces.delete(hash)
+    this.#pieces.set(hash, piece)
+    for (const [oldest, { text }] of this.#pieces) {
+      if (this.#bytes <= this.#maxBytes) return
+      this.#pieces.delete(oldest)
+      this.#bytes -= FORMS * text.length
     }
   }
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = reading.then(work)
-    reading = mine.catch(() => undefined)
-    return mine
-  }
-
-  async function read(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>> {
-    const records = await inTurn(() => stations.avatars(keys))
+  async #read(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>> {
+    const read = this.#lastRead.then(() => this.#stations.avatars(keys))
+    this.#lastRead = read.catch(() => undefined)
+    const records = await read
     return new Map(
       [...records].map(([key, record]) => {
-        const piece = kept.get(record.hash) ?? new AvatarPiece(record)
-        keep(record.hash, piece)
+        const piece = this.#pieces.get(record.hash) ?? new AvatarPiece(record)
+        this.#add(record.hash, piece)
         return [key, piece]
       }),
     )
   }
 
-  /** What needs no image: an icon, or an avatar that is kept. */
-  function atHand(avatar: Avatar | undefined): AvatarPiece | undefined {
+  /** Returns a cached avatar, or one that is an icon only and needs no read. */
+  #pieceInMemory(avatar: Avatar | undefined): AvatarPiece | undefined {
     if (avatar?.state !== 'set') return undefined
     const { icon, hash } = avatar
-    const piece = kept.get(hash)
-    if (piece) keep(hash, piece)
+    const piece = this.#pieces.get(hash)
+    if (piece) this.#add(hash, piece)
     return piece ?? (isImage(avatar) ? undefined : new AvatarPiece({ icon, image: '', hash }))
-  }
-
-  return {
-    ownTurn() {
-      turns = turns.then(() => endOfTurn())
-      return turns
-    },
-    bytesAtMost(keys) {
-      return keys.reduce((sum, key) => {
-        const avatar = stations.get(key)?.avatar
-        if (avatar?.state !== 'set') return sum
-        return sum + (isImage(avatar) ? (kept.get(avatar.hash)?.text.length ?? MAX_IMAGE_BYTES) : MAX_ICON_BYTES)
-      }, 0)
-    },
-    async pieces(keys) {
-      const found = new Map<StationKey, AvatarPiece>()
-      const missing: StationKey[] = []
-      for (const key of keys) {
-        const avatar = stations.get(key)?.avatar
-        const piece = atHand(avatar)
-        if (piece) found.set(key, piece)
-        else if (avatar?.state === 'set') missing.push(key)
-      }
-      for (let first = 0; first < missing.length; first += READ_AT_ONCE) {
-        for (const [key, piece] of await read(missing.slice(first, first + READ_AT_ONCE))) found.set(key, piece)
-        await endOfTurn()
-      }
-      return new Map(keys.flatMap((key) => (found.has(key) ? [[key, found.get(key) as AvatarPiece]] : [])))
-    },
   }
 }
 

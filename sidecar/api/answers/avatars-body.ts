@@ -5,10 +5,7 @@ import type { AvatarPiece } from './avatar-cache.ts'
 import { type GzipHead, type GzipPart, joinGzip } from './gzip-head.ts'
 import { bytesOf, jsonText, textOfBytes } from './json-text.ts'
 
-/**
- * The body of an answer with whole avatars. Each avatar is compressed by itself, so that it is compressed once for all
- * answers.
- */
+/** Returns the body of an answer with full avatars. Each avatar is compressed separately, once for all answers. */
 export function avatarsBody(serverTime: number, avatars: ReadonlyMap<StationKey, AvatarPiece>): Body {
   const pieces = [...avatars].map(([key, piece], index) => {
     const before = index === 0 ? '' : ','
@@ -32,10 +29,10 @@ export function avatarsBody(serverTime: number, avatars: ReadonlyMap<StationKey,
       bytes,
       text: () => textOfBytes(Buffer.concat(texts)),
       copyTo(target) {
-        let at = 0
+        let offset = 0
         for (const text of texts) {
-          target.set(text, at)
-          at += text.length
+          target.set(text, offset)
+          offset += text.length
         }
       },
       compressed,

@@ -1,6 +1,6 @@
 /**
- * JSON as it goes over the wire, in UTF-8, one character for each byte: so its length is the body's, and pieces of it
- * can be kept, cut and joined as strings, which takes less than with buffers.
+ * JSON in UTF-8 as a string with one character per byte. Its length is that of the body, and pieces can be stored, cut
+ * and joined as strings, which is cheaper than with buffers.
  */
 export type JsonText = string
 

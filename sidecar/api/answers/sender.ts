@@ -1,21 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import type { Content, EncodedAnswer } from './answer.ts'
 
-/** Sends an answer, whole. */
+/** Sends a whole answer. */
 export type AnswerSender = (response: ServerResponse, status: number, answer: EncodedAnswer) => void
 
-/** Room for nearly every answer, 50 messages have 10 KB. Whoever reads nothing of an answer may keep as much for it. */
+/** Enough for nearly every answer: 50 messages have 10 KB. A client that does not read may hold this much. */
 const SCRATCH_BYTES = 16_384
 
 /**
- * Pieces of memory that wait for the next answers. By TLS, answers that leave one right after the other need one each.
+ * Buffers that are free for the next answers. With TLS, answers that leave one right after the other need one each.
  */
 const MAX_FREE = 64
 
 /**
- * Puts answers together in memory that is used again once the system has taken what is there: mostly at once, by TLS a
- * moment later. As strings, or with memory of its own each, they left so much to the garbage collector that it took a
- * sixth of the time.
+ * Builds answers in buffers that are reused once the system has taken the bytes, which is mostly at once, and with TLS
+ * a moment later. When answers were strings, or each had a buffer of its own, garbage collection took a sixth of the
+ * time.
  */
 export function createAnswerSender(): AnswerSender {
   const free: Buffer[] = []
@@ -28,7 +28,7 @@ export function createAnswerSender(): AnswerSender {
     const release = () => {
       if (free.length < MAX_FREE) free.push(memory)
     }
-    // Its reader may be slow, or it waits for an earlier answer.
+    // The reader is slow, or the answer waits for an earlier one on its connection.
     if (response.writableFinished) release()
     else response.once('finish', release)
   }

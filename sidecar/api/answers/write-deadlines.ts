@@ -2,23 +2,22 @@ import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * For an answer of any size, in milliseconds. What the system takes at once, which is nearly every answer, needs none
- * of it.
+ * Time for an answer of any size, in milliseconds. The system takes nearly every answer at once, without a deadline.
  */
-const LEAST_MS = 15_000
-/** What a slow phone network still carries. */
+const MIN_MS = 15_000
+/** Rate of a slow phone network. */
 const BYTES_PER_MS = 16
 const SWEEP_MS = 1000
 
 interface Unsent {
-  /** When the client has to have read the answer, in elapsed time. */
+  /** When the client must have read the answer, in elapsed time. */
   readonly deadline: number
   readonly onLate: () => void
 }
 
 /**
- * Ends the connections of clients that read their answers too slowly, so that none holds memory for long. Answers wait
- * in here only while the system has not taken all of their bytes; a timer runs only while some do.
+ * Ends the connections of clients that read their answers too slowly, so that no client holds memory for long. Only
+ * answers that the system has not fully taken are watched, and a timer runs only while there are any.
  */
 export class WriteDeadlines {
   readonly #clock: Pick<Clock, 'elapsed' | 'after'>
@@ -30,11 +29,11 @@ export class WriteDeadlines {
   }
 
   /**
-   * Watches an answer of `bytes` that was handed over whole, until its connection has taken it or is ended; then after
-   * `onLate`.
+   * Watches an answer of `bytes` until its connection has taken it. After the deadline, calls `onLate` and ends the
+   * connection.
    */
   watch(response: ServerResponse, bytes: number, onLate: () => void): void {
-    this.#waiting.set(response, { deadline: this.#clock.elapsed() + LEAST_MS + bytes / BYTES_PER_MS, onLate })
+    this.#waiting.set(response, { deadline: this.#clock.elapsed() + MIN_MS + bytes / BYTES_PER_MS, onLate })
     response.once('close', () => this.#forget(response))
     this.#plan()
   }

@@ -15,35 +15,35 @@ interface AvatarsParts {
   readonly store: Store
   readonly avatars: AvatarCache
   readonly inFlight: BytesInFlight
-  /** Counts so many calls more for the client; false over the rate limit. */
-  readonly countRequests: (client: ClientAddress, calls: number) => boolean
+  /** Counts further requests of the client; returns false over the rate limit. */
+  readonly countRequests: (client: ClientAddress, count: number) => boolean
 }
 
-/** A call counts in the rate limit once for each so many stations. */
+/** The rate limit counts one request for each so many stations. */
 const STATIONS_PER_COUNT = 10
-/** Of what may be in flight in all: the rest is left to syncs and registers. */
-const MAX_BYTES_OF_AVATARS = 24_000_000
+/** Bound for avatars in flight; the rest of the bytes in flight is left to syncs and registrations. */
+const MAX_AVATAR_BYTES = 24_000_000
 
-/** `/v1/avatars`: the full avatars of up to 50 stations, those that have one. */
+/** `/v1/avatars`: the full avatars of up to 50 stations, as far as they have one. */
 export function avatarsEndpoint({ check, store, avatars, inFlight, countRequests }: AvatarsParts): Endpoint {
   return async (received, client) => {
     const body = check(received)
     const key = claimedStation(body)
-    // Its request was counted as one call when it arrived.
+    // The request was counted once on arrival.
     const more = Math.ceil(body.stations.length / STATIONS_PER_COUNT) - 1
     if (more > 0 && !countRequests(client, more)) return { kind: 'drop', limit: 'requests' }
     if (!(await store.stations.find(key))) throw new ApiError('not_registered')
-    // What is no station's name has no avatar either; the rest of the batch is answered all the same.
+    // A name that is no station has no avatar; the rest of the batch is answered.
     const wanted = [...new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))]
-    const room = inFlight.take(client, avatars.bytesAtMost(wanted), MAX_BYTES_OF_AVATARS)
-    if (!room) throw new ApiError('overloaded')
+    const reservation = inFlight.reserve(client, avatars.maxBytesOf(wanted), MAX_AVATAR_BYTES)
+    if (!reservation) throw new ApiError('overloaded')
     try {
       const pieces = await avatars.pieces(wanted)
       const serverTime = await store.cursors.stampFor(key, undefined)
       await avatars.ownTurn()
-      return { kind: 'answer', body: avatarsBody(serverTime, pieces), room }
+      return { kind: 'answer', body: avatarsBody(serverTime, pieces), reservation }
     } catch (error) {
-      room.release()
+      reservation.release()
       throw error
     }
   }

@@ -4,7 +4,9 @@ import type { DeviceClaim, StationClaim } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { DeviceId, StationKey } from '../../messages/store.ts'
 
-/** The station that a call is for, once it has shown its passcode; before that, nothing is said of any station. */
+/**
+ * Returns the station of a request after checking its passcode. Until then an answer reveals nothing of any station.
+ */
 export function claimedStation({ callsign, ssid, auth }: StationClaim): StationKey {
   const outcome = stationKey(callsign, ssid)
   if (outcome.kind === 'invalid')
@@ -13,12 +15,12 @@ export function claimedStation({ callsign, ssid, auth }: StationClaim): StationK
   return outcome.key
 }
 
-/** Which of the station's devices calls. */
+/** Returns which of the station's devices sent the request. */
 export function claimedDevice({ deviceId }: DeviceClaim): DeviceId {
   return deviceId ?? ''
 }
 
-/** The cursor that a call brings. A negative one asks for everything, as 0 does: no message has a stamp below 1. */
+/** Returns the cursor of a request. A negative one asks for everything, as 0 does: every stamp is at least 1. */
 export function claimedCursor(since: number): number {
   return Math.max(0, since)
 }

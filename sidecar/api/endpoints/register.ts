@@ -21,19 +21,25 @@ interface RegisterParts {
   readonly log: Log
 }
 
-/** `/v1/register`: a station's first call and its heartbeat. */
+/** `/v1/register`: a station's first request and its heartbeat. */
 export function registerEndpoint(parts: RegisterParts): Endpoint {
   const { check, store, isReserved, rings, metrics, log } = parts
 
-  /** Whoever knows the passcode can add one, and anybody can compute that: here the operator sees it. */
-  function tellOfDevice({ key, devices }: Station, platform: Platform): void {
+  /** Shows new devices to the operator, because anybody can compute the passcode and add one. */
+  function logDevice({ key, devices }: Station, platform: Platform): void {
     metrics.count('devices_joined')
-    log.info('device-joined', 'A station has another device.', { station: key, platform, devices: devices.length })
+    log.info('device-joined', 'A further device registered for a station.', {
+      station: key,
+      platform,
+      devices: devices.length,
+    })
   }
 
   function logDisplaced(station: StationKey): void {
     metrics.count('stations_displaced')
-    log.info('station-left', 'An unproven station made room for a new one, because the registry is full.', { station })
+    log.info('station-left', 'An unproven station was removed for a new one, because the registry is full.', {
+      station,
+    })
   }
 
   return async (received, client) => {
@@ -58,9 +64,9 @@ export function registerEndpoint(parts: RegisterParts): Endpoint {
       metrics.count('stations_registered')
       if (outcome.displaced !== undefined) logDisplaced(outcome.displaced)
     }
-    if (outcome.kind === 'joined') tellOfDevice(outcome.station, body.platform)
-    const held = outcome.station.avatar
-    const avatarHash = held.state === 'set' ? held.hash : ''
+    if (outcome.kind === 'joined') logDevice(outcome.station, body.platform)
+    const { avatar: storedAvatar } = outcome.station
+    const avatarHash = storedAvatar.state === 'set' ? storedAvatar.hash : ''
     if (body.wantHistory !== true)
       return answer(
         plainBody({
@@ -69,10 +75,10 @@ export function registerEndpoint(parts: RegisterParts): Endpoint {
           avatars: {},
         }),
       )
-    const found = await rings.since(key, deviceId, claimedCursor(body.since ?? 0))
-    // It was unregistered at the same moment.
-    if (!found) throw new ApiError('not_registered')
-    const { head, serverTime } = found
+    const news = await rings.since(key, deviceId, claimedCursor(body.since ?? 0))
+    // The station was unregistered at the same moment.
+    if (!news) throw new ApiError('not_registered')
+    const { head, serverTime } = news
     return answer({ head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}` })
   }
 }
@@ -87,23 +93,22 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
 }
 
 /**
- * What a platform's tokens look like, where that is known, and what to say of others: the app learns here of what the
- * gateway would only call dead. FCM's have no documented form. Those of APNs are bytes, of which Apple leaves the
- * number open: 32 so far, and no more than 100 here. Its client leaves out of them what is no hex digit, and would send
- * to another phone, or none.
+ * The known form of each platform's push tokens, and the reason given for another one. The app learns here about a
+ * token that the gateway would only call dead. FCM does not document a form. APNs tokens are bytes in hex, so far 32 of
+ * them; Apple leaves the number open, and 100 is the limit here. The APNs client drops characters that are no hex
+ * digits, so a wrong token would reach another phone or none.
  */
-const FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
-  android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without blanks, and not empty.' },
+const TOKEN_FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
+  android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without spaces, and not empty.' },
   ios: {
     form: /^(?:[0-9a-f]{2}){1,100}$/i,
-    reason:
-      'On iOS it must be the device token that APNs gave the app, in hex: two of 0-9 and a-f for each of at most 100 bytes.',
+    reason: 'On iOS it must be the device token from APNs in hex: two of 0-9 and a-f for each of at most 100 bytes.',
   },
 }
 
-/** Throws `invalid_request` when `pushToken` cannot be a token of its platform. */
+/** Throws `invalid_request` if `pushToken` cannot be a token of its platform. */
 function checkPushToken({ platform, pushToken }: { readonly platform: Platform; readonly pushToken: string }) {
-  const rule = FORMS[platform]
+  const rule = TOKEN_FORMS[platform]
   if (rule && !rule.form.test(pushToken))
     throw new ApiError('invalid_request', [{ path: 'pushToken', reason: rule.reason }])
 }

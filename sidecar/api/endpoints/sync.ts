@@ -12,15 +12,15 @@ interface SyncParts {
   readonly stations: Pick<Stations, 'prove'>
 }
 
-/** `/v1/sync`: what a device missed since its cursor. */
+/** `/v1/sync`: the messages that a device missed since its cursor. */
 export function syncEndpoint({ check, rings, stations }: SyncParts): Endpoint {
   return async (received) => {
     const body = check(received)
     const key = claimedStation(body)
-    const found = await rings.since(key, claimedDevice(body), claimedCursor(body.since))
-    if (!found) throw new ApiError('not_registered')
+    const news = await rings.since(key, claimedDevice(body), claimedCursor(body.since))
+    if (!news) throw new ApiError('not_registered')
     stations.prove(key)
-    const { head, serverTime } = found
+    const { head, serverTime } = news
     return answer({ head, tail: `,"serverTime":${serverTime}}` })
   }
 }

@@ -16,16 +16,16 @@ interface UnregisterParts {
 }
 
 /**
- * `/v1/unregister`: ends a device, and with a station's last one the station and its history. The device without an id
- * has no secret of its own, so that its push token shows who asks.
+ * `/v1/unregister`: removes a device, and with the last device the station and its history. A device without an id has
+ * no secret of its own, so its push token shows that the request is the device's own.
  */
 export function unregisterEndpoint({ check, store, metrics, log }: UnregisterParts): Endpoint {
-  function note(outcome: RemoveOutcome, station: StationKey): void {
+  function logOutcome(outcome: RemoveOutcome, station: StationKey): void {
     if (outcome === 'station') {
       metrics.count('stations_unregistered')
-      log.info('station-left', 'A station left with its last device.', { station })
+      log.info('station-left', 'A station was removed with its last device.', { station })
     } else {
-      log.info('device-left', 'A device left its station.', {
+      log.info('device-left', 'A device was removed from its station.', {
         station,
         devices: store.stations.get(station)?.devices.length ?? 0,
       })
@@ -43,7 +43,7 @@ export function unregisterEndpoint({ check, store, metrics, log }: UnregisterPar
     })
     if (outcome === 'none') throw new ApiError('not_registered')
     if (outcome === 'wrong_token') throw new ApiError('wrong_token')
-    note(outcome, key)
+    logOutcome(outcome, key)
     return answer(plainBody({ serverTime: await store.stamps.issue() }))
   }
 }

@@ -4,13 +4,13 @@ const SERVER_TIME = {
   type: 'integer',
   format: 'int64',
   description:
-    'In milliseconds. The newest of all answers is the next since, once the messages that came with it are stored. One without messages may be older than the one before.',
+    'In milliseconds. Once the messages of an answer are stored, the newest server time of all answers is the next since. An answer without messages may have an older one than the answer before.',
 }
 
 const HASHES = {
   type: 'object',
   additionalProperties: { type: 'string' },
-  description: "Hashes of those of the messages' senders that have an avatar, by station.",
+  description: "Avatar hashes of the messages' senders, by station; only senders that have an avatar.",
 }
 
 const MESSAGES = { type: 'array', items: { $ref: '#/components/schemas/Message' }, description: 'Oldest first.' }
@@ -19,44 +19,48 @@ const MESSAGE = objectOf(
   {
     from: { type: 'string' },
     to: { type: 'string' },
-    seqId: { type: 'string', description: 'What the sender put after the last {; empty when none.' },
-    text: { type: 'string', description: 'UTF-8; where the bytes are not, read as Latin-1.' },
+    seqId: { type: 'string', description: 'The text after the last { of the message; empty if there is none.' },
+    text: { type: 'string', description: 'Decoded as UTF-8, or as Latin-1 if the bytes are not UTF-8.' },
     time: {
       type: 'integer',
       format: 'int64',
-      description: 'Server time at which it was stored, in milliseconds: no other message has it.',
+      description: 'Server time of storing the message, in milliseconds; unique.',
     },
   },
   {
-    textBytes: { type: 'string', contentEncoding: 'base64', description: 'The bytes, where they are not UTF-8.' },
+    textBytes: {
+      type: 'string',
+      contentEncoding: 'base64',
+      description: 'The bytes of the text, if they are not UTF-8.',
+    },
   },
 )
 
 const AVATAR = objectOf({
   icon: { type: 'string' },
   image: { type: 'string', contentEncoding: 'base64', description: 'A 64x64 PNG, or empty.' },
-  hash: { type: 'string', description: 'SHA-256 (hex) of icon, newline, image; of an icon alone icon:<name>.' },
+  hash: { type: 'string', description: 'SHA-256 (hex) of icon, newline, image; for an icon alone icon:<name>.' },
 })
 
 const ERROR_ANSWER = objectOf(
   {
     error: { $ref: '#/components/schemas/ErrorCode' },
-    message: { type: 'string', description: 'For developers: what is wrong and what to do.' },
+    message: { type: 'string', description: 'For developers: what is wrong, and what to do.' },
   },
   {
     details: { type: 'array', items: { $ref: '#/components/schemas/ErrorDetail' } },
   },
 )
 
-/** What calls answer, as `/v1/openapi.json` publishes it; by the names that it has there. */
+/** Schemas of the answers, by their names in `/v1/openapi.json`. */
 export const ANSWER_SCHEMAS = {
   RegisterAnswer: objectOf(
     {
       serverTime: SERVER_TIME,
-      avatarHash: { type: 'string', description: 'What the server holds now; empty when none.' },
+      avatarHash: { type: 'string', description: 'Hash of the stored avatar; empty if there is none.' },
       avatars: HASHES,
     },
-    { messages: { ...MESSAGES, description: 'Oldest first; there with wantHistory.' } },
+    { messages: { ...MESSAGES, description: 'Oldest first; present with wantHistory.' } },
   ),
   SyncAnswer: objectOf({ serverTime: SERVER_TIME, messages: MESSAGES, avatars: HASHES }),
   AvatarsAnswer: objectOf({
@@ -64,7 +68,7 @@ export const ANSWER_SCHEMAS = {
     avatars: {
       type: 'object',
       additionalProperties: { $ref: '#/components/schemas/Avatar' },
-      description: 'Those of the stations that have one.',
+      description: 'The avatars of the stations that have one.',
     },
   }),
   UnregisterAnswer: objectOf({ serverTime: SERVER_TIME }),
@@ -76,12 +80,11 @@ export const ANSWER_SCHEMAS = {
     path: { type: 'string', description: 'Where, as a JSON path.' },
     reason: { type: 'string' },
   }),
-  // By a name of its own: generators name one that stands within a member after the member, which no client compiles
-  // with.
+  // A schema of its own: generators name an inline enum after its member, and such clients do not compile.
   ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 
-/** Not closed: members may be added, and clients pass over those that they do not know. */
+/** Returns a schema that allows more members: later versions may add some, and clients ignore unknown ones. */
 function objectOf(required: Readonly<Record<string, object>>, optional: Readonly<Record<string, object>> = {}) {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) }
 }

@@ -4,7 +4,7 @@ import { ANSWER_SCHEMAS } from './answer-schemas.ts'
 
 type AnswerName = keyof typeof ANSWER_SCHEMAS
 
-/** What every call may be refused with. */
+/** Errors that every endpoint may answer. */
 const ALWAYS: readonly ApiErrorCode[] = [
   'invalid_request',
   'wrong_passcode',
@@ -15,8 +15,8 @@ const ALWAYS: readonly ApiErrorCode[] = [
 ]
 
 /**
- * The API as an OpenAPI 3.1 document, of the very schemas that requests are checked by. Source: OpenAPI Specification
- * 3.1.
+ * Returns the API as an OpenAPI 3.1 document, with the same schemas that requests are checked by. Source: OpenAPI
+ * Specification 3.1.
  */
 export function openApiDocument() {
   return {
@@ -25,77 +25,90 @@ export function openApiDocument() {
       title: 'mesh-companion sidecar',
       version: '1',
       description:
-        'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Members that are not known are passed over, in requests as in answers.',
+        'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Unknown members are ignored, in requests and in answers.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // The first is beside the document, whatever a proxy puts before it.
+    // The first is relative to the document, so it is right behind any proxy.
     servers: [
       { url: '..', description: 'Where this document was fetched from.' },
       {
         url: '{address}',
-        description: 'Any sidecar: what a generated client is set to where it was made of a file.',
-        variables: { address: { default: 'https://aprs.example.org', description: 'Of the sidecar, without /v1.' } },
+        description: 'Any sidecar: for a client that was generated from a file.',
+        variables: {
+          address: { default: 'https://aprs.example.org', description: 'Address of the sidecar, without /v1.' },
+        },
       },
     ],
-    paths: {
-      '/v1/register': post(
-        'register',
-        'Registers a device of a station, and again as its heartbeat every 6 hours',
-        ref('RegisterBody'),
-        'RegisterAnswer',
-        ['reserved', 'devices_full', 'not_registered', 'full'],
-      ),
-      '/v1/sync': post('sync', 'What a device missed since its cursor', ref('SyncBody'), 'SyncAnswer', [
-        'not_registered',
-      ]),
-      '/v1/avatars': post('avatars', 'The full avatars of up to 50 stations', ref('AvatarsBody'), 'AvatarsAnswer', [
-        'not_registered',
-      ]),
-      '/v1/unregister': post(
-        'unregister',
-        'Forgets a device, and with its last one the station and its history',
-        ref('UnregisterBody'),
-        'UnregisterAnswer',
-        ['wrong_token', 'not_registered'],
-      ),
-      '/v1/webpush': {
-        get: {
-          operationId: 'webPush',
-          summary: 'The key that apps subscribe with; not_found while Web Push is off',
-          responses: {
-            200: answer('The key', ref('WebPushAnswer')),
-            ...refusals(['not_found', 'too_large', 'internal']),
-          },
-        },
-      },
-      '/v1/openapi.json': {
-        get: {
-          operationId: 'openApi',
-          summary: 'This document',
-          responses: {
-            200: answer('This document', { type: 'object' }),
-            ...refusals(['too_large', 'internal']),
-          },
-        },
-      },
-    },
+    paths: paths(),
     components: {
       schemas: {
-        RegisterBody: sent(BODY_SCHEMAS.register),
-        SyncBody: sent(BODY_SCHEMAS.sync),
-        AvatarsBody: sent(BODY_SCHEMAS.avatars),
-        UnregisterBody: sent(BODY_SCHEMAS.unregister),
+        RegisterBody: forClients(BODY_SCHEMAS.register),
+        SyncBody: forClients(BODY_SCHEMAS.sync),
+        AvatarsBody: forClients(BODY_SCHEMAS.avatars),
+        UnregisterBody: forClients(BODY_SCHEMAS.unregister),
         ...ANSWER_SCHEMAS,
       },
     },
   }
 }
 
+function paths() {
+  return {
+    '/v1/register': post(
+      'register',
+      'Registers a device of a station; also its heartbeat every 6 hours',
+      ref('RegisterBody'),
+      'RegisterAnswer',
+      ['reserved', 'devices_full', 'not_registered', 'full'],
+    ),
+    '/v1/sync': post(
+      'sync',
+      'Returns the messages that a device missed since its cursor',
+      ref('SyncBody'),
+      'SyncAnswer',
+      ['not_registered'],
+    ),
+    '/v1/avatars': post(
+      'avatars',
+      'Returns the full avatars of up to 50 stations',
+      ref('AvatarsBody'),
+      'AvatarsAnswer',
+      ['not_registered'],
+    ),
+    '/v1/unregister': post(
+      'unregister',
+      'Removes a device, and with the last device the station and its history',
+      ref('UnregisterBody'),
+      'UnregisterAnswer',
+      ['wrong_token', 'not_registered'],
+    ),
+    '/v1/webpush': {
+      get: {
+        operationId: 'webPush',
+        summary: 'Returns the key that apps subscribe with; not_found while Web Push is off',
+        responses: {
+          200: answer('The key', ref('WebPushAnswer')),
+          ...refusals(['not_found', 'too_large', 'internal']),
+        },
+      },
+    },
+    '/v1/openapi.json': {
+      get: {
+        operationId: 'openApi',
+        summary: 'Returns this document',
+        responses: {
+          200: answer('This document', { type: 'object' }),
+          ...refusals(['too_large', 'internal']),
+        },
+      },
+    },
+  }
+}
+
 /**
- * As clients are to send it: an SSID as a text alone, since of a member of several types code generators make nothing
- * of use.
+ * Returns the schema that clients should follow. An SSID is only a string: code generators cannot use several types.
  */
-function sent(schema: BodySchema): BodySchema {
+function forClients(schema: BodySchema): BodySchema {
   return { ...schema, properties: { ...schema.properties, ssid: { ...schema.properties.ssid, type: 'string' } } }
 }
 
@@ -116,13 +129,16 @@ function post(
   }
 }
 
-/** By status, what each of `codes` means. */
+/** Returns the error answers of `codes`, by status. */
 function refusals(codes: readonly ApiErrorCode[]): Readonly<Record<number, object>> {
   const statuses = new Set(codes.map((code) => API_ERRORS[code].status))
   return Object.fromEntries(
     [...statuses].map((status) => {
-      const those = codes.filter((code) => API_ERRORS[code].status === status)
-      return [status, answer(those.map((code) => `${code}: ${API_ERRORS[code].message}`).join(' '), ref('ErrorAnswer'))]
+      const sameStatus = codes.filter((code) => API_ERRORS[code].status === status)
+      return [
+        status,
+        answer(sameStatus.map((code) => `${code}: ${API_ERRORS[code].message}`).join(' '), ref('ErrorAnswer')),
+      ]
     }),
   )
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { pngFault } from './png.ts'
 
-/** The avatar members of a register call; absent members are undefined or null. */
+/** The avatar members of a registration; absent members are undefined or null. */
 export interface AvatarFields {
   readonly avatarUpdate?: boolean | null | undefined
   readonly avatarIcon?: string | null | undefined
@@ -11,25 +11,26 @@ export interface AvatarFields {
 }
 
 export type AvatarDecision =
-  /** The call says nothing of the avatar: it stays as it is. */
+  /** The request has no avatar: the stored one stays. */
   | { readonly kind: 'keep' }
-  /** This is the avatar from now on; cleared where all three are empty. */
+  /** The new avatar; cleared if all three members are empty. */
   | { readonly kind: 'replace'; readonly icon: string; readonly image: string; readonly hash: string }
-  /** `reason` is a sentence for the caller of the API. */
+  /** `reason` is a sentence for the app's developer. */
   | { readonly kind: 'invalid'; readonly member: keyof AvatarFields; readonly reason: string }
 
 /** Characters of base64, not bytes. Source: Avatar, Limits. */
 const MAX_IMAGE_CHARACTERS = 24_000
-/** Ours: the name goes into every notification of a message from the station, and those have 4 KB. */
+/** The sidecar's own limit: every notification of the station's messages has the name, and may have only 4 KB. */
 const MAX_ICON_CHARACTERS = 64
 
 /**
- * What a register call wants with the station's avatar. Absent icon, image and hash count as empty, but an absent hash
- * is not compared.
+ * Decides what a registration does to the station's avatar. Absent icon, image and hash count as empty, but an absent
+ * hash is not compared.
  */
 export function decideAvatar(fields: AvatarFields): AvatarDecision {
-  // `avatarUpdate` is what says that the whole avatar is in the call. Without it icon and image are passed over rather
-  // than refused: the hash in the answer tells the client what is held, and a refused call would cost it its pushes.
+  // `avatarUpdate` says that the request has the whole avatar. Without it, icon and image are ignored rather than
+  // refused: the hash in the answer tells the client which avatar is stored, and a refused registration would end its
+  // notifications.
   if (fields.avatarUpdate !== true) return { kind: 'keep' }
   const icon = fields.avatarIcon ?? ''
   const image = fields.avatarImage ?? ''
@@ -42,7 +43,7 @@ export function decideAvatar(fields: AvatarFields): AvatarDecision {
     return {
       kind: 'invalid',
       member: 'avatarHash',
-      reason: 'It is not the hash of the icon and image that came with it.',
+      reason: 'It is not the hash of the icon and image in the same request.',
     }
   return { kind: 'replace', icon, image, hash }
 }
@@ -57,8 +58,10 @@ function iconFault(icon: string): string | undefined {
   if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name has at most ${MAX_ICON_CHARACTERS} characters.`
   // A line break would make two different avatars hash alike.
   if (/\p{Cc}/u.test(icon)) return "An icon's name has no control characters."
-  // Half of a surrogate pair would go into the answers of every receiver, and strict JSON parsers refuse those.
-  return /\p{Cs}/u.test(icon) ? "An icon's name is well-formed Unicode: it has half of a surrogate pair." : undefined
+  // Half of a surrogate pair would be in the answers to every receiver, and strict JSON parsers refuse those.
+  return /\p{Cs}/u.test(icon)
+    ? "An icon's name must be well-formed Unicode, but it has half of a surrogate pair."
+    : undefined
 }
 
 function imageFault(image: string): string | undefined {

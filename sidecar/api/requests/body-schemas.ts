@@ -4,7 +4,7 @@ import { PLATFORMS } from '../../messages/store.ts'
 /** Source: Limits, stations per `/v1/avatars` request. */
 const MAX_STATIONS_PER_CALL = 50
 
-/** Both vendors' tokens are far shorter; they change their length now and then. */
+/** Tokens of FCM and APNs are far shorter, but the vendors change their length now and then. */
 const MAX_TOKEN_CHARACTERS = 4096
 
 /** JSON Schema of one body. */
@@ -19,11 +19,11 @@ type Members = Readonly<Record<string, object>>
 const CLAIM: Members = {
   callsign: {
     type: 'string',
-    description: 'Letters A-Z and digits, without SSID; with dash and SSID at most 9 characters.',
+    description: 'Letters A-Z and digits, without SSID; at most 9 characters together with dash and SSID.',
   },
   ssid: {
     type: ['integer', 'string', 'null'],
-    description: 'At most two of A-Z and 0-9; "" and "0" mean none. An integer from 0 to 99 and null are taken too.',
+    description: 'At most two of A-Z and 0-9; "" and "0" mean none. An integer from 0 to 99 and null are accepted too.',
   },
   auth: { type: 'integer', format: 'int32', description: 'The APRS passcode of the callsign.' },
 }
@@ -31,24 +31,25 @@ const CLAIM: Members = {
 const SINCE = {
   type: 'integer',
   format: 'int64',
-  description: 'Cursor: the newest server time whose messages are stored.',
+  description: 'Cursor: the newest server time whose messages the client has stored.',
 }
 
 const DEVICE: Members = {
   deviceId: {
     type: ['string', 'null'],
     pattern: '^[\\x21-\\x7e]{1,64}$',
-    description: 'Which phone of the station calls: made at random by the app once, and secret. Null is none.',
+    description:
+      'Identifies the phone among those of the station: random, made once by the app, and secret. Null means none.',
   },
 }
 
 const OPTIONAL_AT_REGISTER: Members = {
   ...DEVICE,
-  wantHistory: { type: ['boolean', 'null'], description: 'Whether the answer brings the messages newer than since.' },
+  wantHistory: { type: ['boolean', 'null'], description: 'Whether the answer includes the messages newer than since.' },
   since: { ...SINCE, type: ['integer', 'null'] },
   avatarHash: {
     type: ['string', 'null'],
-    description: 'SHA-256 (hex) of icon, newline, image; of an icon alone icon:<name>; of no avatar empty.',
+    description: 'SHA-256 (hex) of icon, newline, image; for an icon alone icon:<name>; empty for no avatar.',
   },
   avatarIcon: { type: ['string', 'null'], description: 'Name of a built-in icon; read with avatarUpdate only.' },
   avatarImage: {
@@ -57,11 +58,11 @@ const OPTIONAL_AT_REGISTER: Members = {
   },
   avatarUpdate: {
     type: ['boolean', 'null'],
-    description: 'True: this call brings the whole avatar; with icon, image and hash empty it is cleared.',
+    description: 'True: this request has the whole avatar; empty icon, image and hash clear it.',
   },
 }
 
-/** What is checked before a call looks at a body, and what `/v1/openapi.json` publishes. */
+/** Schemas that bodies are checked by before an endpoint reads them. `/v1/openapi.json` publishes them. */
 export const BODY_SCHEMAS = {
   register: bodySchema(
     {
@@ -70,7 +71,7 @@ export const BODY_SCHEMAS = {
         type: 'string',
         maxLength: MAX_TOKEN_CHARACTERS,
         description:
-          'With android what FCM gave the app; with ios the device token in hex; with webpush the JSON text of a push subscription: { "endpoint", "keys": { "p256dh", "auth" } }.',
+          'For android the registration token from FCM; for ios the device token in hex; for webpush the JSON text of a push subscription: { "endpoint", "keys": { "p256dh", "auth" } }.',
       },
       ackMessages: { type: 'boolean', description: "Whether the sidecar acknowledges messages in the station's name." },
     },
@@ -92,7 +93,7 @@ export const BODY_SCHEMAS = {
       pushToken: {
         type: ['string', 'null'],
         maxLength: MAX_TOKEN_CHARACTERS,
-        description: 'As it was registered last. Required without deviceId, and not read with one.',
+        description: 'The token that was registered last. Required without deviceId, ignored with it.',
       },
     },
   ),

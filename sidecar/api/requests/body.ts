@@ -2,19 +2,19 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '../../errors.ts'
 
-/** Largest request body. */
+/** Limit of a request body. */
 export const MAX_BODY_BYTES = 65_536
-/** How much of a larger one is still taken and thrown away, so that its sender gets to read the answer. */
+/** How much of a larger body is still read and discarded, so that the client gets to read the answer. */
 const MAX_DISCARDED_BYTES = 8_388_608
 
 export type ReceivedBody =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
-  /** `drained`: all of it was received, so the connection can go on. */
+  /** `drained`: all of it was received, so the connection stays usable. */
   | { readonly kind: 'too_large'; readonly drained: boolean }
-  /** The client went away. */
+  /** The client disconnected. */
   | { readonly kind: 'aborted' }
 
-/** The body of a request that has arrived whole; undefined where more is to come, or to be thrown away. */
+/** Returns the body of a request that has arrived completely; undefined if more is to come or to be discarded. */
 export function bodyAtHand(request: IncomingMessage): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength > MAX_BODY_BYTES) return undefined
   const bytes: Buffer | null = request.read()
@@ -27,10 +27,11 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
     if (request.destroyed) return resolve({ kind: 'aborted' })
     const { 'content-length': length = '0', expect } = request.headers
     const announced = Number(length)
-    // A client that asks before it sends can be told at once.
-    const asks = expect !== undefined && /^100-continue$/i.test(expect)
-    if (announced > (asks ? MAX_BODY_BYTES : MAX_DISCARDED_BYTES)) return resolve({ kind: 'too_large', drained: false })
-    if (asks) response.writeContinue()
+    // A client that asks before it sends can be refused at once.
+    const asksFirst = expect !== undefined && /^100-continue$/i.test(expect)
+    if (announced > (asksFirst ? MAX_BODY_BYTES : MAX_DISCARDED_BYTES))
+      return resolve({ kind: 'too_large', drained: false })
+    if (asksFirst) response.writeContinue()
     const chunks: Buffer[] = []
     let size = 0
     request.on('data', (chunk: Buffer) => {
@@ -43,14 +44,14 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
       if (size > MAX_BODY_BYTES) resolve({ kind: 'too_large', drained: true })
       else resolve({ kind: 'whole', bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
     })
-    // An early end is an error or only a close; whichever comes first settles it.
+    // A connection that ends early emits an error, or only a close.
     const aborted = () => resolve({ kind: 'aborted' })
     request.on('error', aborted)
     request.on('close', aborted)
   })
 }
 
-/** Whether a body of this kind is for us to read: JSON, in UTF-8, not compressed. */
+/** Returns whether the headers announce a supported body: JSON in UTF-8 without compression. */
 export function isJson({
   'content-type': type = '',
   'content-encoding': encoding = 'identity',
@@ -62,7 +63,7 @@ export function isJson({
   return essence.trim() === 'application/json' && utf8 && encoding.toLowerCase() === 'identity'
 }
 
-/** The value that a body stands for. */
+/** Parses a body. Throws `invalid_request` if it is not JSON in UTF-8. */
 export function parseBody(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new ApiError('invalid_request', [{ path: '$', reason: 'It is not UTF-8.' }])
   try {

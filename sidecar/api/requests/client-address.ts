@@ -2,19 +2,18 @@ import { BlockList, isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { ListenSettings } from '../../config/settings.ts'
 
-/** Who a request counts for: an IPv4 address, or the /64 network of an IPv6 address, which is one customer's. */
+/**
+ * Address that requests are counted by: an IPv4 address, or the /64 network of an IPv6 address, which one customer has.
+ */
 export type ClientAddress = string
 
 /**
- * Finds a request's client from its peer's address and its `X-Forwarded-For`, every header line of that name joined by
- * commas.
+ * Finds a request's client from its peer's address and its `X-Forwarded-For`. All header lines of that name are joined
+ * by commas.
  */
 export type ClientAddressOf = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress
 
-/**
- * Who a connection counts for before anything is said on it; undefined when its peer is a trusted proxy, which speaks
- * for many.
- */
+/** Finds the client of a connection before its first request. Undefined for a trusted proxy, which serves many. */
 export type ClientOfPeer = (peer: string | undefined) => ClientAddress | undefined
 
 export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): ClientOfPeer {
@@ -22,7 +21,7 @@ export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): Client
   return (peer) => (isProxy(peer) ? undefined : addressKey(peer ?? ''))
 }
 
-/** Whether a connection's peer is a trusted proxy. */
+/** Returns a function that tells whether a connection's peer is a trusted proxy. */
 export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: string | undefined) => boolean {
   if (typeof trustProxy === 'boolean') return () => trustProxy
   const trusted = blockList(trustProxy)
@@ -30,8 +29,8 @@ export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: stri
 }
 
 /**
- * Each proxy appends the address that it was called from, so the list is read from its end for as long as a trusted
- * proxy wrote the entry; what stands before that, anyone can have made up.
+ * Returns a function that finds a request's client. Each proxy appends its peer's address, so the list is read from its
+ * end, as long as a trusted proxy wrote the entry. A client can have made up everything before that.
  */
 export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): ClientAddressOf {
   if (trustProxy === false) return (peer) => addressKey(peer ?? '')
@@ -43,7 +42,7 @@ export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): Clien
       const next = withoutPort(entries.pop()?.trim() ?? '')
       if (isIP(next) === 0) break
       client = next
-      // True trusts whoever connects, and nobody further away.
+      // `true` trusts the direct peer only.
       if (trusted === undefined) break
     }
     return addressKey(client)
@@ -62,15 +61,15 @@ function blockList(ranges: readonly string[]): BlockList {
 }
 
 /**
- * The list itself takes `::ffff:192.0.2.1`, as a dual-stack socket shows IPv4 addresses, for IPv4, and looks at no
- * zone.
+ * Looks an address up. `BlockList` itself treats `::ffff:192.0.2.1`, the form of IPv4 addresses on a dual-stack socket,
+ * as IPv4, and ignores zones.
  */
 function isListed(list: BlockList, address: string): boolean {
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** `192.0.2.1:443` and `[2001:db8::1]:443`, as some proxies write them. */
+/** Strips the port that some proxies write: `192.0.2.1:443`, `[2001:db8::1]:443`. */
 function withoutPort(entry: string): string {
   const bracketed = /^\[(.*)\](?::\d+)?$/.exec(entry)
   if (bracketed) return bracketed[1] ?? ''
@@ -78,22 +77,22 @@ function withoutPort(entry: string): string {
 }
 
 /**
- * Who new stations and devices count for: a provider gives a customer a whole /56 of IPv6 addresses, which has 256
- * networks of /64.
+ * Returns the network that new stations and devices are counted by: a provider gives a customer a /56 of IPv6
+ * addresses, which has 256 networks of /64.
  */
 export function newcomerNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? client
 }
 
 /**
- * What the log shows of a client, so that it tells no single person: the /24 of an IPv4 address, the /56 of an IPv6
- * one.
+ * Returns the network that the log shows instead of a client, so that it identifies no person: the /24 of an IPv4
+ * address, the /56 of an IPv6 address.
  */
 export function shownNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? (isIP(client) === 4 ? `${client.slice(0, client.lastIndexOf('.'))}.0/24` : client)
 }
 
-/** The /56 around a /64; undefined for other addresses. */
+/** Returns the /56 around a /64; undefined for other addresses. */
 function wideNetwork(client: ClientAddress): string | undefined {
   const [network = '', bits] = client.split('::/')
   if (bits !== '64') return undefined
@@ -104,7 +103,7 @@ function wideNetwork(client: ClientAddress): string | undefined {
 
 function addressKey(text: string): ClientAddress {
   if (isIP(text) !== 6) return text
-  // Whatever may stand in a zone, the library takes letters and digits only.
+  // The library accepts only letters and digits in a zone, so the zone is removed.
   const address = ipaddr.process(text.replace(/%.*/s, ''))
   if (address instanceof ipaddr.IPv4) return address.toString()
   const network = address.parts.slice(0, 4).map((part) => part.toString(16))

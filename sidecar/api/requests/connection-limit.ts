@@ -3,10 +3,9 @@ import type { Socket } from 'node:net'
 import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
- * Ends each connection of a client beyond `max` at once, without a byte and, where there is TLS, before any of that. An
- * idle connection costs its owner nothing, and there is room for so many only: without this, one client takes it all.
- * `onDropped` is called with the client, and without one for a connection beyond the room for all, which is many
- * clients' doing.
+ * Ends each connection of a client beyond `max` at once, without an answer and before the TLS handshake. Idle
+ * connections cost a client nothing, and their number is limited, so without this one client could take all of them.
+ * Calls `onDropped` with the client, or with undefined if the server as a whole has no connection left.
  */
 export function limitConnections(
   server: Server,
@@ -17,8 +16,8 @@ export function limitConnections(
   const counts = new Map<ClientAddress, number>()
 
   function closed(client: ClientAddress): void {
-    const left = (counts.get(client) ?? 1) - 1
-    if (left > 0) counts.set(client, left)
+    const remaining = (counts.get(client) ?? 1) - 1
+    if (remaining > 0) counts.set(client, remaining)
     else counts.delete(client)
   }
 

@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { type ClientAddress, shownNetwork } from './client-address.ts'
 
-/** The limits of one client, with the setting of each; reading answers has a fixed one. */
+/** The limits of one client, with the setting of each; that of unread answers is fixed. */
 const LIMITS = {
   requests: 'rateLimit.max',
   new_stations: 'rateLimit.newStationsPerHour',
@@ -14,18 +14,18 @@ const LIMITS = {
 export type ClientLimit = keyof typeof LIMITS
 
 const HOUR_MS = 3_600_000
-/** Warnings of one hour, which is also what an attack from many networks may write to the log. */
+/** Warnings in an hour. This also bounds what an attack from many networks writes to the log. */
 const MAX_WARNINGS = 1000
 
 /**
- * Counts what is refused over a limit, and warns of it once an hour, network and limit, so that the operator sees who
- * and why.
+ * Counts what is refused over a limit, and warns once per hour, network and limit, so that the operator sees which
+ * clients are refused and why.
  */
 export class OverLimit {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #metrics: Pick<Metrics, 'count' | 'countCase'>
   readonly #log: Pick<Log, 'warn'>
-  /** Networks that were warned of in the hour that began at {@link #hourBeganAt}, each with a limit. */
+  /** Network and limit of each warning in the hour that began at {@link #hourBeganAt}. */
   #warned = new Set<string>()
   #hourBeganAt = Number.NEGATIVE_INFINITY
 
@@ -35,7 +35,7 @@ export class OverLimit {
     this.#log = log
   }
 
-  /** A request or connection of `client` is refused for `limit`. */
+  /** Counts a refused request or connection of `client`. */
   refuse(client: ClientAddress, limit: ClientLimit): void {
     if (limit === 'connections') this.#metrics.count('api_connections_dropped')
     else this.#metrics.countCase('api_dropped', { limit })
@@ -50,7 +50,7 @@ export class OverLimit {
     this.#warned.add(warning)
     this.#log.warn(
       'client-over-limit',
-      'A client is over a limit, so its calls are dropped. If many phones share its address, or it is your own test, raise the setting.',
+      'A client is over a limit, so its requests are dropped. If many phones share its address, or it is your own test, raise the setting in limit.',
       { address, limit: LIMITS[limit] },
     )
   }

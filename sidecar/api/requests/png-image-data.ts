@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 
-/** The members of a PNG's header that say how its image data is laid out. */
+/** The layout of a PNG's image data, from its header. */
 export interface ImageHeader {
   readonly width: number
   readonly height: number
@@ -24,13 +24,13 @@ const SAMPLES: Readonly<Record<Colour, number>> = { grey: 1, rgb: 3, palette: 1,
 
 const HEADER_BYTES = 13
 
-/** Reads the data of an IHDR chunk, or says what is wrong with it. */
+/** Parses an IHDR chunk, or returns what is wrong with it. */
 export function readHeader(data: Buffer | undefined): ImageHeader | string {
   if (data?.length !== HEADER_BYTES) return 'The PNG does not begin with its header.'
   const [bitDepth = 0, colourType = 0, compression, filter, interlace] = data.subarray(8)
   const type = COLOUR_TYPES[colourType]
-  const known = compression === 0 && filter === 0 && (interlace === 0 || interlace === 1)
-  if (!type?.bitDepths.includes(bitDepth) || !known) return 'The PNG has a header that decoders refuse.'
+  const isSupported = compression === 0 && filter === 0 && (interlace === 0 || interlace === 1)
+  if (!type?.bitDepths.includes(bitDepth) || !isSupported) return 'The PNG has a header that decoders refuse.'
   return {
     width: data.readUInt32BE(0),
     height: data.readUInt32BE(4),
@@ -40,7 +40,7 @@ export function readHeader(data: Buffer | undefined): ImageHeader | string {
   }
 }
 
-/** Which pixels each pass of an interlaced image has: the first column and row, and the step to the next ones. */
+/** The pixels of each pass of an interlaced image: first column and row, and the step to the next ones. */
 const ADAM7 = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -55,22 +55,22 @@ const WHOLE = [[0, 0, 1, 1]] as const
 const MAX_FILTER_TYPE = 4
 
 /**
- * Says what is wrong with a PNG's image data, the data of all IDAT chunks in a row; undefined where each row decodes.
+ * Returns what is wrong with a PNG's image data, the concatenated IDAT chunks; undefined if each row decodes.
  */
 export function imageDataFault(header: ImageHeader, compressed: Buffer): string | undefined {
   const rows = rowBytes(header)
   const expected = rows.reduce((sum, bytes) => sum + bytes, 0)
   const pixels = inflateWithin(compressed, expected)
   if (pixels?.length !== expected) return 'The PNG has image data that does not decode to its pixels.'
-  let at = 0
+  let start = 0
   for (const bytes of rows) {
-    if ((pixels[at] ?? 0) > MAX_FILTER_TYPE) return 'The PNG has a row with an unknown filter.'
-    at += bytes
+    if ((pixels[start] ?? 0) > MAX_FILTER_TYPE) return 'The PNG has a row with an unknown filter.'
+    start += bytes
   }
   return undefined
 }
 
-/** Bytes of each row, with the one in front that names its filter, in the order in which they come. */
+/** Returns the bytes of each row in order, with the byte in front that names its filter. */
 function rowBytes({ width, height, bitDepth, colour, interlaced }: ImageHeader): readonly number[] {
   return (interlaced ? ADAM7 : WHOLE).flatMap(([column, row, columnStep, rowStep]) => {
     const columns = Math.ceil((width - column) / columnStep)
@@ -79,7 +79,7 @@ function rowBytes({ width, height, bitDepth, colour, interlaced }: ImageHeader):
   })
 }
 
-/** Whether `compressed` is a whole zlib stream of at most `max` bytes. */
+/** Returns whether `compressed` is a complete zlib stream of at most `max` bytes. */
 export function inflatesWithin(compressed: Buffer, max: number): boolean {
   return inflateWithin(compressed, max) !== undefined
 }

@@ -4,13 +4,13 @@ import { type ImageHeader, imageDataFault, inflatesWithin, readHeader } from './
 /** Width and height of an avatar in pixels. */
 const SIDE = 64
 
-/** Bytes of an inflated colour profile: those in use have a few KB. */
+/** Limit of an inflated colour profile; common ones have a few KB. */
 const MAX_PROFILE_BYTES = 65_536
 
 /**
- * Says what is wrong with an avatar's bytes, as a sentence; undefined for one whole PNG of 64x64 pixels that decodes.
- * Reads what phones would read, within bounds: an avatar goes to every receiver, and a small file can inflate to many
- * megabytes there.
+ * Returns what is wrong with an avatar's bytes, as a sentence; undefined for a complete PNG of 64x64 pixels that
+ * decodes. Decodes what phones would decode, within bounds: every receiver gets the avatar, and a small file can
+ * inflate to many megabytes.
  *
  * @see PNG specification (ISO/IEC 15948)
  */
@@ -41,14 +41,14 @@ const CHUNK_OVERHEAD = 12
 
 function readChunks(bytes: Buffer): readonly Chunk[] | string {
   const chunks: Chunk[] = []
-  for (let at = 0; at < bytes.length; ) {
-    if (bytes.length - at < CHUNK_OVERHEAD) return 'The PNG ends in the middle of a chunk.'
-    const end = at + CHUNK_OVERHEAD + bytes.readUInt32BE(at)
+  for (let start = 0; start < bytes.length; ) {
+    if (bytes.length - start < CHUNK_OVERHEAD) return 'The PNG ends in the middle of a chunk.'
+    const end = start + CHUNK_OVERHEAD + bytes.readUInt32BE(start)
     if (end > bytes.length) return 'The PNG ends in the middle of a chunk.'
-    if (crc32(bytes.subarray(at + 4, end - 4)) !== bytes.readUInt32BE(end - 4))
+    if (crc32(bytes.subarray(start + 4, end - 4)) !== bytes.readUInt32BE(end - 4))
       return 'The PNG has a chunk whose checksum is wrong.'
-    chunks.push({ type: bytes.toString('latin1', at + 4, at + 8), data: bytes.subarray(at + 8, end - 4) })
-    at = end
+    chunks.push({ type: bytes.toString('latin1', start + 4, start + 8), data: bytes.subarray(start + 8, end - 4) })
+    start = end
   }
   return chunks
 }
@@ -58,8 +58,8 @@ function ofType(chunks: readonly Chunk[], type: string): readonly Buffer[] {
 }
 
 function orderFault(types: readonly string[]): string | undefined {
-  if (types.indexOf('IEND') !== types.length - 1) return 'The PNG does not end where it should.'
-  // A type that begins with a capital is one that no decoder may pass over.
+  if (types.indexOf('IEND') !== types.length - 1) return 'The PNG does not end with IEND.'
+  // A type that begins with a capital is critical: decoders must not skip it.
   const unknown = types.find((type) => /^[A-Z]/.test(type) && !CRITICAL.has(type))
   if (unknown !== undefined || types.lastIndexOf('IHDR') > 0) return 'The PNG has a chunk that decoders refuse.'
   const first = types.indexOf('IDAT')
@@ -78,17 +78,17 @@ function paletteFault(chunks: readonly Chunk[], { colour, bitDepth }: ImageHeade
   if (!palette) return colour === 'palette' ? 'The PNG has no palette.' : undefined
   const types = chunks.map(({ type }) => type)
   const entries = palette.length / PALETTE_ENTRY_BYTES
-  const most = colour === 'palette' ? 2 ** bitDepth : 256
-  const fits = Number.isInteger(entries) && entries >= 1 && entries <= most
-  const placed = palettes.length === 1 && types.indexOf('PLTE') < types.indexOf('IDAT') && !colour.startsWith('grey')
-  return fits && placed ? undefined : 'The PNG has a palette that decoders refuse.'
+  const maxEntries = colour === 'palette' ? 2 ** bitDepth : 256
+  const fits = Number.isInteger(entries) && entries >= 1 && entries <= maxEntries
+  const isPlaced = palettes.length === 1 && types.indexOf('PLTE') < types.indexOf('IDAT') && !colour.startsWith('grey')
+  return fits && isPlaced ? undefined : 'The PNG has a palette that decoders refuse.'
 }
 
 function extraFault(chunks: readonly Chunk[]): string | undefined {
   for (const { type, data } of chunks) {
     if (ANIMATION.has(type)) return 'The PNG is animated.'
     if (type === 'zTXt' || (type === 'iTXt' && data[data.indexOf(0) + 1] !== 0)) return 'The PNG has compressed text.'
-    // A name, which a NUL ends, the compression method, and the profile.
+    // The name, which ends with NUL, the compression method, and the profile.
     if (type === 'iCCP' && !inflatesWithin(data.subarray(data.indexOf(0) + 2), MAX_PROFILE_BYTES))
       return `The PNG has a colour profile that is damaged, or larger than ${MAX_PROFILE_BYTES} bytes.`
   }

@@ -5,7 +5,7 @@ import { ApiError, type ErrorDetail } from '../../errors.ts'
 import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
 import { BODY_SCHEMAS, type BodySchema } from './body-schemas.ts'
 
-/** Checks a body; throws `invalid_request` with every mistake in it. Members that it does not know are passed over. */
+/** Checks a body. Throws `invalid_request` with every mistake in it. Ignores unknown members. */
 export type BodyCheck<Body> = (body: unknown) => Body
 
 export interface BodyChecks {
@@ -16,11 +16,11 @@ export interface BodyChecks {
 }
 
 /**
- * The checks of all calls. Each is compiled once, when it is first needed: all of them take some milliseconds of a
- * start. `allowPrivate`: subscriptions of Web Push may be to push services in private networks.
+ * Creates the checks of all endpoints. Each is compiled when it is first needed, because all of them would take some
+ * milliseconds of a start. `allowPrivate`: Web Push subscriptions may name push services in private networks.
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
-  // That the schemas themselves are in order is shown by a test: to check them here would take 10 ms of each start.
+  // A test checks the schemas themselves; checking them here would take 10 ms of each start.
   const ajv = new Ajv({
     meta: false,
     validateSchema: false,
@@ -52,7 +52,7 @@ export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: bool
   }
 }
 
-/** A hostile body can have a mistake every two bytes. */
+/** Bounds the answer: a hostile body can have a mistake every two bytes. */
 const MAX_DETAILS = 20
 
 function checked<Body>(validate: ValidateFunction<Body>, body: unknown): Body {
@@ -77,17 +77,17 @@ function reasonOf({ keyword, params }: ErrorObject): string {
       return `It has more than ${params.limit} entries.`
     case 'maxLength':
       return `It has more than ${params.limit} characters.`
-    // Of the ids of devices alone.
+    // Only device ids have a pattern.
     case 'pattern':
-      return 'It must be 1 to 64 visible ASCII characters, without blanks.'
+      return 'It must be 1 to 64 visible ASCII characters, without spaces.'
     default:
       return 'It does not have the right form.'
   }
 }
 
 /**
- * A push token of any platform as it is kept: a subscription of Web Push in the one text that all its forms have in
- * common.
+ * Returns a push token of any platform in the form that is stored. Web Push subscriptions have one canonical text for
+ * all their spellings.
  */
 function storedToken(pushToken: string): string {
   const parsed = parseSubscription(pushToken, true)
@@ -95,8 +95,8 @@ function storedToken(pushToken: string): string {
 }
 
 /**
- * What is kept of the subscription that a phone sent as its push token; throws `invalid_request` with every mistake in
- * it.
+ * Returns the canonical text of a Web Push subscription that a phone sent as its push token. Throws `invalid_request`
+ * with every mistake in it.
  */
 function storedSubscription(pushToken: string, allowPrivate: boolean): string {
   const parsed = parseSubscription(pushToken, allowPrivate)

@@ -2,42 +2,42 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ApiError } from '../../errors.ts'
 
-/** Sockets on which answers are still to come: another answer in between would be taken for one of them. */
+/** Tracks sockets with unanswered requests: a client would take an answer in between for one to them. */
 export interface Unanswered {
   asked(request: IncomingMessage): void
-  /** `response` has just been given what answers `request`. */
+  /** The answer to `request` was written to `response`. */
   answered(request: IncomingMessage, response: ServerResponse): void
   has(socket: Duplex): boolean
 }
 
-/** Forgets a request with its answer, or its connection. */
+/** Creates a tracker that forgets a request with its answer or its connection. */
 export function trackUnanswered(): Unanswered {
   const requests = new WeakMap<Duplex, Set<IncomingMessage>>()
 
   function openOn(socket: Duplex): Set<IncomingMessage> {
-    const known = requests.get(socket)
-    if (known) return known
-    const open = new Set<IncomingMessage>()
-    requests.set(socket, open)
-    return open
+    const existing = requests.get(socket)
+    if (existing) return existing
+    const created = new Set<IncomingMessage>()
+    requests.set(socket, created)
+    return created
   }
 
   return {
     asked: (request) => void openOn(request.socket).add(request),
     answered(request, response) {
       const forget = () => requests.get(request.socket)?.delete(request)
-      // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.
+      // Mostly the system has taken the whole answer by now, and a listener costs more than this check.
       if (response.writableFinished) forget()
       else response.on('close', forget)
     },
-    // One that is not complete is the one that is at fault, and that may be answered.
+    // An incomplete request is the one that could not be read, so it may be answered.
     has: (socket) => [...(requests.get(socket) ?? [])].some(({ complete }) => complete),
   }
 }
 
 /**
- * What to answer to something that Node could not read as a request; undefined for silence, lost connections and failed
- * TLS handshakes.
+ * Returns the error for bytes that Node could not parse as a request; undefined for timeouts, lost connections and
+ * failed TLS handshakes.
  */
 export function unreadableError({ code = '' }: NodeJS.ErrnoException): ApiError | undefined {
   if (!code.startsWith('HPE_')) return undefined

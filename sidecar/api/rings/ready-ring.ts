@@ -16,8 +16,8 @@ export interface ReadyRing {
   /** Start of the oldest record in `space`. */
   begin: number
   /**
-   * The records in order, each followed by a comma. They are outside V8's heap: as strings, rings that change often took
-   * several times their size until the next garbage collection.
+   * The records in order, each followed by a comma. They are outside V8's heap: as strings, rings that change often
+   * took several times their size until the next garbage collection.
    */
   space: Buffer
   /** An answer refers to bytes of `space`: records may be appended, but existing bytes must not change. */
@@ -101,9 +101,9 @@ export function bytesOfRing({ space, stamps, slice }: ReadyRing): number {
 
 const COMMA_BYTES = 1
 
-// Measured with 5,000 rings of 50 messages. RING_BYTES: a ring's objects and arrays. RECORD_BYTES: a message's entries in
-// the arrays, sender included (1.7 KB a ring that was read, 3.8 KB one that grew by message). BUFFER_BYTES: overhead of a
-// buffer.
+// Measured with 5,000 rings of 50 messages. RING_BYTES: a ring's objects and arrays. RECORD_BYTES: a message's entries
+// in the arrays, sender included (1.7 KB a ring that was read, 3.8 KB one that grew by message). BUFFER_BYTES: overhead
+// of a buffer.
 const RING_BYTES = 900
 const RECORD_BYTES = 40
 const BUFFER_BYTES = 400

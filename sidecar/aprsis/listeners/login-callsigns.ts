@@ -21,14 +21,17 @@ export function freeLoginCallsign(
   return undefined
 }
 
-/** Every call that our logins may have, whether {@link freeLoginCallsign} gives it today or not: they are no station's. */
+/**
+ * Every call that our logins may have, whether {@link freeLoginCallsign} gives it today or not: they are no station's.
+ */
 export function loginCallsigns(configured: string): readonly string[] {
   const [base = configured] = configured.split('-')
   return [configured, ...Array.from({ length: 84 }, (_, index) => `${base}-${99 - index}`)]
 }
 
 /**
- * How many logins {@link freeLoginCallsign} can tell apart: one where a base call is too long for a second digit of SSID.
+ * How many logins {@link freeLoginCallsign} can tell apart: one where a base call is too long for a second digit of
+ * SSID.
  */
 export function loginCallsignCount(configured: string): number {
   const [base = configured] = configured.split('-')

@@ -154,7 +154,7 @@ describe('several phones of a station at the API', () => {
         const { status, body } = await api.post(path, { ...rest, deviceId })
         const reason =
           typeof deviceId === 'string'
-            ? 'It must be 1 to 64 visible ASCII characters, without blanks.'
+            ? 'It must be 1 to 64 visible ASCII characters, without spaces.'
             : 'It must be of type string or null.'
         expect([status, body.details]).to.deep.equal([400, [{ path: 'deviceId', reason }]])
       }

@@ -8,7 +8,7 @@ describe('What is done at the end of a turn of the event loop', () => {
     const arrived = createAtEndOfTurn<string>((item) => {
       done.push(`${item} is taken in`)
       queueMicrotask(() => leaving.add(item))
-    }, leaving.last)
+    }, leaving.runLast)
     leaving.add('an earlier one')
     arrived.add('one')
     arrived.add('two')

@@ -11,6 +11,6 @@ describe('An address to listen on that cannot be had', () => {
 
   it('is told on a machine without IPv6 with the address that it has instead', () => {
     const { remedy } = new ListenError(Object.assign(new Error('listen :::443'), { code: 'EAFNOSUPPORT' }))
-    expect(remedy).to.match(/no IPv6.* 0\.0\.0\.0 in the place of ::/)
+    expect(remedy).to.match(/no IPv6.* 0\.0\.0\.0 instead of ::/)
   })
 })

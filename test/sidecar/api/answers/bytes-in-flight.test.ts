@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { BytesInFlight, type Room } from '../../../../sidecar/api/answers/bytes-in-flight.ts'
+import { BytesInFlight, type Reservation } from '../../../../sidecar/api/answers/bytes-in-flight.ts'
 
 describe('Bytes of answers in flight', () => {
   // Shows: sidecar C13.17.
@@ -12,20 +12,20 @@ describe('Bytes of answers in flight', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         const inFlight = new BytesInFlight({ inAll: 100, perClient: 50 })
-        const rooms: { client: string; bytes: number; room: Room }[] = []
+        const reservations: { client: string; bytes: number; reservation: Reservation }[] = []
         for (const one of steps) {
           if ('release' in one) {
-            const [gone] = rooms.splice(one.release, 1)
-            gone?.room.release()
-            gone?.room.release()
+            const [gone] = reservations.splice(one.release, 1)
+            gone?.reservation.release()
+            gone?.reservation.release()
             continue
           }
           const { client, bytes } = one
-          const sum = (of: typeof rooms) => of.reduce((total, entry) => total + entry.bytes, bytes)
-          const fits = sum(rooms) <= 100 && sum(rooms.filter((entry) => entry.client === client)) <= 50
-          const room = inFlight.take(client, bytes)
-          expect(room !== undefined).to.equal(fits)
-          if (room) rooms.push({ client, bytes, room })
+          const sum = (of: typeof reservations) => of.reduce((total, entry) => total + entry.bytes, bytes)
+          const fits = sum(reservations) <= 100 && sum(reservations.filter((entry) => entry.client === client)) <= 50
+          const reservation = inFlight.reserve(client, bytes)
+          expect(reservation !== undefined).to.equal(fits)
+          if (reservation) reservations.push({ client, bytes, reservation })
         }
       }),
     )
@@ -33,8 +33,8 @@ describe('Bytes of answers in flight', () => {
 
   it('may be bounded lower in all for one kind of answer', () => {
     const inFlight = new BytesInFlight({ inAll: 100, perClient: 100 })
-    inFlight.take('a', 50)
-    expect(inFlight.take('b', 20, 60)).to.equal(undefined)
-    expect(inFlight.take('b', 20)).not.to.equal(undefined)
+    inFlight.reserve('a', 50)
+    expect(inFlight.reserve('b', 20, 60)).to.equal(undefined)
+    expect(inFlight.reserve('b', 20)).not.to.equal(undefined)
   })
 })

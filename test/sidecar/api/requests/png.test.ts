@@ -69,7 +69,7 @@ describe('an avatar image', () => {
     const good = pngFile()
     for (let length = 0; length < good.length; length++) expect(pngFault(good.subarray(0, length))).to.be.a('string')
     expect(pngFault(Buffer.concat([good, Buffer.from('x')]))).to.be.a('string')
-    expect(pngFault(Buffer.concat([good, pngFile().subarray(8)]))).to.equal('The PNG does not end where it should.')
+    expect(pngFault(Buffer.concat([good, pngFile().subarray(8)]))).to.equal('The PNG does not end with IEND.')
   })
 
   it('is refused without image data', () => {
