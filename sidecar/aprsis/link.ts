@@ -3,211 +3,259 @@ import type { AprsisSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
-import type { Connect } from './connection/connect-tcp.ts'
-import { createFleet, type Fleet, type FleetConnection } from './fleet.ts'
-import { handover } from './handover.ts'
+import { type Connect, connectTcp } from './connection/connect-tcp.ts'
+import { LineIntake } from './connection/line-intake.ts'
+import { Fleet, type FleetConnection } from './fleet.ts'
 import { type CallsignSource, ownCallsigns } from './listeners/callsign-source.ts'
-import { type Election, joinElection, type Shared } from './listeners/election.ts'
+import { Election, type ElectionStore } from './listeners/election.ts'
 import type { Listener } from './listeners/listeners.ts'
 import { loginCallsignCount } from './listeners/login-callsigns.ts'
 
-export interface LinkOptions {
+/** What the link needs from the rest of the sidecar. */
+export interface LinkParts {
   readonly settings: AprsisSettings
-  /** The registered stations, asked for at the start and after each {@link Link.refilter}. */
-  stations(): Iterable<StationKey>
-  /**
-   * Packet lines in the order of arrival, as Latin-1 and without line ends, those of one socket read together. Settles
-   * when they are dealt with; while more than 5,000 are not, the sockets are not read.
-   */
-  onLines(lines: readonly string[]): Promise<void>
+  /** The registered stations. Read at the start and after each {@link Link.refilter}. */
+  readonly stations: () => Iterable<StationKey>
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** What opens connections; TCP where nothing is said. */
+  /** Opens connections; by TCP by default. */
   readonly connect?: Connect | undefined
-  /** From 0 to below 1; spreads reconnects. */
-  random?(): number
-  /** What decides which of several processes listen; without it this one has APRS-IS for itself. */
-  readonly shared?: Shared | undefined
+  /** From 0 to below 1; spreads the times of reconnects. `Math.random` by default. */
+  readonly random?: () => number
+  /** Decides which of several processes listen. Undefined if this process has the store to itself. */
+  readonly shared?: ElectionStore | undefined
 }
 
+/** The state of the link, for readiness and the status page. */
 export interface LinkStatus {
-  /** Every station for which there is room is in a filter that a server confirmed. */
+  /** Whether every station for which there is room is in a filter that a server has. */
   readonly ready: boolean
-  /** At least one login is up. */
+  /** Whether at least one login is up. */
   readonly connected: boolean
-  /** At least one login is verified: acks can be sent. */
+  /** Whether at least one login is verified, so that acks can be sent. */
   readonly verified: boolean
-  /** Reading stopped because the pipeline does not keep up. */
+  /** Whether reading is paused because the pipeline does not keep up. */
   readonly paused: boolean
   /** Stations for which there is no room within `aprsis.maxConnections`. */
   readonly leftOut: number
-  /** Oldest first; their number changes for some seconds while filters change. */
+  /** Oldest first. Their number changes for some seconds while filters change. */
   readonly connections: readonly FleetConnection[]
   /** Which of the listeners this instance is, from 0; null while it is none. */
   readonly listener: number | null
   /** How many instances listen, this one included, and how many should. */
   readonly listeners: { readonly held: number; readonly wanted: number }
-  /** The other instances that listen, as they were seen last; by slot. */
+  /** The other instances that listen, as of the last round of the election, by slot. */
   readonly others: readonly Listener[]
 }
 
-/** What the rest of the sidecar sees of APRS-IS. */
-export interface Link {
-  /**
-   * The set of stations may have changed: takes effect `filterDebounceMs` later, together with what else changes till
-   * then.
-   */
-  refilter(): void
-  /**
-   * Sends a packet line without line end; false when no verified login is up, or it is over 509 bytes, or no packet.
-   */
-  send(line: string): boolean
-  /** Whether a verified login is up now. */
-  verified(): boolean
-  ready(): boolean
-  /** What keeps stations unheard for good, until somebody changes the configuration. */
-  problems(): readonly 'upstream_no_call'[]
-  status(): LinkStatus
-  /** Calls `listener` after changes of the status; returns what ends that. */
-  onStatus(listener: () => void): () => void
-  /**
-   * Ends all connections, then releases what this instance held to the others. Hands over no further lines, and
-   * resolves when those handed over before are settled, so that the store stays open for them. Idempotent.
-   */
-  close(): Promise<void>
-}
-
-/** Says where nothing can be sent. */
+/** Warns that nothing can be sent, if the configuration has no passcode. */
 export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, log: Pick<Log, 'warn'>): void {
   if (passcode === -1)
-    log.warn('upstream-receive-only', 'aprsis.passcode is -1: messages are received, acks cannot be sent.')
+    log.warn(
+      'upstream-receive-only',
+      'aprsis.passcode is -1: messages are received, but acks cannot be sent. Set it to the passcode of aprsis.callsign to send acks.',
+    )
 }
 
-/** Connects to APRS-IS and stays connected until closed, asking for messages to the registered stations only. */
-export function connectAprsIs(options: LinkOptions): Link {
-  const { settings, clock, log, shared } = options
-  const listeners = new Set<() => void>()
-  // Whoever has no call of its own could never log in.
-  const slots = shared ? Math.min(settings.listeners, loginCallsignCount(settings.callsign)) : 1
-  let fleet: Fleet | undefined
-  /** Connections that end; their calls are in use till then. */
-  const ending = new Set<Fleet>()
-  let election: Election | undefined
-  let debounce: Timer | undefined
-  let closing = false
+/**
+ * The link to APRS-IS, as the rest of the sidecar sees it. It requests messages to the registered stations only.
+ *
+ * - While this instance listens, there is a {@link Fleet} of connections. If it no longer listens, that fleet is
+ *   *ending* until its connections are closed. Until then its callsigns are in use.
+ * - With a shared store, an {@link Election} decides whether this instance listens. Otherwise `aprsis.listen` decides,
+ *   once, at the start.
+ * - {@link close} is final: it takes no further lines, ends all connections, and then releases what other instances
+ *   may need.
+ */
+export class Link {
+  readonly #parts: LinkParts
+  #lines: LineIntake | undefined
+  readonly #listeners = new Set<() => void>()
+  readonly #ending = new Set<Fleet>()
+  /** How many instances should listen. An instance without its own callsign could never log in. */
+  readonly #slots: number
+  #fleet: Fleet | undefined
+  #election: Election | undefined
+  #debounce: Timer | undefined
+  #closing = false
 
-  function tell(): void {
-    for (const listener of listeners) listener()
+  constructor(parts: LinkParts) {
+    const { settings, shared } = parts
+    this.#parts = parts
+    this.#slots = shared ? Math.min(settings.listeners, loginCallsignCount(settings.callsign)) : 1
   }
 
-  const lines = handover(options.onLines, log, (full) => {
-    if (full) fleet?.pause()
-    else fleet?.resume()
-    tell()
-  })
-
-  function listen(calls: CallsignSource): void {
-    fleet = createFleet({
-      connect: options.connect,
-      settings,
-      clock,
-      log,
-      metrics: options.metrics,
-      calls,
-      sharers: slots,
-      random: options.random ?? Math.random,
-      avoids: (server) => election?.others.some(({ servers }) => servers.includes(server)) ?? false,
-      onLines: (received) => {
-        if (!closing) lines.take(received)
-      },
-      onChange: tell,
-    })
-    if (lines.full) fleet.pause()
-    fleet.setStations(new Set(options.stations()))
+  /**
+   * Connects and stays connected until {@link close}. Call once.
+   *
+   * `receive` takes packet lines in the order of arrival, those of one read of a socket together, as Latin-1 without
+   * line ends. It settles once they are processed. Above 5,000 unsettled lines, the sockets are not read.
+   */
+  open(receive: (lines: readonly string[]) => Promise<void>): void {
+    if (this.#closing) return
+    const { settings, clock, log, shared } = this.#parts
+    const lines = new LineIntake({ receive, clock, log, onFull: (full) => this.#onFull(full) })
+    this.#lines = lines
+    if (settings.listen) warnOfReceiving(settings, log)
+    if (shared) this.#joinElection(shared, lines)
+    else if (settings.listen) this.#listen(ownCallsigns(settings.callsign), lines)
   }
 
-  async function stopListening(): Promise<void> {
-    const last = fleet
-    if (!last) return
-    fleet = undefined
-    ending.add(last)
-    tell()
-    await last.close()
-    ending.delete(last)
-  }
-
-  /** Of two that found themselves on one server at the same time, the later slot goes. */
-  function keepApart(): void {
-    const earlier = election?.others.filter(({ slot }) => slot < (election?.slot ?? 0)) ?? []
-    if (earlier.length > 0) fleet?.moveFrom(new Set(earlier.flatMap(({ servers }) => servers)))
-  }
-
-  function join(others: Shared): Election {
-    return joinElection({
-      ...others,
-      settings,
-      slots,
-      clock,
-      log,
-      callsInUse: () => new Set([...(fleet ? [fleet] : []), ...ending].flatMap((one) => [...one.callsInUse()])),
-      servers: () => fleet?.servers() ?? new Set(),
-      onElected: (calls) => listen(calls),
-      onDeposed: () => void stopListening(),
-      onCalls: () => fleet?.retry(),
-      onCallsLost: (lost) => fleet?.dropCalls(lost),
-      onLook() {
-        keepApart()
-        tell()
-      },
+  /**
+   * Call when the set of stations may have changed. Takes effect `filterDebounceMs` later, together with all changes
+   * until then.
+   */
+  refilter(): void {
+    // Counts from the first change, so that a steady stream of changes cannot postpone it forever.
+    if (this.#closing || this.#debounce) return
+    const { clock, settings } = this.#parts
+    this.#debounce = clock.after(settings.filterDebounceMs, () => {
+      this.#debounce = undefined
+      this.#setStations()
     })
   }
 
-  if (settings.listen) warnOfReceiving(settings, log)
-  if (shared) election = join(shared)
-  else if (settings.listen) listen(ownCallsigns(settings.callsign))
+  /**
+   * Sends a packet line without line end. Returns false if no verified login is up, or the line is over 509 bytes or no
+   * packet.
+   */
+  send(line: string): boolean {
+    return this.#fleet?.send(line) ?? false
+  }
 
-  return {
-    refilter() {
-      // Runs from the first change on: a steady stream of them cannot put it off.
-      if (closing || debounce) return
-      debounce = clock.after(settings.filterDebounceMs, () => {
-        debounce = undefined
-        fleet?.setStations(new Set(options.stations()))
-      })
-    },
-    send: (line) => fleet?.send(line) ?? false,
-    verified: () => fleet?.verified() ?? false,
-    ready: () => fleet?.ready() ?? false,
-    problems: () => (fleet?.outOfCalls ? ['upstream_no_call'] : []),
-    status() {
-      const connections = fleet?.connections() ?? []
-      const others = election?.others ?? []
-      return {
-        // Looks at all connections, and after a change at all stations, for a few of those who ask.
-        get ready() {
-          return fleet?.ready() ?? false
-        },
-        connected: connections.some(({ server }) => server !== null),
-        verified: connections.some(({ verified }) => verified),
-        paused: lines.full,
-        leftOut: fleet?.leftOut ?? 0,
-        connections,
-        listener: fleet ? (election?.slot ?? 0) : null,
-        listeners: { held: others.length + (fleet ? 1 : 0), wanted: election?.wanted ?? slots },
-        others,
-      }
-    },
-    onStatus(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    async close() {
-      closing = true
-      debounce?.cancel()
-      election?.stop()
-      await Promise.all([fleet, ...ending].map((one) => one?.close()))
-      await Promise.all([election?.release(), lines.allSettled()])
-    },
+  /** Whether a verified login is up now. */
+  verified(): boolean {
+    return this.#fleet?.verified() ?? false
+  }
+
+  ready(): boolean {
+    return this.#fleet?.ready() ?? false
+  }
+
+  /** What leaves stations without messages until the operator changes the configuration. */
+  problems(): readonly 'upstream_no_call'[] {
+    return this.#fleet?.outOfCallsigns ? ['upstream_no_call'] : []
+  }
+
+  /** Wall-clock time of the last packet line, in milliseconds since 1970; undefined before the first. */
+  get lastPacketAt(): number | undefined {
+    return this.#lines?.lastPacketAt
+  }
+
+  status(): LinkStatus {
+    const fleet = this.#fleet
+    const connections = fleet?.connections() ?? []
+    const others = this.#election?.others ?? []
+    return {
+      // Computed on demand, because it looks at all connections, and after a change at all stations.
+      get ready() {
+        return fleet?.ready() ?? false
+      },
+      connected: connections.some(({ server }) => server !== null),
+      verified: connections.some(({ verified }) => verified),
+      paused: this.#lines?.full ?? false,
+      leftOut: fleet?.leftOut ?? 0,
+      connections,
+      listener: fleet ? (this.#election?.slot ?? 0) : null,
+      listeners: { held: others.length + (fleet ? 1 : 0), wanted: this.#election?.wanted ?? this.#slots },
+      others,
+    }
+  }
+
+  /** Calls `listener` after changes of the status. Returns a function that ends this. */
+  onStatus(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Ends all connections, then releases the leases of this instance. Resolves once the lines that were received before
+   * are settled, so that the store can stay open for them. Idempotent.
+   */
+  async close(): Promise<void> {
+    this.#closing = true
+    this.#lines?.close()
+    this.#debounce?.cancel()
+    this.#election?.stop()
+    await Promise.all([this.#fleet, ...this.#ending].map((fleet) => fleet?.close()))
+    await Promise.all([this.#election?.release(), this.#lines?.settled()])
+  }
+
+  #joinElection({ leases, instances }: ElectionStore, lines: LineIntake): void {
+    const { settings, clock, log } = this.#parts
+    this.#election = new Election({
+      leases,
+      instances,
+      settings,
+      slots: this.#slots,
+      clock,
+      log,
+      callsignsInUse: () => this.#callsignsInUse(),
+      servers: () => this.#fleet?.servers() ?? new Set(),
+      onElected: (callsigns) => this.#listen(callsigns, lines),
+      onDeposed: () => void this.#stopListening(),
+      onCallsigns: () => this.#fleet?.retry(),
+      onCallsignsLost: (lost) => this.#fleet?.dropCallsigns(lost),
+      onRound: () => {
+        this.#keepApart()
+        this.#notify()
+      },
+    })
+    this.#election.start()
+  }
+
+  #listen(callsigns: CallsignSource, lines: LineIntake): void {
+    const { connect = connectTcp, settings, clock, log, metrics, random = Math.random } = this.#parts
+    this.#fleet = new Fleet({
+      connect,
+      settings,
+      clock,
+      log,
+      metrics,
+      lines,
+      callsigns,
+      sharers: this.#slots,
+      random,
+      avoids: (server) => this.#election?.others.some(({ servers }) => servers.includes(server)) ?? false,
+      onChange: () => this.#notify(),
+    })
+    if (lines.full) this.#fleet.pause()
+    this.#setStations()
+  }
+
+  async #stopListening(): Promise<void> {
+    const fleet = this.#fleet
+    if (!fleet) return
+    this.#fleet = undefined
+    this.#ending.add(fleet)
+    this.#notify()
+    await fleet.close()
+    this.#ending.delete(fleet)
+  }
+
+  #setStations(): void {
+    this.#fleet?.setStations(new Set(this.#parts.stations()))
+  }
+
+  #callsignsInUse(): ReadonlySet<string> {
+    const fleets = this.#fleet ? [this.#fleet, ...this.#ending] : [...this.#ending]
+    return new Set(fleets.flatMap((fleet) => [...fleet.callsignsInUse()]))
+  }
+
+  /** If two listeners have logged in to the same server at the same time, the one with the later slot moves. */
+  #keepApart(): void {
+    const earlier = this.#election?.others.filter(({ slot }) => slot < (this.#election?.slot ?? 0)) ?? []
+    if (earlier.length > 0) this.#fleet?.moveFrom(new Set(earlier.flatMap(({ servers }) => servers)))
+  }
+
+  #onFull(full: boolean): void {
+    if (full) this.#fleet?.pause()
+    else this.#fleet?.resume()
+    this.#notify()
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener()
   }
 }

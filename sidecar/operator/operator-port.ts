@@ -15,7 +15,6 @@ import type { UpstreamState } from './page/upstream.ts'
 import { type BackupOutcome, serveAdmin } from './server.ts'
 import { watchEventLoop } from './watch/event-loop.ts'
 import type { RecentEvents } from './watch/recent-events.ts'
-import type { Traffic } from './watch/traffic.ts'
 
 interface OperatorParts {
   readonly settings: Settings
@@ -24,7 +23,8 @@ interface OperatorParts {
   /** What else keeps the sidecar from its work. */
   readonly problems: () => readonly Obstacle[]
   readonly backups: { make(): Promise<BackupOutcome>; lastMadeAt(): number | undefined }
-  readonly traffic: Pick<Traffic, 'lastPacketAt'>
+  /** Wall-clock time of the last packet from APRS-IS, in milliseconds since 1970; undefined before the first. */
+  readonly lastPacketAt: () => number | undefined
   /** Those that are configured. */
   readonly gateways: () => readonly GatewayStatus[]
   readonly pushesUnderWay: () => number
@@ -45,7 +45,7 @@ const SCARCE_BYTES = 256_000
 
 /** Gathers what the operator's port shows, and serves it. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
-  const { settings, store, upstream, gateways, pushesUnderWay, traffic, metrics, clock, recent } = parts
+  const { settings, store, upstream, gateways, pushesUnderWay, lastPacketAt, metrics, clock, recent } = parts
   const startedAt = clock.now()
   const devices = () => store.stations.countDevices()
   const maxStations = settings.stations.max
@@ -92,7 +92,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       startedAt,
       obstacles: await present(),
       upstream: upstream(),
-      lastPacketAt: traffic.lastPacketAt,
+      lastPacketAt: lastPacketAt(),
       stations: store.stations.size,
       devices: devices(),
       maxStations,

@@ -2,31 +2,31 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { LoginAnswer } from '../protocol/login.ts'
-import { afterDropMs, backoffMs } from './backoff.ts'
 import type { Connect } from './connect-tcp.ts'
 import type { FilterOutcome } from './filter-exchange.ts'
-import { FLAPPING_DROPS, LIKELY_CAUSE_OF_FLAPPING, RecentDrops } from './recent-drops.ts'
-import { openSession, type Session } from './session.ts'
+import type { LineIntake } from './line-intake.ts'
+import { Outages } from './outages.ts'
+import { Session } from './session.ts'
 
-/** A login that lasted this long was no accident: the next fault is the first one again. */
+/** After a login of this length, the next fault counts as the first. */
 const STABLE_MS = 60_000
 
 /**
- * How often a connection may log in anew because a listener elsewhere is on its server: there may be no other server.
+ * How often a connection may log in again because another listener uses its server: there may be no other server.
  */
 const MAX_MOVES = 3
 
-/** When to look again whether the call of a connection is certainly ours. */
-const CERTAIN_AGAIN_MS = 1000
+/** Delay before the next look at whether the callsign may be used. */
+const MAY_LOG_IN_AGAIN_MS = 1000
 
 /**
- * - `connecting`: no answer to the login yet;
+ * - `connecting`: the login is not answered yet;
  * - `up`: logged in, and the server has the newest filter;
- * - `confirming`: logged in, a filter change is not confirmed yet;
- * - `unconfirmed`: logged in, and the server answers no `#filter`: the newest filter counts as set, and only another
- *   login makes it certain;
- * - `waiting`: until the next try;
- * - `leaving`: reading what is still on its way, then `closed`.
+ * - `confirming`: logged in, and a filter change is not confirmed yet;
+ * - `unconfirmed`: logged in, but the server answers no `#filter` line. The newest filter counts as set, and only
+ *   another login makes it certain;
+ * - `waiting`: waits before the next try;
+ * - `leaving`: reads what is still on its way, then is `closed`.
  */
 export type ConnectionState = 'connecting' | 'up' | 'confirming' | 'unconfirmed' | 'waiting' | 'leaving' | 'closed'
 
@@ -34,7 +34,7 @@ export interface ConnectionStatus {
   readonly callsign: string
   readonly state: ConnectionState
   readonly verified: boolean
-  /** The server's call; null while not logged in. */
+  /** The server's name; null while not logged in. */
   readonly server: string | null
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
@@ -46,275 +46,290 @@ export interface ConnectionStatus {
   readonly bytesOut: number
 }
 
-export interface ConnectionOptions {
-  readonly connect?: Connect | undefined
+/** What a connection needs from the fleet. */
+export interface ConnectionParts {
+  readonly connect: Connect
   readonly host: string
   readonly port: number
-  readonly call: string
+  /** The callsign to log in with. */
+  readonly callsign: string
   /** -1 logs in unverified. */
   readonly passcode: number
+  /** The first filter; {@link Connection.setFilter} changes it. */
   readonly filter: string
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
+  readonly lines: Pick<LineIntake, 'take'>
   /** From 0 to below 1. */
-  random(): number
-  /** Whether the call is certainly ours; no login is begun while it is not. */
-  mayLogIn(): boolean
-  /** Whether a login to another server would be better than one to this. */
-  avoids(server: string): boolean
-  /** Whether this server is known to answer no `#filter`. */
-  isSilent(server: string): boolean
-  /** The server took a filter, or did not answer; not called for the filter of the login. */
-  onFilterAnswer(server: string, outcome: 'confirmed' | 'unanswered'): void
-  /** Whether another connection takes over its call: then the server ends this one. */
-  hasSuccessor(): boolean
-  onLines(lines: readonly string[]): void
+  readonly random: () => number
+  /** Whether no other process can use the callsign now. No login begins while this is false. */
+  readonly mayLogIn: () => boolean
+  /** Whether a login to another server would be better than one to this server. */
+  readonly avoids: (server: string) => boolean
+  /** Whether this server is known to leave `#filter` lines unanswered. */
+  readonly isSilent: (server: string) => boolean
+  /** The server confirmed a changed filter, or left it unanswered. Not called for the filter of the login. */
+  readonly onFilterAnswer: (server: string, outcome: 'confirmed' | 'unanswered') => void
+  /** Whether another connection takes over the callsign. Then the server ends this connection, which is no fault. */
+  readonly hasSuccessor: () => boolean
   /** The status changed. */
-  onChange(): void
+  readonly onChange: () => void
 }
 
-/** Keeps one login to APRS-IS up, whatever happens to it, until it is told to leave. */
-export interface Connection {
-  readonly call: string
-  /** The server's call; undefined while not logged in. */
-  readonly server: string | undefined
-  readonly verified: boolean
-  status(): ConnectionStatus
-  /** Logs in anew where it is on one of these servers, unless that was tried often enough. */
-  moveFrom(servers: ReadonlySet<string>): void
-  /** Another filter, at most {@link IN_PLACE_BYTES} long. */
-  setFilter(filter: string): void
-  /** False when the login is not up and verified, or the line is not fit to be sent. */
-  send(line: string): boolean
-  pause(): void
-  resume(): void
-  /** For good, but not before everything that the server sent is read (5 s at most). */
-  leave(): void
-  /** For good, at once. Resolves when the socket is closed. */
-  close(): Promise<void>
-}
+/**
+ * Keeps one login to APRS-IS up until it is told to leave.
+ *
+ * Its states are those of {@link ConnectionState}. It runs one {@link Session} at a time:
+ * - A new session is `connecting`, `confirming` once logged in, then `up` or `unconfirmed` by the filter's outcome.
+ * - When a session ends, it is `waiting`; {@link Outages} says for how long. Then the next session starts.
+ * - If another listener uses the same server, it *moves*: it ends its session and starts the next at once, three times
+ *   at most until a login is stable.
+ * - {@link leave} and {@link close} are final. After them no session starts.
+ */
+export class Connection {
+  readonly #parts: ConnectionParts
+  readonly #outages: Outages
+  readonly #whenClosed: Promise<void>
+  #resolveClosed: () => void = () => {}
+  #filter: string
+  #state: ConnectionState = 'connecting'
+  #sinceMs: number
+  #session: Session | undefined
+  #login: LoginAnswer | undefined
+  /** Ends the wait before the next try, or makes a login stable. */
+  #timer: Timer | undefined
+  #moves = 0
+  #moving = false
+  #paused = false
+  /** Bytes of the sessions that have ended. */
+  #bytesIn = 0
+  #bytesOut = 0
 
-export function openConnection(options: ConnectionOptions): Connection {
-  const { call, clock, log, metrics } = options
-  let { filter } = options
-  let state: ConnectionState = 'connecting'
-  let sinceMs = clock.now()
-  let login: LoginAnswer | undefined
-  let session: Session | undefined
-  let timer: Timer | undefined
-  /** In a row: tries that came to no login that we could want, and logins that were ended before they lasted. */
-  let failures = 0
-  let drops = 0
-  let moves = 0
-  let moving = false
-  let paused = false
-  // Of the sessions that ended.
-  let bytesIn = 0
-  let bytesOut = 0
-  const recentDrops = new RecentDrops()
-  let flapping = false
-  let closed: () => void = () => {}
-  const whenClosed = new Promise<void>((resolve) => {
-    closed = resolve
-  })
-
-  function enter(next: ConnectionState): void {
-    state = next
-    sinceMs = clock.now()
+  constructor(parts: ConnectionParts) {
+    const { callsign, clock, log, random, filter } = parts
+    this.#parts = parts
+    this.#outages = new Outages({ callsign, clock, log, random })
+    this.#filter = filter
+    this.#sinceMs = clock.now()
+    this.#whenClosed = new Promise((resolve) => {
+      this.#resolveClosed = resolve
+    })
   }
 
-  function connect(): void {
-    if (!options.mayLogIn()) {
-      connectIn(CERTAIN_AGAIN_MS)
+  /** Starts the first session. Call once. */
+  open(): void {
+    this.#connect()
+  }
+
+  get callsign(): string {
+    return this.#parts.callsign
+  }
+
+  get state(): ConnectionState {
+    return this.#state
+  }
+
+  /** The server's name; undefined while not logged in. */
+  get server(): string | undefined {
+    return this.#login?.server
+  }
+
+  get verified(): boolean {
+    return this.#login?.verified ?? false
+  }
+
+  status(): ConnectionStatus {
+    return {
+      callsign: this.callsign,
+      state: this.#state,
+      verified: this.verified,
+      server: this.server ?? null,
+      sinceMs: this.#sinceMs,
+      filter: this.#filter,
+      recentDrops: this.#outages.recentDrops,
+      bytesIn: this.#bytesIn + (this.#session?.bytesIn ?? 0),
+      bytesOut: this.#bytesOut + (this.#session?.bytesOut ?? 0),
+    }
+  }
+
+  /** Sets another filter of at most {@link IN_PLACE_BYTES}. */
+  setFilter(filter: string): void {
+    if (this.#filter === filter) return
+    this.#filter = filter
+    this.#session?.setFilter(filter)
+    if (this.#state === 'up') this.#enter('confirming')
+  }
+
+  /** Sends a packet line. Returns false if the login is not verified, or the line cannot be sent as a packet. */
+  send(line: string): boolean {
+    return this.#session?.send(line) ?? false
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#session?.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#session?.resume()
+  }
+
+  /** Logs in again if it is logged in to one of these servers, unless it has tried that often enough. */
+  moveFrom(servers: ReadonlySet<string>): void {
+    if (this.#isLeaving() || this.#moves >= MAX_MOVES || !this.#login || !servers.has(this.#login.server)) return
+    this.#move(this.#login.server)
+    this.#parts.onChange()
+  }
+
+  /** Ends for good, but only after everything that the server sent has been read (5 s at most). */
+  leave(): void {
+    if (this.#isLeaving()) return
+    if (!this.#session || !this.#login) {
+      void this.close()
       return
     }
-    enter('connecting')
-    session = openSession({ ...options, filter, onLogin, onFilter, onEnd })
-    if (paused) session.pause()
+    this.#enter('leaving')
+    this.#timer?.cancel()
+    this.#session.leave()
   }
 
-  function onLogin(answer: LoginAnswer): void {
+  /** Ends for good, at once. Resolves when the socket is closed. */
+  close(): Promise<void> {
+    if (this.#state === 'closed') return this.#whenClosed
+    this.#enter('closed')
+    this.#timer?.cancel()
+    if (this.#session) this.#session.end()
+    else this.#resolveClosed()
+    return this.#whenClosed
+  }
+
+  #isLeaving(): boolean {
+    return this.#state === 'leaving' || this.#state === 'closed'
+  }
+
+  #enter(state: ConnectionState): void {
+    this.#state = state
+    this.#sinceMs = this.#parts.clock.now()
+  }
+
+  #connect(): void {
+    const { connect, host, port, callsign, passcode, clock, metrics, lines, mayLogIn, isSilent } = this.#parts
+    if (!mayLogIn()) {
+      this.#connectIn(MAY_LOG_IN_AGAIN_MS)
+      return
+    }
+    this.#enter('connecting')
+    this.#session = new Session({
+      connect,
+      host,
+      port,
+      callsign,
+      passcode,
+      filter: this.#filter,
+      clock,
+      metrics,
+      lines,
+      mayLogIn,
+      isSilent,
+      onLogin: (answer) => this.#onLogin(answer),
+      onFilter: (outcome) => this.#onFilter(outcome),
+      onEnd: (reason) => this.#onEnd(reason),
+    })
+    if (this.#paused) this.#session.pause()
+  }
+
+  #connectIn(delayMs: number): void {
+    this.#enter('waiting')
+    this.#timer = this.#parts.clock.after(delayMs, () => {
+      this.#connect()
+      this.#parts.onChange()
+    })
+  }
+
+  #onLogin(answer: LoginAnswer): void {
+    const { callsign, passcode, avoids, clock, log, metrics } = this.#parts
     metrics.count('upstream_connects')
-    if (moves < MAX_MOVES && options.avoids(answer.server)) {
-      move(answer.server)
+    if (this.#moves < MAX_MOVES && avoids(answer.server)) {
+      this.#move(answer.server)
       return
     }
-    login = answer
-    const tell = isTold(drops) ? log.info : log.debug
-    tell('upstream-login', 'Logged in to an APRS-IS server.', { call, ...answer, filterBytes: filter.length })
-    if (!answer.verified && options.passcode !== -1) {
+    this.#login = answer
+    const { verified, server } = answer
+    const report = this.#outages.isLoginNotable ? log.info : log.debug
+    report('upstream-login', 'Logged in to an APRS-IS server.', {
+      call: callsign,
+      verified,
+      server,
+      filterBytes: this.#filter.length,
+    })
+    if (!verified && passcode !== -1) {
       log.error(
         'upstream-unverified',
-        'The APRS-IS server does not accept aprsis.passcode for aprsis.callsign: messages arrive, acks cannot be sent.',
-        { call, server: answer.server },
+        'The APRS-IS server rejected the passcode: messages are received, but acks cannot be sent. Set aprsis.passcode to the passcode of aprsis.callsign.',
+        { call: callsign, server },
       )
     }
-    timer = clock.after(STABLE_MS, () => {
-      failures = 0
-      drops = 0
-    })
-    enter('confirming')
+    this.#timer = clock.after(STABLE_MS, () => this.#outages.recovered())
+    this.#enter('confirming')
   }
 
   /**
-   * Two listeners are to be on two servers: one that fails takes nothing along. The other one hears everything
-   * meanwhile.
+   * Leaves a server that another listener uses, so that a server that fails does not take both along. Until this
+   * connection is back, the other listener receives everything.
    */
-  function move(server: string): void {
-    moves += 1
-    moving = true
-    login = undefined
-    timer?.cancel()
-    // An address that has one server only leads to it each time: one move is told once.
-    const tell = moves === 1 ? log.info : log.debug
-    tell('upstream-moves', 'Another listener is on this APRS-IS server, too: the connection logs in anew.', {
-      call,
-      server,
-      moves,
-    })
-    enter('connecting')
-    session?.end()
+  #move(server: string): void {
+    const { callsign, log } = this.#parts
+    this.#moves += 1
+    this.#moving = true
+    this.#login = undefined
+    this.#timer?.cancel()
+    // If the address leads to one server only, each move fails: so only the first is logged at level info.
+    const report = this.#moves === 1 ? log.info : log.debug
+    report(
+      'upstream-moves',
+      'Another listener uses the same APRS-IS server; the connection logs in again, to reach another server.',
+      { call: callsign, server, moves: this.#moves },
+    )
+    this.#enter('connecting')
+    this.#session?.end()
   }
 
-  function onFilter(outcome: FilterOutcome): void {
-    if (moving || !login) return
-    enter(outcome === 'unanswered' ? 'unconfirmed' : 'up')
-    if (outcome !== 'set_by_login') options.onFilterAnswer(login.server, outcome)
-    options.onChange()
+  #onFilter(outcome: FilterOutcome): void {
+    if (this.#moving || !this.#login) return
+    this.#enter(outcome === 'unanswered' ? 'unconfirmed' : 'up')
+    if (outcome !== 'set_by_login') this.#parts.onFilterAnswer(this.#login.server, outcome)
+    this.#parts.onChange()
   }
 
-  function onEnd(reason: string): void {
-    const last = login
-    bytesIn += session?.bytesIn ?? 0
-    bytesOut += session?.bytesOut ?? 0
-    const moved = moving
-    session = undefined
-    login = undefined
-    moving = false
-    timer?.cancel()
-    if (state === 'leaving' || state === 'closed') {
-      enter('closed')
-      closed()
-    } else if (moved) connect()
-    else {
-      // The last login lasted: the next one may be to any server again.
-      if (failures === 0 && drops === 0) moves = 0
-      if (last && !options.hasSuccessor()) metrics.count('upstream_disconnects')
-      // An unverified login where a verified one was wanted is one that the server may not want.
-      if (last?.verified || (last && options.passcode === -1)) reconnect(reason)
-      else retry(reason, last !== undefined)
-    }
-    options.onChange()
+  #onEnd(reason: string): void {
+    const login = this.#login
+    const moving = this.#moving
+    this.#bytesIn += this.#session?.bytesIn ?? 0
+    this.#bytesOut += this.#session?.bytesOut ?? 0
+    this.#session = undefined
+    this.#login = undefined
+    this.#moving = false
+    this.#timer?.cancel()
+    if (this.#isLeaving()) {
+      this.#enter('closed')
+      this.#resolveClosed()
+    } else if (moving) this.#connect()
+    else this.#tryAgain(login, reason)
+    this.#parts.onChange()
   }
 
-  /** After a login that the server took. */
-  function reconnect(reason: string): void {
-    failures = 0
-    drops += 1
-    if (!options.hasSuccessor()) noteDrop(reason)
-    const retryInMs = drops === 1 ? backoffMs(1, options.random()) : afterDropMs(options.random())
-    connectIn(retryInMs)
-    const tell = isTold(drops) && !options.hasSuccessor() ? log.warn : log.debug
-    tell('upstream-down', 'The connection to APRS-IS ended.', { call, reason, retryInMs, drops })
+  #tryAgain(login: LoginAnswer | undefined, reason: string): void {
+    const { passcode, hasSuccessor, metrics } = this.#parts
+    // The last login was stable, so the next one may be to any server again.
+    if (this.#outages.isStable) this.#moves = 0
+    const isReplaced = hasSuccessor()
+    if (login && !isReplaced) metrics.count('upstream_disconnects')
+    // A server that rejected the passcode may not want this client at all: such a login counts as a failure.
+    const wasWelcome = login !== undefined && (login.verified || passcode === -1)
+    this.#connectIn(
+      wasWelcome ? this.#outages.dropped(reason, isReplaced) : this.#outages.failed(reason, login !== undefined),
+    )
   }
-
-  function noteDrop(reason: string): void {
-    recentDrops.add(clock.elapsed())
-    const count = recentDrops.count(clock.elapsed())
-    if (count >= FLAPPING_DROPS && !flapping) {
-      log.warn(
-        'upstream-flaps',
-        `APRS-IS ended the connection ${count} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}`,
-        { call, reason, drops: count },
-      )
-    }
-    flapping = count >= FLAPPING_DROPS
-  }
-
-  function retry(reason: string, wasLoggedIn: boolean): void {
-    failures += 1
-    const retryInMs = backoffMs(failures, options.random())
-    connectIn(retryInMs)
-    // An outage of hours is told once, not at each try; by the drop that it began with, where there was one.
-    const begins = failures === 1 && (drops === 0 || !isTold(drops))
-    const tell = wasLoggedIn || begins ? log.warn : log.debug
-    tell('upstream-down', 'The connection to APRS-IS failed.', { call, reason, retryInMs, failures })
-  }
-
-  function connectIn(delayMs: number): void {
-    enter('waiting')
-    timer = clock.after(delayMs, () => {
-      connect()
-      options.onChange()
-    })
-  }
-
-  function close(): Promise<void> {
-    if (state === 'closed') return whenClosed
-    enter('closed')
-    timer?.cancel()
-    if (session) session.end()
-    else closed()
-    return whenClosed
-  }
-
-  connect()
-  return {
-    call,
-    get server() {
-      return login?.server
-    },
-    get verified() {
-      return login?.verified ?? false
-    },
-    status: () => ({
-      callsign: call,
-      state,
-      verified: login?.verified ?? false,
-      server: login?.server ?? null,
-      sinceMs,
-      filter,
-      recentDrops: recentDrops.count(clock.elapsed()),
-      bytesIn: bytesIn + (session?.bytesIn ?? 0),
-      bytesOut: bytesOut + (session?.bytesOut ?? 0),
-    }),
-    setFilter(next) {
-      if (filter === next) return
-      filter = next
-      session?.setFilter(next)
-      if (state === 'up') enter('confirming')
-    },
-    send: (line) => session?.send(line) ?? false,
-    pause() {
-      paused = true
-      session?.pause()
-    },
-    resume() {
-      paused = false
-      session?.resume()
-    },
-    moveFrom(servers) {
-      if (state === 'leaving' || state === 'closed' || moves >= MAX_MOVES || !login || !servers.has(login.server))
-        return
-      move(login.server)
-      options.onChange()
-    },
-    leave() {
-      if (state === 'leaving' || state === 'closed') return
-      if (!session || !login) {
-        void close()
-        return
-      }
-      enter('leaving')
-      timer?.cancel()
-      session.leave()
-    },
-    close,
-  }
-}
-
-/** Of what happens every few seconds for hours, the first, second, fourth, eighth time and so on. */
-function isTold(times: number): boolean {
-  return times === 0 || Number.isInteger(Math.log2(times))
 }

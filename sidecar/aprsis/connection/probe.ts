@@ -2,47 +2,52 @@ import type { Clock } from '../../clock.ts'
 import type { AprsisSettings } from '../../config/settings.ts'
 import { createMetrics } from '../../metrics.ts'
 import { loginCallsignCount, loginCallsigns } from '../listeners/login-callsigns.ts'
-import { openSession } from './session.ts'
+import { connectTcp } from './connect-tcp.ts'
+import { Session } from './session.ts'
 
-/** What one login showed. */
+/** What a test login showed. */
 export interface ProbeOutcome {
-  /** The call that it was made with. */
+  /** The callsign that was used. */
   readonly callsign: string
-  /** The server's call and whether it took the passcode; undefined when there was no login. */
+  /** The server's name, and whether it accepted the passcode; undefined if the login failed. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined
-  /** The server's answer to a change of the filter; undefined if it came to none. */
+  /** The server's answer to a change of the filter; undefined if the session ended before. */
   readonly filter: 'confirmed' | 'unanswered' | undefined
-  /** Why it ended without having shown that. */
+  /** Why the session ended. */
   readonly reason: string
 }
 
 /**
- * Logs in once, changes the filter once, and leaves; takes at most 40 s. By another SSID where the call has room for
- * one, the one that further connections of a sidecar come to last: a server drops the older of two logins with one
- * call, and a sidecar may be at work.
+ * Logs in once, changes the filter once, and leaves; takes at most 40 s.
+ *
+ * A server drops the older of two logins with the same callsign, and a sidecar may be running. So the probe uses
+ * another SSID if the callsign has room for one: the SSID that the sidecar's further connections use last.
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
-  const { host, port, callsign, passcode } = settings
-  const others = loginCallsignCount(callsign) > 1 ? loginCallsigns(callsign).filter((one) => one !== callsign) : []
-  const call = others.at(-1) ?? callsign
-  // Nothing that anybody sends: both ask for what the login gets anyway.
-  const [first, second] = [`g/${call}`, `g/${call}/${call}-0`]
+  const { host, port, callsign: configured, passcode } = settings
+  const others =
+    loginCallsignCount(configured) > 1 ? loginCallsigns(configured).filter((callsign) => callsign !== configured) : []
+  const callsign = others.at(-1) ?? configured
+  // Both filters ask only for messages to this login, which it gets anyway.
+  const [first, second] = [`g/${callsign}`, `g/${callsign}/${callsign}-0`]
   return new Promise((resolve) => {
     let login: ProbeOutcome['login']
     let filter: ProbeOutcome['filter']
-    const session = openSession({
+    const session = new Session({
+      connect: connectTcp,
       host,
       port,
-      call,
+      callsign,
       passcode,
       filter: first,
       clock,
       metrics: createMetrics(),
+      lines: { take() {} },
       mayLogIn: () => true,
+      isSilent: () => false,
       onLogin(answer) {
         login = answer
       },
-      isSilent: () => false,
       onFilter(outcome) {
         if (outcome === 'set_by_login') {
           session.setFilter(second)
@@ -51,8 +56,7 @@ export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<P
         filter = outcome
         session.end()
       },
-      onLines() {},
-      onEnd: (reason) => resolve({ callsign: call, login, filter, reason }),
+      onEnd: (reason) => resolve({ callsign, login, filter, reason }),
     })
   })
 }

@@ -1,236 +1,255 @@
+import type { Duplex } from 'node:stream'
 import type { Clock, Timer } from '../../clock.ts'
 import type { Metrics } from '../../metrics.ts'
 import { lineSplitter, MAX_LINE_BYTES } from '../protocol/lines.ts'
 import { KEEP_ALIVE_LINE, type LoginAnswer, loginLine, parseLoginAnswer } from '../protocol/login.ts'
-import { type Connect, connectTcp } from './connect-tcp.ts'
+import type { Connect } from './connect-tcp.ts'
 import { FilterExchange, type FilterOutcome } from './filter-exchange.ts'
+import type { LineIntake } from './line-intake.ts'
+import { SilenceWatch } from './silence-watch.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const LOGIN_TIMEOUT_MS = 10_000
 const LEAVE_TIMEOUT_MS = 5000
 const FLUSH_TIMEOUT_MS = 1000
 
-/**
- * Servers chat every 20 s. Counted in ticks, not by the wall clock, which may step: dead after 60 to 75 s without a
- * line. A byte now and then is no sign of life: some boxes between us and the server answer in its place.
- */
-const SILENCE_TICK_MS = 15_000
-const SILENT_TICKS = 5
-
-/** Servers drop a client that writes nothing: aprsc after 48 h by default, others sooner. Half an hour, in ticks. */
-const KEEP_ALIVE_TICKS = 120
-
-/** Longest packet line that leaves a server; a longer one would vanish there. */
+/** Servers drop longer packet lines. */
 const MAX_PACKET_LINE_BYTES = 509
 
-/** Unsent output beyond which lines are refused: more than a thousand acks. */
+/** Unsent output above which lines are refused: more than a thousand acks. */
 const MAX_UNSENT_BYTES = 65_536
 
 /**
- * Lines of one read after which everything else gets a turn first. Node reads up to 2 MB in one turn: a million short
- * lines, with which a server would hold up syncs for seconds. The whole network sends some hundred lines a second.
+ * After a read with more lines than this, other work gets a turn first. Node.js reads up to 2 MB in one turn. That can
+ * be a million short lines, with which a hostile server could delay syncs for seconds. The whole network sends some
+ * hundred lines a second.
  */
 const MANY_LINES = 1000
 
 const HASH = 35
 
-/** One connection to an APRS-IS server, from the first packet to its end. */
-export interface Session {
-  readonly bytesIn: number
-  readonly bytesOut: number
-  /** Another filter of at most {@link IN_PLACE_BYTES}; sent once the login is through. */
-  setFilter(filter: string): void
-  /** False when the login is not verified, or the line is not fit to be sent. */
-  send(line: string): boolean
-  /** Stops reading, from the login on; what the server sends meanwhile waits there and in the kernel. */
-  pause(): void
-  resume(): void
-  /** Ends the connection after everything that the server sent is read, or after 5 s. */
-  leave(): void
-  /** Ends it after what was sent is handed to the kernel. */
-  end(): void
-}
-
-export interface SessionOptions {
-  /** By TCP where nothing is said. */
-  readonly connect?: Connect | undefined
+/** What a session needs from its connection. */
+export interface SessionParts {
+  readonly connect: Connect
   readonly host: string
   readonly port: number
-  readonly call: string
+  /** The callsign to log in with. */
+  readonly callsign: string
+  /** -1 logs in unverified. */
   readonly passcode: number
-  /** Set by the login line. */
+  /** The filter of the login line. */
   readonly filter: string
   readonly clock: Clock
   readonly metrics: Metrics
-  /** Asked right before the login line is sent; false ends the session. */
-  mayLogIn(): boolean
-  onLogin(answer: LoginAnswer): void
-  /** Whether this server is known to answer no `#filter` line. */
-  isSilent(server: string): boolean
-  onFilter(outcome: FilterOutcome): void
-  /** Packet lines as Latin-1, those of one read together. */
-  onLines(lines: readonly string[]): void
-  /** Exactly once, and last; `reason` is for the log. */
-  onEnd(reason: string): void
+  /** Takes the packet lines, those of one read together. */
+  readonly lines: Pick<LineIntake, 'take'>
+  /** Asked right before the login line is sent. False ends the session. */
+  readonly mayLogIn: () => boolean
+  /** Whether this server is known to leave `#filter` lines unanswered. */
+  readonly isSilent: (server: string) => boolean
+  readonly onLogin: (answer: LoginAnswer) => void
+  readonly onFilter: (outcome: FilterOutcome) => void
+  /** Called exactly once, as the last callback. `reason` is for the log. */
+  readonly onEnd: (reason: string) => void
 }
 
-export function openSession(options: SessionOptions): Session {
-  const { connect = connectTcp, host, port, call, passcode, clock, metrics } = options
-  const socket = connect({ host, port })
-  const split = lineSplitter(MAX_LINE_BYTES, () => metrics.count('lines_too_long'))
+/**
+ * One TCP connection to an APRS-IS server, from the connection attempt to its end.
+ *
+ * - It connects within 10 s, sends the login line (if `mayLogIn` allows it), and has to be answered within 10 s.
+ * - Once logged in, it can change its filter. A verified login can also send packets.
+ * - {@link leave} ends the sending side and reads on until the server closes, 5 s at most; longer only while paused.
+ * - {@link end} waits at most 1 s until the kernel has the output, then closes.
+ * - It has ended once `onEnd` was called: then the socket is destroyed and no timer is left. A socket error, a timeout
+ *   or a silent server ends it at any time.
+ *
+ * Packet lines go to the intake from the first read to the end, also before the login is answered.
+ */
+export class Session {
+  readonly #parts: SessionParts
+  readonly #socket: Duplex
+  readonly #split: (chunk: Buffer) => string[]
+  readonly #filters: FilterExchange
+  readonly #silence: SilenceWatch
+  #deadline: Timer
+  #login: LoginAnswer | undefined
+  #paused = false
+  #phase: 'open' | 'leaving' | 'ended' = 'open'
+  /** The last comment line of the server: it may say why the server refuses a login. */
+  #lastComment = ''
+  #bytesIn = 0
+  #bytesOut = 0
 
-  let login: LoginAnswer | undefined
-  let paused = false
-  let leaving = false
-  let ended = false
-  let silentTicks = 0
-  let quietTicks = 0
-  let lastWords = ''
-  let bytesIn = 0
-  let bytesOut = 0
-  let deadline = clock.after(CONNECT_TIMEOUT_MS, () => finish('no connection within 10 s'))
-  let watch: Timer = clock.after(SILENCE_TICK_MS, listen)
-  const filters = new FilterExchange({
-    clock,
-    metrics,
-    filter: options.filter,
-    isSilent: () => login !== undefined && options.isSilent(login.server),
-    write,
-    onOutcome: options.onFilter,
-  })
-
-  function finish(reason: string): void {
-    if (ended) return
-    ended = true
-    deadline.cancel()
-    watch.cancel()
-    filters.close()
-    socket.destroy()
-    options.onEnd(reason)
-  }
-
-  function within(delayMs: number, task: () => void): void {
-    deadline.cancel()
-    deadline = clock.after(delayMs, task)
-  }
-
-  function write(line: string): void {
-    const bytes = Buffer.from(`${line}\r\n`)
-    bytesOut += bytes.length
-    quietTicks = 0
-    socket.write(bytes)
-  }
-
-  function listen(): void {
-    // Who does not read cannot tell silence from talk.
-    silentTicks = paused ? 0 : silentTicks + 1
-    quietTicks += 1
-    if (silentTicks >= SILENT_TICKS) {
-      finish('the server fell silent')
-      return
-    }
-    if (login && quietTicks >= KEEP_ALIVE_TICKS) write(KEEP_ALIVE_LINE)
-    watch = clock.after(SILENCE_TICK_MS, listen)
-  }
-
-  function giveWay(): void {
-    socket.pause()
-    setImmediate(() => {
-      if (!paused && !ended) socket.resume()
+  /** Starts to connect. Calls no callback before it returns. */
+  constructor(parts: SessionParts) {
+    const { connect, host, port, filter, clock, metrics, isSilent, onFilter } = parts
+    this.#parts = parts
+    this.#socket = connect({ host, port })
+    this.#split = lineSplitter(MAX_LINE_BYTES, () => metrics.count('lines_too_long'))
+    this.#deadline = clock.after(CONNECT_TIMEOUT_MS, () => this.#finish('no connection within 10 s'))
+    this.#silence = new SilenceWatch({
+      clock,
+      isPaused: () => this.#paused,
+      onSilent: () => this.#finish('the server was silent for a minute'),
+      keepAlive: () => {
+        if (this.#login) this.#write(KEEP_ALIVE_LINE)
+      },
     })
+    this.#filters = new FilterExchange({
+      clock,
+      metrics,
+      filter,
+      isSilent: () => this.#login !== undefined && isSilent(this.#login.server),
+      write: (line) => this.#write(line),
+      onOutcome: onFilter,
+    })
+    this.#listen()
   }
 
-  function logIn(): void {
-    if (!options.mayLogIn()) {
-      finish('its call may be in use elsewhere')
+  get bytesIn(): number {
+    return this.#bytesIn
+  }
+
+  get bytesOut(): number {
+    return this.#bytesOut
+  }
+
+  /** Sets another filter of at most {@link IN_PLACE_BYTES}. It is sent once the login is answered. */
+  setFilter(filter: string): void {
+    this.#filters.setFilter(filter)
+  }
+
+  /** Sends a packet line. Returns false if the login is not verified, or the line cannot be sent as a packet. */
+  send(line: string): boolean {
+    if (!this.#login?.verified || this.#phase !== 'open') return false
+    if (!this.#socket.writable || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
+    // The check of the first character also prevents a line that the server would take for a command.
+    if (!/^[A-Za-z0-9][^\r\n\0]*$/.test(line) || Buffer.byteLength(line) > MAX_PACKET_LINE_BYTES) return false
+    this.#write(line)
+    return true
+  }
+
+  /** Stops reading, from the login on. What the server sends meanwhile waits at the server and in the kernel. */
+  pause(): void {
+    this.#paused = true
+    if (this.#login) this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#socket.resume()
+  }
+
+  /** Ends the connection after everything that the server sent has been read, or after 5 s. */
+  leave(): void {
+    if (this.#phase !== 'open') return
+    this.#phase = 'leaving'
+    this.#silence.stop()
+    this.#filters.close()
+    this.#socket.end()
+    this.#awaitLastLines()
+  }
+
+  /** Ends the connection after its output has been handed to the kernel, or after 1 s. */
+  end(): void {
+    if (this.#phase === 'ended') return
+    if (!this.#login) {
+      this.#finish('ended')
       return
     }
-    write(loginLine(call, passcode, filters.filterForLogin()))
-    within(LOGIN_TIMEOUT_MS, () => finish('no answer to the login within 10 s'))
+    this.#filters.close()
+    this.#socket.end(() => this.#finish('ended'))
+    this.#within(FLUSH_TIMEOUT_MS, () => this.#finish('ended'))
   }
 
-  function loggedIn(answer: LoginAnswer): void {
-    login = answer
-    deadline.cancel()
-    if (paused) socket.pause()
-    options.onLogin(answer)
-    filters.loggedIn()
+  #listen(): void {
+    const socket = this.#socket
+    socket.on('connect', () => this.#logIn())
+    socket.on('data', (chunk: Buffer) => this.#read(chunk))
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#finish(error.code ?? error.message))
+    socket.on('close', () =>
+      this.#finish(
+        this.#login ? 'the server closed it' : `the server closed it before the login: ${this.#lastComment}`,
+      ),
+    )
   }
 
-  function onServerLine(line: string): void {
-    lastWords = line
-    if (login) {
-      filters.onComment(line)
+  #logIn(): void {
+    const { callsign, passcode, mayLogIn } = this.#parts
+    if (!mayLogIn()) {
+      this.#finish('its callsign may be in use elsewhere')
       return
     }
-    const answer = parseLoginAnswer(line)
-    if (answer) loggedIn(answer)
+    this.#write(loginLine(callsign, passcode, this.#filters.filterForLogin()))
+    this.#within(LOGIN_TIMEOUT_MS, () => this.#finish('no answer to the login within 10 s'))
   }
 
-  socket.on('connect', logIn)
-  socket.on('data', (chunk) => {
-    bytesIn += chunk.length
-    const lines = split(chunk)
-    if (lines.length > MANY_LINES) giveWay()
+  #read(chunk: Buffer): void {
+    const { metrics, lines: intake } = this.#parts
+    this.#bytesIn += chunk.length
+    const lines = this.#split(chunk)
+    if (lines.length > MANY_LINES) this.#yieldOnce()
+    if (lines.length > 0) this.#silence.onLine()
     const packets: string[] = []
     for (const line of lines) {
-      silentTicks = 0
       if (line.charCodeAt(0) !== HASH) packets.push(line)
-      else if (!leaving) onServerLine(line)
+      else if (this.#phase !== 'leaving') this.#onComment(line)
     }
     if (packets.length === 0) return
     metrics.count('lines_received', packets.length)
-    options.onLines(packets)
-  })
-  socket.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? error.message))
-  socket.on('close', () =>
-    finish(login ? 'the server closed it' : `the server closed it before the login: ${lastWords}`),
-  )
-
-  function awaitFarewell(): void {
-    // While reading is paused the rest still lies in the kernel.
-    within(LEAVE_TIMEOUT_MS, () => (paused ? awaitFarewell() : finish('left')))
+    intake.take(packets)
   }
 
-  return {
-    get bytesIn() {
-      return bytesIn
-    },
-    get bytesOut() {
-      return bytesOut
-    },
-    setFilter: (filter) => filters.setFilter(filter),
-    send(line) {
-      if (!login?.verified || leaving || !socket.writable || socket.writableLength > MAX_UNSENT_BYTES) return false
-      // The first character also keeps a packet from being taken for a command.
-      if (!/^[A-Za-z0-9][^\r\n\0]*$/.test(line) || Buffer.byteLength(line) > MAX_PACKET_LINE_BYTES) return false
-      write(line)
-      return true
-    },
-    pause() {
-      paused = true
-      if (login) socket.pause()
-    },
-    resume() {
-      paused = false
-      socket.resume()
-    },
-    leave() {
-      if (leaving || ended) return
-      leaving = true
-      watch.cancel()
-      filters.close()
-      socket.end()
-      awaitFarewell()
-    },
-    end() {
-      if (!login) {
-        finish('ended')
-        return
-      }
-      filters.close()
-      socket.end(() => finish('ended'))
-      within(FLUSH_TIMEOUT_MS, () => finish('ended'))
-    },
+  #onComment(line: string): void {
+    this.#lastComment = line
+    if (this.#login) {
+      this.#filters.onComment(line)
+      return
+    }
+    const answer = parseLoginAnswer(line)
+    if (answer) this.#loggedIn(answer)
+  }
+
+  #loggedIn(answer: LoginAnswer): void {
+    this.#login = answer
+    this.#deadline.cancel()
+    if (this.#paused) this.#socket.pause()
+    this.#parts.onLogin(answer)
+    this.#filters.loggedIn()
+  }
+
+  #write(line: string): void {
+    const bytes = Buffer.from(`${line}\r\n`)
+    this.#bytesOut += bytes.length
+    this.#silence.onWrite()
+    this.#socket.write(bytes)
+  }
+
+  /** Lets the rest of the process have one turn of the event loop before the next read. */
+  #yieldOnce(): void {
+    this.#socket.pause()
+    setImmediate(() => {
+      if (!this.#paused && this.#phase !== 'ended') this.#socket.resume()
+    })
+  }
+
+  #awaitLastLines(): void {
+    // While reading is paused, the last lines are still in the kernel.
+    this.#within(LEAVE_TIMEOUT_MS, () => (this.#paused ? this.#awaitLastLines() : this.#finish('left')))
+  }
+
+  #within(delayMs: number, task: () => void): void {
+    this.#deadline.cancel()
+    this.#deadline = this.#parts.clock.after(delayMs, task)
+  }
+
+  #finish(reason: string): void {
+    if (this.#phase === 'ended') return
+    this.#phase = 'ended'
+    this.#deadline.cancel()
+    this.#silence.stop()
+    this.#filters.close()
+    this.#socket.destroy()
+    this.#parts.onEnd(reason)
   }
 }

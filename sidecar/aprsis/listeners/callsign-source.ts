@@ -1,20 +1,20 @@
 import type { StationKey } from '../../messages/store.ts'
 import { freeLoginCallsign } from './login-callsigns.ts'
 
-/** Where the calls come from that connections log in with: no two logins may have the same. */
+/** Provides the callsigns that connections log in with. No two logins may have the same callsign. */
 export interface CallsignSource {
   /**
-   * A call for one more connection beside those that have `inUse`, never that of one of `stations`. Undefined when
-   * there is none: for good when {@link exhausted} says so, else until one was asked for, which the owner of the source
-   * is told of.
+   * Returns a callsign for one more connection: one that is not `inUse` and not the callsign of one of `stations`.
+   * Returns undefined if there is none. If {@link exhausted}, there will be none; otherwise the source has requested
+   * one, and its owner calls again once it arrives.
    */
   take(inUse: ReadonlySet<string>, stations: ReadonlySet<StationKey>): string | undefined
   readonly exhausted: boolean
-  /** Whether a login with `call` may be begun now. One that is up may stay while this is false. */
-  mayLogIn(call: string): boolean
+  /** Whether a login with `callsign` may begin now. A login that is up may stay while this is false. */
+  mayLogIn(callsign: string): boolean
 }
 
-/** For the only process that logs in with the calls of `callsign`: all are its own. */
+/** A source for the only process that logs in with `callsign` and its further SSIDs: all of them are free to use. */
 export function ownCallsigns(callsign: string): CallsignSource {
   return {
     take: (inUse, stations) => freeLoginCallsign(callsign, inUse, stations),

@@ -1,10 +1,10 @@
-import type { Clock, Timer } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import type { AprsisSettings } from '../../config/settings.ts'
 import { VERSION } from '../../config/version.ts'
 import type { Log } from '../../log.ts'
-import type { Instances, Lease, Leases } from '../../messages/leases.ts'
+import type { Instance, Instances, Lease, Leases } from '../../messages/leases.ts'
 import type { CallsignSource } from './callsign-source.ts'
-import { createLeasedCallsigns } from './leased-callsigns.ts'
+import { LeasedCallsigns } from './leased-callsigns.ts'
 import {
   callsignLease,
   callsignsIn,
@@ -16,243 +16,239 @@ import {
   slotLease,
   standsBy,
 } from './listeners.ts'
+import { Reach } from './reach.ts'
+import { Rounds } from './rounds.ts'
 
-/** How often leases are renewed, and those of others looked at. */
-const ROUND_MS = 1000
-
-/**
- * A listener without any login for this long gives its place to one that may reach APRS-IS. Passing faults are mended
- * in less.
- */
-const DEAF_MS = 30_000
-
-/**
- * How long it then leaves the place to others, as long as there are any: when nobody reaches APRS-IS, it is not to go
- * round.
- */
-const REST_MS = 600_000
-
-/** What processes that share a store share of APRS-IS. */
-export interface Shared {
+/** The parts of a shared store that the election uses. */
+export interface ElectionStore {
   readonly leases: Leases
   readonly instances: Instances
 }
 
-export interface ElectionOptions extends Shared {
+/** What the election needs from the link, and what it tells the link. */
+export interface ElectionParts extends ElectionStore {
   readonly settings: AprsisSettings
-  /** How many instances are to listen. */
+  /** How many instances should listen. */
   readonly slots: number
   readonly clock: Clock
   readonly log: Log
-  /** Calls of connections that are not closed yet, and the servers of those that are up. */
-  callsInUse(): ReadonlySet<string>
-  servers(): ReadonlySet<string>
-  /** From now on this instance is a listener, by these calls. */
-  onElected(calls: CallsignSource): void
-  /** Somebody else has its place, or is to have it. */
-  onDeposed(): void
+  /** The callsigns of all connections that are not closed yet. */
+  readonly callsignsInUse: () => ReadonlySet<string>
+  /** The servers of all logins that are up. */
+  readonly servers: () => ReadonlySet<string>
+  /** This instance is a listener from now on, and logs in with these callsigns. */
+  readonly onElected: (callsigns: CallsignSource) => void
+  /** This instance is no listener from now on. */
+  readonly onDeposed: () => void
   /** {@link CallsignSource.take} may have another answer. */
-  onCalls(): void
-  /** Somebody else has these calls. */
-  onCallsLost(calls: ReadonlySet<string>): void
-  /** What others do was looked at. */
-  onLook(): void
-}
-
-/** Which of the instances listen, and with which calls. */
-export interface Election {
-  /** From 0; undefined while this instance does not listen. */
-  readonly slot: number | undefined
-  /** Which are other instances' is known from the last look. */
-  readonly others: readonly Listener[]
-  /** How many should listen, of those that are there and may. */
-  readonly wanted: number
-  /** No more rounds: to be called before the connections are closed. */
-  stop(): void
-  /** Lets others have what it held: to be called when all connections are closed. Never rejects. */
-  release(): Promise<void>
+  readonly onCallsigns: () => void
+  /** Other instances have leased these callsigns. */
+  readonly onCallsignsLost: (callsigns: ReadonlySet<string>) => void
+  /** A round ended: what is known of other instances is up to date. */
+  readonly onRound: () => void
 }
 
 /**
- * Takes part in it. While the store is away, whoever listens goes on with the logins that are up, and begins none: what
- * lapses meanwhile may be somebody else's. Since a lapsed lease is given to others only after these have been in touch
- * with the store for as long as a lease lasts, its holder finds it when all are back.
+ * Decides which of the instances that share a store listen to APRS-IS, and with which callsigns. Every slot and every
+ * callsign is a lease in the store.
+ *
+ * An instance is in one of these states:
+ * - *Standby*: it holds no slot. In each round it tries to lease a free slot; if it gets one, it is a listener.
+ * - *Listener*: it holds a slot, and in each round renews the leases of its slot and its callsigns. It is deposed if
+ *   another instance leased the slot meanwhile. It gives the slot up if it has had no login for 30 s while another
+ *   instance stands by.
+ * - *Resting*: after giving up a slot, it does not try to lease one for 10 minutes, as long as others stand by.
+ *
+ * While the store is away, a listener keeps the logins that are up and begins none: leases that expire meanwhile may
+ * belong to others. The store gives an expired lease to another instance only after that instance has been in touch for
+ * as long as a lease lasts. So when all instances are back, the holder gets its lease first.
  */
-export function joinElection(options: ElectionOptions): Election {
-  const { leases, instances, settings, slots, clock, log } = options
-  const calls = createLeasedCallsigns(settings.callsign, clock, () => soon())
-  let slot: number | undefined
-  let sinceMs: number | null = null
-  let others: readonly Listener[] = []
-  let wanted = slots
-  let deafSince: number | undefined
-  let restsUntil = Number.NEGATIVE_INFINITY
-  let timer: Timer | undefined
-  let round: Promise<void> | undefined
-  let again = false
-  let failing = false
-  let stopped = false
+export class Election {
+  readonly #parts: ElectionParts
+  readonly #callsigns: LeasedCallsigns
+  readonly #rounds: Rounds
+  readonly #reach: Reach
+  #slot: number | undefined
+  /** Wall-clock time since when this instance has its slot. */
+  #sinceMs: number | null = null
+  #others: readonly Listener[] = []
+  #wanted: number
+  #failing = false
+  #stopped = false
 
-  function soon(): void {
-    again = true
-    if (!round) next()
-  }
-
-  function next(): void {
-    again = false
-    timer?.cancel()
-    const startedAt = clock.elapsed()
-    round = hold().then(works, fails)
-    void round.then(() => {
-      round = undefined
-      if (stopped) return
-      if (again && calls.lacking) next()
-      else timer = clock.after(Math.max(0, startedAt + ROUND_MS - clock.elapsed()), next)
+  constructor(parts: ElectionParts) {
+    const { settings, clock, slots } = parts
+    this.#parts = parts
+    this.#wanted = slots
+    this.#reach = new Reach(clock)
+    this.#callsigns = new LeasedCallsigns(settings.callsign, clock, () => this.#rounds.request())
+    this.#rounds = new Rounds({
+      clock,
+      round: () => this.#round(),
+      isNeeded: () => this.#callsigns.isLacking,
+      onSuccess: () => this.#onRenewed(),
+      onFailure: (error) => this.#onNotRenewed(error),
     })
   }
 
-  function works(): void {
-    if (failing) log.info('leases-renewed', 'The leases that say who listens to APRS-IS are renewed again.')
-    failing = false
+  /** Starts the first round. Call once. */
+  start(): void {
+    this.#introduce()
+    this.#rounds.start()
   }
 
-  function fails(error: unknown): void {
-    if (!failing && !stopped)
-      log.warn(
-        'leases-not-renewed',
-        'The store does not say who listens to APRS-IS: logins that are up stay, and none is begun.',
-        { error },
-      )
-    failing = true
+  /** The slot of this instance, from 0; undefined while it does not listen. */
+  get slot(): number | undefined {
+    return this.#slot
   }
 
-  async function hold(): Promise<void> {
+  /** The other instances that listen, as of the last round. */
+  get others(): readonly Listener[] {
+    return this.#others
+  }
+
+  /** How many instances should listen, of those that are running and may listen. */
+  get wanted(): number {
+    return this.#wanted
+  }
+
+  /** Stops the rounds. Call before the connections are closed. */
+  stop(): void {
+    this.#stopped = true
+    this.#rounds.stop()
+  }
+
+  /** Releases all leases of this instance. Call when all connections are closed. Never rejects. */
+  async release(): Promise<void> {
+    // A round that still runs may lease something more.
+    await this.#rounds.idle()
+    const slots = this.#slot === undefined ? [] : [slotLease(this.#slot)]
+    const names = [...slots, ...this.#callsigns.held().map(callsignLease)]
+    try {
+      if (names.length > 0) await this.#parts.leases.release(names)
+    } catch {
+      // The leases expire by themselves.
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { leases, instances, slots } = this.#parts
     const [known, present] = await Promise.all([leases.list(), instances.list()])
-    look(known)
-    wanted = Math.max(1, Math.min(slots, present.filter(mayListen).length))
-    if (stopped) return
-    const isReplaceable = present.some((one) => one.name !== instances.name && standsBy(one))
-    if (slot !== undefined && isDeaf() && isReplaceable) await giveWay(slot)
-    else if (slot !== undefined) await renew(known, slot)
-    else if (settings.listen && !(isReplaceable && isResting())) await standForElection(known)
-    await giveBack()
-    introduce()
-    if (!stopped) options.onLook()
+    this.#others = listenersIn(known, slots).filter(({ mine }) => !mine)
+    this.#wanted = Math.max(1, Math.min(slots, present.filter(mayListen).length))
+    if (this.#stopped) return
+    await this.#holdOrSeekSlot(known, present)
+    await this.#releaseUnused()
+    this.#introduce()
+    if (!this.#stopped) this.#parts.onRound()
   }
 
-  function look(known: readonly Lease[]): void {
-    others = listenersIn(known, slots).filter(({ mine }) => !mine)
+  async #holdOrSeekSlot(known: readonly Lease[], present: readonly Instance[]): Promise<void> {
+    const { instances, settings, servers } = this.#parts
+    const isReplaceable = present.some((instance) => instance.name !== instances.name && standsBy(instance))
+    const slot = this.#slot
+    if (slot === undefined) {
+      if (settings.listen && !(isReplaceable && this.#reach.isResting)) await this.#seekSlot(known)
+    } else if (this.#reach.isDeaf(servers().size > 0) && isReplaceable) await this.#giveUp(slot)
+    else await this.#renew(known, slot)
   }
 
-  async function standForElection(known: readonly Lease[]): Promise<void> {
+  async #seekSlot(known: readonly Lease[]): Promise<void> {
+    const { leases, slots } = this.#parts
     const taken = new Set(known.filter(({ mine }) => !mine).map(({ name }) => name))
-    for (let free = 0; free < slots; free++) {
-      const name = slotLease(free)
+    for (let slot = 0; slot < slots; slot++) {
+      const name = slotLease(slot)
       if (taken.has(name) || !(await leases.hold([name], listenerNote(new Set()))).has(name)) continue
-      if (stopped) slot = free
-      else enter(free)
+      if (this.#stopped) this.#slot = slot
+      else this.#becomeListener(slot)
       return
     }
   }
 
-  function isDeaf(): boolean {
-    if (options.servers().size > 0) deafSince = undefined
-    else deafSince ??= clock.elapsed()
-    return deafSince !== undefined && clock.elapsed() - deafSince >= DEAF_MS
-  }
-
-  function isResting(): boolean {
-    return clock.elapsed() < restsUntil
-  }
-
-  async function giveWay(mine: number): Promise<void> {
-    log.warn('listener-gave-way', 'This instance does not reach APRS-IS, and another one is there to listen.', {
-      listener: mine,
-    })
-    restsUntil = clock.elapsed() + REST_MS
-    retire()
-    await leases.release([slotLease(mine)])
-  }
-
-  /** Slot and calls in one statement, so that they lapse together. */
-  async function renew(known: readonly Lease[], mine: number): Promise<void> {
+  /** Renews slot and callsigns in one statement, so that they expire together. */
+  async #renew(known: readonly Lease[], slot: number): Promise<void> {
+    const { leases, clock, servers, onCallsigns, onCallsignsLost } = this.#parts
+    const callsigns = this.#callsigns
     const taken = callsignsIn(known.filter((lease) => !lease.mine).map(({ name }) => name))
-    const wasLacking = calls.lacking
-    const wishes = calls.wishes(taken, mine === 0)
-    const names = [slotLease(mine), ...[...calls.held(), ...wishes].map(callsignLease)]
-    const askedAt = { elapsed: clock.elapsed(), now: clock.now() }
-    const held = await leases.hold(names, listenerNote(options.servers()))
-    const lost = calls.answered(callsignsIn(held), wishes, askedAt)
-    if (stopped) return
-    if (!held.has(slotLease(mine))) {
-      leave()
+    const wasLacking = callsigns.isLacking
+    const wishes = callsigns.wishes(taken, slot === 0)
+    const names = [slotLease(slot), ...[...callsigns.held(), ...wishes].map(callsignLease)]
+    const requestedAt = { elapsed: clock.elapsed(), now: clock.now() }
+    const held = await leases.hold(names, listenerNote(servers()))
+    const lost = callsigns.answered(callsignsIn(held), wishes, requestedAt)
+    if (this.#stopped) return
+    if (!held.has(slotLease(slot))) {
+      this.#deposed()
       return
     }
-    if (lost.size > 0) options.onCallsLost(lost)
-    if (wasLacking) options.onCalls()
+    if (lost.size > 0) onCallsignsLost(lost)
+    if (wasLacking) onCallsigns()
   }
 
-  /** Of connections that ended, and what was asked for and is not needed. */
-  async function giveBack(): Promise<void> {
-    const unused = calls.dropUnused(options.callsInUse())
+  /** Releases the callsigns of connections that have ended, and those that were requested but are not needed. */
+  async #releaseUnused(): Promise<void> {
+    const { leases, callsignsInUse } = this.#parts
+    const unused = this.#callsigns.dropUnused(callsignsInUse())
     if (unused.length > 0) await leases.release(unused.map(callsignLease))
   }
 
-  function enter(free: number): void {
-    slot = free
-    sinceMs = clock.now()
-    deafSince = undefined
-    restsUntil = Number.NEGATIVE_INFINITY
-    log.info('listener-elected', 'This instance listens to APRS-IS.', { listener: free })
-    introduce()
-    options.onElected(calls)
+  #becomeListener(slot: number): void {
+    this.#slot = slot
+    this.#sinceMs = this.#parts.clock.now()
+    this.#reach.reset()
+    this.#parts.log.info('listener-elected', 'This instance listens to APRS-IS.', { listener: slot })
+    this.#introduce()
+    this.#parts.onElected(this.#callsigns)
   }
 
-  function leave(): void {
-    log.warn('listener-deposed', 'Another instance listens to APRS-IS in place of this one, whose lease lapsed.', {
-      listener: slot,
-    })
-    retire()
+  #deposed(): void {
+    this.#parts.log.warn(
+      'listener-deposed',
+      'Another instance listens to APRS-IS instead of this one, whose lease expired.',
+      { listener: this.#slot },
+    )
+    this.#retire()
   }
 
-  function retire(): void {
-    slot = undefined
-    sinceMs = null
-    introduce()
-    options.onDeposed()
+  async #giveUp(slot: number): Promise<void> {
+    const { leases, log } = this.#parts
+    log.warn(
+      'listener-gave-way',
+      'This instance does not reach APRS-IS and leaves its slot to another instance; check its network.',
+      { listener: slot },
+    )
+    this.#reach.rest()
+    this.#retire()
+    await leases.release([slotLease(slot)])
   }
 
-  function introduce(): void {
-    const listen = settings.listen && !isResting()
-    const note: InstanceNote = { version: VERSION, listen, listener: slot ?? null, sinceMs }
+  #retire(): void {
+    this.#slot = undefined
+    this.#sinceMs = null
+    this.#introduce()
+    this.#parts.onDeposed()
+  }
+
+  /** Publishes what other instances need to know of this one. */
+  #introduce(): void {
+    const { settings, instances } = this.#parts
+    const listen = settings.listen && !this.#reach.isResting
+    const note: InstanceNote = { version: VERSION, listen, listener: this.#slot ?? null, sinceMs: this.#sinceMs }
     instances.publishNote(JSON.stringify(note))
   }
 
-  introduce()
-  next()
-  return {
-    get slot() {
-      return slot
-    },
-    get others() {
-      return others
-    },
-    get wanted() {
-      return wanted
-    },
-    stop() {
-      stopped = true
-      timer?.cancel()
-    },
-    async release() {
-      // What a round still takes would stay taken.
-      await round
-      const names = [...(slot === undefined ? [] : [slotLease(slot)]), ...calls.held().map(callsignLease)]
-      try {
-        if (names.length > 0) await leases.release(names)
-      } catch {
-        // They lapse by themselves.
-      }
-    },
+  #onRenewed(): void {
+    if (this.#failing) this.#parts.log.info('leases-renewed', 'The leases of this listener are renewed again.')
+    this.#failing = false
+  }
+
+  #onNotRenewed(error: unknown): void {
+    if (!this.#failing && !this.#stopped)
+      this.#parts.log.warn(
+        'leases-not-renewed',
+        'Could not read or renew the leases that decide which instance listens to APRS-IS; retrying. Logins that are up stay, and none begins.',
+        { error },
+      )
+    this.#failing = true
   }
 }

@@ -5,107 +5,125 @@ import type { CallsignSource } from './callsign-source.ts'
 import { freeLoginCallsign } from './login-callsigns.ts'
 
 /**
- * No login is begun in the last part of a lease: it covers the time that a login line may be on its way, and clocks
+ * No login begins in the last part of a lease. This covers the time that a login line may be on its way, and clocks
  * that do not run equally fast.
  */
 const MARGIN_MS = 2000
 
-/** What was just granted is not used yet. */
+/** A callsign that was just leased is not in use yet, so it is only returned after this time. */
 const UNUSED_FOR_MS = 1000
 
-/** By both clocks. */
+/** A moment by both clocks. */
 export interface Moment {
   readonly elapsed: number
   readonly now: number
 }
 
-/** The calls that this process holds leases of, among those of other processes with the same callsign. */
-export interface LeasedCallsigns extends CallsignSource {
-  /** Those that it holds, as far as it knows. */
-  held(): readonly string[]
-  /** Further ones to ask for: as many as are lacked, none of `taken`. */
-  wishes(taken: ReadonlySet<string>, first: boolean): readonly string[]
-  /**
-   * What came of asking at `askedAt` for all of {@link held} and for `wishes`. Returns those that are lost: their
-   * leases lapsed, and somebody else has them.
-   */
-  answered(granted: ReadonlySet<string>, wishes: readonly string[], askedAt: Moment): ReadonlySet<string>
-  /** Forgets those that have not been `inUse` for a second, and returns them. */
-  dropUnused(inUse: ReadonlySet<string>): readonly string[]
-  /** Connections that found none. */
-  readonly lacking: boolean
-}
+/**
+ * The login callsigns that this process has leased. Other processes lease others of the same base callsign.
+ *
+ * - {@link take} gives a leased callsign to a connection. If none is free, it counts as *lacking*, and a round of the
+ *   election is requested.
+ * - In that round, {@link wishes} names further callsigns, and {@link answered} records the leases that were granted.
+ *   If there are not enough callsigns to wish for, the source is *exhausted* until a later round finds some.
+ * - {@link dropUnused} forgets callsigns that no connection has used for a second, so that others can lease them.
+ *
+ * A login only begins with a callsign whose lease is valid for two more seconds.
+ */
+export class LeasedCallsigns implements CallsignSource {
+  readonly #configured: string
+  readonly #clock: Pick<Clock, 'elapsed' | 'now'>
+  readonly #requestRound: () => void
+  /** By callsign, when the lease was last requested. It is valid for LEASE_MS from then on at least. */
+  readonly #requestedAt = new Map<string, Moment>()
+  #lacking = 0
+  #exhausted = false
+  #stations: ReadonlySet<StationKey> = new Set()
+  #unusedSince: ReadonlyMap<string, number> = new Map()
 
-/** `ask` is called when a connection finds none and asking at once may help. */
-export function createLeasedCallsigns(
-  callsign: string,
-  clock: Pick<Clock, 'elapsed' | 'now'>,
-  ask: () => void,
-): LeasedCallsigns {
-  // With the time of asking, from which the lease lasts LEASE_MS at least.
-  const renewed = new Map<string, Moment>()
-  let lack = 0
-  let exhausted = false
-  let stations: ReadonlySet<StationKey> = new Set()
-  let idleSince: ReadonlyMap<string, number> = new Map()
-
-  function mayLogIn(call: string): boolean {
-    const at = renewed.get(call)
-    if (!at) return false
-    // Elapsed time stands still while a machine sleeps, the wall clock may step back: the one that went further is
-    // right, or careful.
-    return Math.max(clock.elapsed() - at.elapsed, clock.now() - at.now) < LEASE_MS - MARGIN_MS
+  /** `requestRound` is called when a connection finds no callsign, and an early round of the election may help. */
+  constructor(configured: string, clock: Pick<Clock, 'elapsed' | 'now'>, requestRound: () => void) {
+    this.#configured = configured
+    this.#clock = clock
+    this.#requestRound = requestRound
   }
 
-  return {
-    take(inUse, present) {
-      stations = present
-      for (const call of renewed.keys())
-        if (!inUse.has(call) && (call === callsign || !stations.has(call)) && mayLogIn(call)) return call
-      lack += 1
-      // Those that are taken may become free: then the next round finds them.
-      if (!exhausted) ask()
-      return undefined
-    },
-    get exhausted() {
-      return exhausted
-    },
-    get lacking() {
-      return lack > 0
-    },
-    mayLogIn,
-    held: () => [...renewed.keys()],
-    wishes(taken, first) {
-      const inUse = new Set([...taken, ...renewed.keys()])
-      // The configured one is for the first listener.
-      if (!first) inUse.add(callsign)
-      const wishes: string[] = []
-      while (wishes.length < lack) {
-        const call = freeLoginCallsign(callsign, inUse, stations)
-        if (call === undefined) break
-        inUse.add(call)
-        wishes.push(call)
-      }
-      exhausted = wishes.length < lack
-      return wishes
-    },
-    answered(granted, wishes, askedAt) {
-      const lost = new Set<string>()
-      for (const call of [...renewed.keys()]) {
-        if (granted.has(call)) renewed.set(call, askedAt)
-        else if (renewed.delete(call)) lost.add(call)
-      }
-      for (const call of wishes) if (granted.has(call)) renewed.set(call, askedAt)
-      lack = 0
-      return lost
-    },
-    dropUnused(inUse) {
-      const now = clock.elapsed()
-      const unused = [...renewed.keys()].filter((call) => !inUse.has(call))
-      idleSince = new Map(unused.map((call) => [call, idleSince.get(call) ?? now]))
-      const dropped = unused.filter((call) => now - (idleSince.get(call) ?? now) >= UNUSED_FOR_MS)
-      for (const call of dropped) renewed.delete(call)
-      return dropped
-    },
+  get exhausted(): boolean {
+    return this.#exhausted
+  }
+
+  /** Whether connections wait for a callsign. */
+  get isLacking(): boolean {
+    return this.#lacking > 0
+  }
+
+  take(inUse: ReadonlySet<string>, stations: ReadonlySet<StationKey>): string | undefined {
+    this.#stations = stations
+    for (const callsign of this.#requestedAt.keys()) {
+      const isStation = callsign !== this.#configured && stations.has(callsign)
+      if (!inUse.has(callsign) && !isStation && this.mayLogIn(callsign)) return callsign
+    }
+    this.#lacking += 1
+    // While exhausted, others have all callsigns; the regular rounds notice when one becomes free.
+    if (!this.#exhausted) this.#requestRound()
+    return undefined
+  }
+
+  mayLogIn(callsign: string): boolean {
+    const requestedAt = this.#requestedAt.get(callsign)
+    if (!requestedAt) return false
+    // Elapsed time stands still while a machine sleeps, and the wall clock may step back. The longer of the two ages is
+    // right, or errs on the safe side.
+    const age = Math.max(this.#clock.elapsed() - requestedAt.elapsed, this.#clock.now() - requestedAt.now)
+    return age < LEASE_MS - MARGIN_MS
+  }
+
+  /** Returns the callsigns that this process has leased, as far as it knows. */
+  held(): readonly string[] {
+    return [...this.#requestedAt.keys()]
+  }
+
+  /**
+   * Returns further callsigns to request: one for each connection that lacks one, none of `taken`. Only the first
+   * listener may wish for the configured callsign.
+   */
+  wishes(taken: ReadonlySet<string>, isFirstListener: boolean): readonly string[] {
+    const inUse = new Set([...taken, ...this.#requestedAt.keys()])
+    if (!isFirstListener) inUse.add(this.#configured)
+    const wishes: string[] = []
+    while (wishes.length < this.#lacking) {
+      const callsign = freeLoginCallsign(this.#configured, inUse, this.#stations)
+      if (callsign === undefined) break
+      inUse.add(callsign)
+      wishes.push(callsign)
+    }
+    this.#exhausted = wishes.length < this.#lacking
+    return wishes
+  }
+
+  /**
+   * Records which leases were granted when this process requested {@link held} and `wishes` at `requestedAt`. Returns
+   * the callsigns that are lost: their leases expired, and another process has them.
+   */
+  answered(granted: ReadonlySet<string>, wishes: readonly string[], requestedAt: Moment): ReadonlySet<string> {
+    const lost = new Set<string>()
+    for (const callsign of this.held()) {
+      if (granted.has(callsign)) this.#requestedAt.set(callsign, requestedAt)
+      else if (this.#requestedAt.delete(callsign)) lost.add(callsign)
+    }
+    for (const callsign of wishes) if (granted.has(callsign)) this.#requestedAt.set(callsign, requestedAt)
+    this.#lacking = 0
+    return lost
+  }
+
+  /** Forgets the callsigns that have not been `inUse` for a second, and returns them. */
+  dropUnused(inUse: ReadonlySet<string>): readonly string[] {
+    const now = this.#clock.elapsed()
+    const unused = this.held().filter((callsign) => !inUse.has(callsign))
+    const unusedSince = new Map(unused.map((callsign) => [callsign, this.#unusedSince.get(callsign) ?? now]))
+    const dropped = unused.filter((callsign) => now - (unusedSince.get(callsign) ?? now) >= UNUSED_FOR_MS)
+    for (const callsign of dropped) this.#requestedAt.delete(callsign)
+    this.#unusedSince = unusedSince
+    return dropped
   }
 }

@@ -1,40 +1,41 @@
 import type { Instance, Lease } from '../../messages/leases.ts'
 
 const SLOT = 'listener/'
-const CALL = 'call/'
+const CALLSIGN = 'call/'
 
 export const slotLease = (slot: number): string => `${SLOT}${slot}`
-export const callsignLease = (call: string): string => `${CALL}${call}`
+export const callsignLease = (callsign: string): string => `${CALLSIGN}${callsign}`
 
-/** The calls in names of leases. */
+/** Returns the callsigns among names of leases. */
 export function callsignsIn(names: Iterable<string>): ReadonlySet<string> {
-  return new Set([...names].filter((name) => name.startsWith(CALL)).map((name) => name.slice(CALL.length)))
+  return new Set([...names].filter((name) => name.startsWith(CALLSIGN)).map((name) => name.slice(CALLSIGN.length)))
 }
 
-/** An instance that listens to APRS-IS, as its leases say. */
+/** An instance that listens to APRS-IS, as its leases show. */
 export interface Listener {
   /** From 0. */
   readonly slot: number
   readonly instance: string
   readonly mine: boolean
-  /** The calls of the servers that it is logged in to, and its own calls there. */
+  /** The servers that it is logged in to, sorted by name. */
   readonly servers: readonly string[]
+  /** The callsigns that it has leased for its logins. */
   readonly callsigns: readonly string[]
 }
 
-/** What the note of a listener's lease says; {@link listenersIn} reads it. */
+/** Writes the note of a listener's lease; {@link listenersIn} reads it. */
 export function listenerNote(servers: ReadonlySet<string>): string {
   return JSON.stringify({ servers: [...servers].sort() })
 }
 
-/** By slot. Leases of other things are left out. */
+/** Returns the listeners among the holders of `leases`, by slot. */
 export function listenersIn(leases: readonly Lease[], slots: number): readonly Listener[] {
   return leases
     .flatMap(({ name, instance, note, mine }) => {
       const slot = name.startsWith(SLOT) ? Number(name.slice(SLOT.length)) : Number.NaN
       if (!(slot < slots)) return []
-      const own = leases.filter((lease) => lease.instance === instance).map((lease) => lease.name)
-      return { slot, instance, mine, servers: serversIn(note), callsigns: [...callsignsIn(own)].sort() }
+      const names = leases.filter((lease) => lease.instance === instance).map((lease) => lease.name)
+      return { slot, instance, mine, servers: serversIn(note), callsigns: [...callsignsIn(names)].sort() }
     })
     .toSorted((a, b) => a.slot - b.slot)
 }
@@ -45,12 +46,12 @@ function serversIn(note: string): readonly string[] {
 }
 
 /**
- * What an instance says of itself; {@link mayListen} and {@link standsBy} read it. `sinceMs` is clock time in
+ * The note that an instance publishes; {@link mayListen} and {@link standsBy} read it. `sinceMs` is wall-clock time in
  * milliseconds since 1970.
  */
 export interface InstanceNote {
   readonly version: string
-  /** `aprsis.listen`, and no fruitless time as a listener just now. */
+  /** `aprsis.listen`, unless the instance rests because it did not reach APRS-IS. */
   readonly listen: boolean
   /** The slot that it holds, and since when; null while it holds none. */
   readonly listener: number | null
@@ -61,13 +62,13 @@ export function mayListen({ note }: Pick<Instance, 'note'>): boolean {
   return readNote(note).listen === true
 }
 
-/** Whether it would be a listener if there were a place for it. */
+/** Whether the instance would listen if a slot were free. */
 export function standsBy({ note }: Pick<Instance, 'note'>): boolean {
   const { listen, listener } = readNote(note)
   return listen === true && listener === null
 }
 
-/** What a note says, which may be that of another version: nothing in it is sure to be there. */
+/** Parses a note. It may come from another version of the sidecar, so any member may be missing. */
 export function readNote(note: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(note)

@@ -1,11 +1,11 @@
 import type { StationKey } from '../../messages/store.ts'
 
-const MAX_CALL_LENGTH = 9
+const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * A call for one more connection: `configured` while it is free, then the same base call with SSIDs from 99 down to 16.
- * Radios have SSIDs up to 15 only (AX.25), so these disturb none of the operator's own; the server drops the older of
- * two logins with one call. Undefined when all are taken.
+ * Returns a callsign for one more connection: `configured` while it is free, then its base callsign with the SSIDs 99
+ * down to 16. Radios have SSIDs up to 15 only (AX.25), so these never disturb a station of the operator. A server drops
+ * the older of two logins with the same callsign. Returns undefined if all are in use.
  */
 export function freeLoginCallsign(
   configured: string,
@@ -15,25 +15,23 @@ export function freeLoginCallsign(
   if (!inUse.has(configured)) return configured
   const [base = configured] = configured.split('-')
   for (let ssid = 99; ssid > 15; ssid--) {
-    const call = `${base}-${ssid}`
-    if (call.length <= MAX_CALL_LENGTH && !inUse.has(call) && !stations.has(call)) return call
+    const callsign = `${base}-${ssid}`
+    if (callsign.length <= MAX_CALLSIGN_LENGTH && !inUse.has(callsign) && !stations.has(callsign)) return callsign
   }
   return undefined
 }
 
-/**
- * Every call that our logins may have, whether {@link freeLoginCallsign} gives it today or not: they are no station's.
- */
+/** Lists every callsign that a login of the sidecar may have, now or later. No station may register one of them. */
 export function loginCallsigns(configured: string): readonly string[] {
   const [base = configured] = configured.split('-')
   return [configured, ...Array.from({ length: 84 }, (_, index) => `${base}-${99 - index}`)]
 }
 
 /**
- * How many logins {@link freeLoginCallsign} can tell apart: one where a base call is too long for a second digit of
- * SSID.
+ * Returns how many different callsigns {@link freeLoginCallsign} can give. It is one if the base callsign is too long
+ * for an SSID of two digits.
  */
 export function loginCallsignCount(configured: string): number {
   const [base = configured] = configured.split('-')
-  return `${base}-99`.length > MAX_CALL_LENGTH ? 1 : 84
+  return `${base}-99`.length > MAX_CALLSIGN_LENGTH ? 1 : 84
 }

@@ -1,6 +1,6 @@
 import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsOptions, type AprsIsServer, startAprsIs } from '../../../fixtures/aprsis/server.ts'
-import { connectAprsIs, type Link, type LinkOptions } from '../../../sidecar/aprsis/link.ts'
+import { Link, type LinkParts } from '../../../sidecar/aprsis/link.ts'
 import type { AprsisSettings } from '../../../sidecar/config/settings.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import type { StationKey } from '../../../sidecar/messages/store.ts'
@@ -10,6 +10,8 @@ import { MemoryNetwork } from '../../support/memory-network.ts'
 import { settingsOf } from '../../support/settings-of.ts'
 
 export const CALL = 'N0CALL-10'
+
+type Receive = Parameters<Link['open']>[0]
 
 /** A link to the fixture server in memory and on one clock, with what it logs and hands over written down. */
 export class LinkHarness {
@@ -34,7 +36,11 @@ export class LinkHarness {
     this.server = await startAprsIs({ clock: this.clock, listen: this.network.listen, ...options })
   }
 
-  connect(settings: Partial<AprsisSettings> = {}, overrides: Partial<LinkOptions> = {}): void {
+  connect(
+    settings: Partial<AprsisSettings> = {},
+    overrides: Partial<LinkParts> = {},
+    receive: Receive = async (lines) => this.take(lines),
+  ): void {
     const { port } = this.server
     const write = (line: string) => {
       this.logged.push(JSON.parse(line))
@@ -43,13 +49,10 @@ export class LinkHarness {
     const { aprsis } = settingsOf({
       aprsis: { host: 'aprsis.test', port, callsign: CALL, passcode: passcodeOf(CALL), ...settings },
     })
-    this.link = connectAprsIs({
+    this.link = new Link({
       connect: this.network.connect,
       settings: aprsis,
       stations: () => this.stations,
-      onLines: async (lines) => {
-        this.take(lines)
-      },
       clock: this.clock,
       log: createLog('debug', { write }),
       metrics: this.metrics,
@@ -57,6 +60,7 @@ export class LinkHarness {
       ...overrides,
     })
     this.link.onStatus(() => this.#tell())
+    this.link.open(receive)
   }
 
   /** Connects for these stations, and resolves once it hears them. */

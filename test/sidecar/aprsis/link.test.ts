@@ -263,7 +263,7 @@ describe('The link to APRS-IS', () => {
       await its.clock.advance(59_000)
       expect(states()).to.deep.equal(['up'])
       await its.clock.advance(17_000)
-      expect(its.events('upstream-down')[0]?.reason).to.equal('the server fell silent')
+      expect(its.events('upstream-down')[0]?.reason).to.equal('the server was silent for a minute')
       its.server.resume()
       await its.clock.advance(1000)
       await its.ready()
@@ -280,7 +280,7 @@ describe('The link to APRS-IS', () => {
         await its.clock.advance(1000)
       }
       expect(states()).to.deep.equal(['waiting'])
-      expect(its.events('upstream-down')[0]?.reason).to.equal('the server fell silent')
+      expect(its.events('upstream-down')[0]?.reason).to.equal('the server was silent for a minute')
     })
 
     // Shows: sidecar F1.4.
@@ -347,12 +347,12 @@ describe('The link to APRS-IS', () => {
     it('pauses reading above 5,000 unhandled lines, and resumes below half', async () => {
       const held: (() => void)[] = []
       let taken = 0
-      const onLines = (lines: readonly string[]) => {
+      const receive = (lines: readonly string[]) => {
         taken += lines.length
         its.take(lines)
         return new Promise<void>((resolve) => held.push(resolve))
       }
-      await its.start(['AA1AA'], {}, { onLines })
+      await its.start(['AA1AA'], {}, {}, receive)
       const all = 60_000
       for (let count = 0; count < all; count++) its.send(['AA1AA'])
       await its.until(() => status().paused)
@@ -377,11 +377,11 @@ describe('The link to APRS-IS', () => {
     })
 
     it('goes on after the pipeline rejected, and says so', async () => {
-      const onLines = async (lines: readonly string[]) => {
+      const receive = async (lines: readonly string[]) => {
         its.take(lines)
         if (its.lines.length === 1) throw new Error('disk full')
       }
-      await its.start(['AA1AA'], {}, { onLines })
+      await its.start(['AA1AA'], {}, {}, receive)
       await its.reaches(['AA1AA'])
       await its.until(() => its.events('lines-not-processed').length === 1)
       await its.reaches(['AA1AA'])
@@ -409,13 +409,13 @@ describe('The link to APRS-IS', () => {
 
     it('closes only once the lines handed over before are settled', async () => {
       let settle = () => {}
-      const onLines = (lines: readonly string[]) => {
+      const receive = (lines: readonly string[]) => {
         its.take(lines)
         return new Promise<void>((resolve) => {
           settle = resolve
         })
       }
-      await its.start(['AA1AA'], {}, { onLines })
+      await its.start(['AA1AA'], {}, {}, receive)
       its.send(['AA1AA'])
       await its.until(() => its.lines.length === 1)
       const order: string[] = []

@@ -42,7 +42,7 @@ describe('the pages for the operator', () => {
   })
 
   it('know of every event whose level is chosen where it is logged', () => {
-    const chosen = /\b(?:tell|die)\(\s*'([a-z-]+)'/g
+    const chosen = /\b(?:report|die)\(\s*'([a-z-]+)'/g
     const events = SOURCES.flatMap((text) => [...text.matchAll(chosen)].map(([, event]) => event))
     expect(new Set(events)).to.deep.equal(new Set([...TOLD.warnings, ...TOLD.others]))
   })

@@ -8,7 +8,6 @@ import type { GatewayStatus } from '../../../sidecar/operator/page/gateways.ts'
 import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
 import type { UpstreamState } from '../../../sidecar/operator/page/upstream.ts'
 import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts'
-import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
 import { recordAnswers } from '../../../sidecar/push/delivery/answers.ts'
 import { deferred } from '../../support/deferred.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
@@ -22,6 +21,7 @@ describe("the operator's port over a real store", () => {
   let upstream: UpstreamState
   let problems: readonly Obstacle[]
   let android: GatewayStatus
+  let lastPacketAt: number | undefined
   afterEach(() => port.close())
 
   async function open() {
@@ -29,12 +29,13 @@ describe("the operator's port over a real store", () => {
     const opened = await stores.open()
     store = { ...opened, housekeeping: { ...opened.housekeeping } }
     problems = []
+    lastPacketAt = undefined
     android = { ...recordAnswers(clock).read(), platform: 'android', tokensDoubted: false, waiting: 0 }
     upstream = { ...eventfulStatus().upstream, ready: true, connections: [] }
     const parts = {
       metrics: createMetrics(),
       recent: rememberEvents(createLog('silent'), clock),
-      traffic: watchTraffic(clock),
+      lastPacketAt: () => lastPacketAt,
     }
     port = await openOperatorPort({
       ...parts,
@@ -56,10 +57,10 @@ describe("the operator's port over a real store", () => {
   }
 
   it('shows on / what is the case when it is asked', async () => {
-    const { metrics, recent, traffic } = await open()
+    const { metrics, recent } = await open()
     await register(store, 'N1CALL', 'N2CALL')
     metrics.count('messages_stored', 5)
-    traffic.receiving(() => {})([])
+    lastPacketAt = stores.clock.now()
     recent.log.warn('upstream-down', 'The connection to APRS-IS failed.')
     await stores.clock.advance(90_000)
     const page = await text('/')

@@ -6,11 +6,7 @@ import { expect } from 'chai'
 import { passcodeOf } from '../../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { connectTcp } from '../../../../sidecar/aprsis/connection/connect-tcp.ts'
-import {
-  type Connection,
-  type ConnectionOptions,
-  openConnection,
-} from '../../../../sidecar/aprsis/connection/connection.ts'
+import { Connection, type ConnectionParts } from '../../../../sidecar/aprsis/connection/connection.ts'
 import { createMetrics } from '../../../../sidecar/metrics.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { MemoryNetwork } from '../../../support/memory-network.ts'
@@ -58,12 +54,12 @@ describe('A connection to APRS-IS', () => {
     await server.close()
   })
 
-  function open(options: Partial<ConnectionOptions> = {}): void {
-    connection = openConnection({
+  function open(options: Partial<ConnectionParts> = {}): void {
+    connection = new Connection({
       connect: network.connect,
       host: 'aprsis.test',
       port: server.port,
-      call: 'N0CALL',
+      callsign: 'N0CALL',
       passcode: passcodeOf('N0CALL'),
       filter: 'g/AA1AA',
       clock,
@@ -75,13 +71,16 @@ describe('A connection to APRS-IS', () => {
       isSilent: () => false,
       onFilterAnswer: () => {},
       hasSuccessor: () => false,
-      onLines: (received) => {
-        lines.push(...received)
-        changed()
+      lines: {
+        take: (received) => {
+          lines.push(...received)
+          changed()
+        },
       },
       onChange: () => changed(),
       ...options,
     })
+    connection.open()
   }
 
   async function until(holds: () => boolean): Promise<void> {
@@ -93,7 +92,7 @@ describe('A connection to APRS-IS', () => {
   }
   const inState = (state: string) => until(() => connection.status().state === state)
 
-  async function openUp(options?: Partial<ConnectionOptions>): Promise<void> {
+  async function openUp(options?: Partial<ConnectionParts>): Promise<void> {
     open(options)
     await inState('up')
   }
@@ -171,7 +170,7 @@ describe('A connection to APRS-IS', () => {
     mayLogIn = false
     network.release()
     await inState('waiting')
-    expect(reasons()[0]).to.equal('its call may be in use elsewhere')
+    expect(reasons()[0]).to.equal('its callsign may be in use elsewhere')
     expect(server.traffic.logins).to.equal(0)
   })
 
@@ -281,7 +280,10 @@ describe('A connection to APRS-IS', () => {
       let received = 0
       let inThisTurn = 0
       let mostInATurn = 0
-      open({ ...TCP, port, onLines: (flood) => (inThisTurn += flood.length) })
+      const take = (flood: readonly string[]) => {
+        inThisTurn += flood.length
+      }
+      open({ ...TCP, port, lines: { take } })
       while (received < FLOOD_LINES) {
         await new Promise((resolve) => setImmediate(resolve))
         mostInATurn = Math.max(mostInATurn, inThisTurn)

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import type { Connect } from '../../../../sidecar/aprsis/connection/connect-tcp.ts'
-import type { LinkOptions } from '../../../../sidecar/aprsis/link.ts'
+import type { LinkParts } from '../../../../sidecar/aprsis/link.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { MemoryNetwork } from '../../../support/memory-network.ts'
 import { CALL, LinkHarness, stationKeys } from '../link-harness.ts'
@@ -309,7 +309,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a.link.status().connections).to.have.length(20)
       expect(a.link.problems()).to.deep.equal(['upstream_no_call'])
       expect(a.events('upstream-full').map(({ level, msg }) => `${level}: ${msg}`)[0]).to.match(
-        /^error: .*4 listeners share the 84 calls.*database of its own/,
+        /^error: .*4 listeners share the 84 callsigns.*its own database/,
       )
     })
   })
@@ -326,7 +326,7 @@ describe('Several instances at APRS-IS', () => {
      * One address for several servers, as rotate.aprs2.net is: each connection goes to the next of them, and then all
      * to the last.
      */
-    function rotating(...servers: readonly AprsIsServer[]): Partial<LinkOptions> {
+    function rotating(...servers: readonly AprsIsServer[]): Partial<LinkParts> {
       const ports = servers.map(({ port }) => port)
       return { connect: (to) => network.connect({ ...to, port: (ports.length > 1 ? ports.shift() : ports[0]) ?? 0 }) }
     }

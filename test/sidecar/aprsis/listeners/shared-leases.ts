@@ -1,4 +1,4 @@
-import type { Shared } from '../../../../sidecar/aprsis/listeners/election.ts'
+import type { ElectionStore } from '../../../../sidecar/aprsis/listeners/election.ts'
 import type { Clock } from '../../../../sidecar/clock.ts'
 import { type Instance, LEASE_MS } from '../../../../sidecar/messages/leases.ts'
 
@@ -28,7 +28,7 @@ export class SharedLeases {
     return Object.fromEntries([...this.#current()].map(([name, { instance }]) => [name, instance]))
   }
 
-  of(name: string): Shared {
+  of(name: string): ElectionStore {
     const notes = { own: '' }
     const contact = { since: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY }
     const reach = (): number => {

@@ -1,0 +1,89 @@
+import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+
+/** Packet lines that the pipeline may hold unsettled. Above this number, the sockets are not read. */
+const MAX_UNSETTLED_LINES = 5000
+
+interface LineIntakeParts {
+  /** Processes packet lines in the order of arrival. Settles once each of them is stored, dropped or lost. */
+  readonly receive: (lines: readonly string[]) => Promise<void>
+  readonly clock: Pick<Clock, 'now'>
+  readonly log: Pick<Log, 'error'>
+  /** Called with true when the sockets should no longer be read, and with false when they should be read again. */
+  readonly onFull: (full: boolean) => void
+}
+
+/**
+ * Passes packet lines from all sessions to the pipeline, and limits how many the pipeline holds.
+ *
+ * - It becomes full above 5,000 unsettled lines, and is full until fewer than half of these are left.
+ *   A full intake still takes lines: those that the sockets had already read.
+ * - Once closed, it drops every line.
+ */
+export class LineIntake {
+  readonly #parts: LineIntakeParts
+  #unsettled = 0
+  #full = false
+  #closed = false
+  #lastPacketAt: number | undefined
+  /** Resolve the promises of {@link settled}. */
+  #waiting: (() => void)[] = []
+
+  constructor(parts: LineIntakeParts) {
+    this.#parts = parts
+  }
+
+  get full(): boolean {
+    return this.#full
+  }
+
+  /** Wall-clock time of the last packet line, in milliseconds since 1970; undefined before the first. */
+  get lastPacketAt(): number | undefined {
+    return this.#lastPacketAt
+  }
+
+  /** Takes packet lines as Latin-1, without line ends. Never throws; a failure of the pipeline is logged. */
+  take(lines: readonly string[]): void {
+    if (this.#closed) return
+    this.#lastPacketAt = this.#parts.clock.now()
+    this.#unsettled += lines.length
+    void this.#process(lines)
+    if (this.#full || this.#unsettled <= MAX_UNSETTLED_LINES) return
+    this.#full = true
+    this.#parts.onFull(true)
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  /** Resolves once the pipeline has settled all lines that it was given. */
+  settled(): Promise<void> {
+    return this.#unsettled === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  async #process(lines: readonly string[]): Promise<void> {
+    const { receive, log } = this.#parts
+    try {
+      await receive(lines)
+    } catch (error) {
+      log.error(
+        'lines-not-processed',
+        'Could not process lines from APRS-IS; their messages are lost. This is a bug in the sidecar: please report it with this log line.',
+        { lines: lines.length, error },
+      )
+    }
+    this.#settle(lines.length)
+  }
+
+  #settle(count: number): void {
+    this.#unsettled -= count
+    if (this.#unsettled === 0) {
+      for (const resolve of this.#waiting) resolve()
+      this.#waiting = []
+    }
+    if (!this.#full || this.#unsettled >= MAX_UNSETTLED_LINES / 2) return
+    this.#full = false
+    this.#parts.onFull(false)
+  }
+}

@@ -1,0 +1,108 @@
+import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import { afterDropMs, backoffMs } from './backoff.ts'
+import { FLAPPING_DROPS, LIKELY_CAUSE_OF_FLAPPING, RecentDrops } from './recent-drops.ts'
+
+interface OutagesParts {
+  readonly callsign: string
+  readonly clock: Pick<Clock, 'elapsed'>
+  readonly log: Log
+  /** From 0 to below 1. */
+  readonly random: () => number
+}
+
+/**
+ * The faults of one connection: it decides when to try again, and how loudly each fault is logged.
+ *
+ * - A *drop* is a login that the server took and then ended. A *failure* is a try that led to no login.
+ * - Both count until {@link recovered}. A drop also sets the failures back to 0, because the server is there.
+ * - Three drops within 15 minutes mean that the connection flaps. This is logged once, until it no longer does.
+ */
+export class Outages {
+  readonly #parts: OutagesParts
+  readonly #recentDrops = new RecentDrops()
+  #failures = 0
+  #drops = 0
+  #flapping = false
+
+  constructor(parts: OutagesParts) {
+    this.#parts = parts
+  }
+
+  /** Whether the connection has had no fault since its last stable login. */
+  get isStable(): boolean {
+    return this.#failures === 0 && this.#drops === 0
+  }
+
+  /** Drops within the last 15 minutes, up to 20. */
+  get recentDrops(): number {
+    return this.#recentDrops.count(this.#parts.clock.elapsed())
+  }
+
+  /** Whether the login that follows is worth a line of the log, or one of hundreds in a row. */
+  get isLoginNotable(): boolean {
+    return isPowerOfTwo(this.#drops)
+  }
+
+  /** A login has lasted long enough: the next fault counts as the first. */
+  recovered(): void {
+    this.#failures = 0
+    this.#drops = 0
+  }
+
+  /**
+   * Counts a drop and returns the delay before the next login in milliseconds. It is not logged as a fault if
+   * `isReplaced`: then another connection has taken over the callsign.
+   */
+  dropped(reason: string, isReplaced: boolean): number {
+    const { callsign, log, random } = this.#parts
+    this.#failures = 0
+    this.#drops += 1
+    if (!isReplaced) this.#watchFlapping(reason)
+    const retryInMs = this.#drops === 1 ? backoffMs(1, random()) : afterDropMs(random())
+    const report = isPowerOfTwo(this.#drops) && !isReplaced ? log.warn : log.debug
+    report('upstream-down', 'The APRS-IS server ended the connection; the sidecar logs in again.', {
+      call: callsign,
+      reason,
+      retryInMs,
+      drops: this.#drops,
+    })
+    return retryInMs
+  }
+
+  /** Counts a failure and returns the delay before the next try in milliseconds. */
+  failed(reason: string, wasLoggedIn: boolean): number {
+    const { callsign, log, random } = this.#parts
+    this.#failures += 1
+    const retryInMs = backoffMs(this.#failures, random())
+    // An outage of hours is logged once, not at each try. If it began with a drop, the drop was logged.
+    const isFirst = this.#failures === 1 && (this.#drops === 0 || !isPowerOfTwo(this.#drops))
+    const report = wasLoggedIn || isFirst ? log.warn : log.debug
+    report('upstream-down', 'The connection to APRS-IS failed; the sidecar tries again.', {
+      call: callsign,
+      reason,
+      retryInMs,
+      failures: this.#failures,
+    })
+    return retryInMs
+  }
+
+  #watchFlapping(reason: string): void {
+    const { callsign, clock, log } = this.#parts
+    this.#recentDrops.add(clock.elapsed())
+    const drops = this.recentDrops
+    if (drops >= FLAPPING_DROPS && !this.#flapping) {
+      log.warn(
+        'upstream-flaps',
+        `APRS-IS ended the connection ${drops} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}`,
+        { call: callsign, reason, drops },
+      )
+    }
+    this.#flapping = drops >= FLAPPING_DROPS
+  }
+}
+
+/** Thins out what repeats every few seconds for hours: true for 0 and for the 1st, 2nd, 4th, 8th time and so on. */
+function isPowerOfTwo(times: number): boolean {
+  return times === 0 || Number.isInteger(Math.log2(times))
+}

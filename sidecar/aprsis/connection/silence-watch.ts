@@ -1,0 +1,64 @@
+import type { Clock, Timer } from '../../clock.ts'
+
+/**
+ * APRS-IS servers send a comment line every 20 s, so a connection without a line for 60 to 75 s is dead. Counted in
+ * ticks, because the wall clock may step. Single bytes do not count: some middleboxes keep a dead connection open.
+ */
+const TICK_MS = 15_000
+const SILENT_TICKS = 5
+
+/** Servers drop a client that writes nothing: aprsc after 48 h by default, others sooner. Half an hour, in ticks. */
+const KEEP_ALIVE_TICKS = 120
+
+interface SilenceWatchParts {
+  readonly clock: Clock
+  /** Whether the socket is not read at present. Then a silent server cannot be recognized. */
+  readonly isPaused: () => boolean
+  /** Called once, if the server is silent. */
+  readonly onSilent: () => void
+  /** Called if this side has written nothing for half an hour. */
+  readonly keepAlive: () => void
+}
+
+/** Notices when either side of a connection has been silent for too long. Runs from its creation until {@link stop}. */
+export class SilenceWatch {
+  readonly #parts: SilenceWatchParts
+  #ticksSinceRead = 0
+  #ticksSinceWrite = 0
+  #timer: Timer
+
+  constructor(parts: SilenceWatchParts) {
+    this.#parts = parts
+    this.#timer = this.#next()
+  }
+
+  /** Call for each read that completed a line. */
+  onLine(): void {
+    this.#ticksSinceRead = 0
+  }
+
+  /** Call for each line that this side writes. */
+  onWrite(): void {
+    this.#ticksSinceWrite = 0
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+  }
+
+  #next(): Timer {
+    return this.#parts.clock.after(TICK_MS, () => this.#tick())
+  }
+
+  #tick(): void {
+    const { isPaused, onSilent, keepAlive } = this.#parts
+    this.#ticksSinceRead = isPaused() ? 0 : this.#ticksSinceRead + 1
+    this.#ticksSinceWrite += 1
+    if (this.#ticksSinceRead >= SILENT_TICKS) {
+      onSilent()
+      return
+    }
+    if (this.#ticksSinceWrite >= KEEP_ALIVE_TICKS) keepAlive()
+    this.#timer = this.#next()
+  }
+}

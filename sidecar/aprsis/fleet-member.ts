@@ -1,0 +1,65 @@
+import type { Clock, Timer } from '../clock.ts'
+import type { StationKey } from '../messages/store.ts'
+import type { Connection, ConnectionState } from './connection/connection.ts'
+import type { Member } from './filters/rollout.ts'
+
+/**
+ * How long a new filter is up before an old one may go. Two servers of the network are seldom further apart than this.
+ */
+const OVERLAP_MS = 5000
+
+/**
+ * A connection of the fleet, with its part of the plan. It is *settled* once its connection has been `up` for 5 s
+ * without a change of the filter. Others may rely on a settled member only.
+ */
+export class FleetMember implements Member {
+  readonly id: number
+  readonly connection: Connection
+  readonly #clock: Clock
+  stations: ReadonlySet<StationKey>
+  next: ReadonlySet<StationKey> | undefined
+  retiring = false
+  /** Its filter was never confirmed, so a new login has to replace it. */
+  mustRenew = false
+  #settled = false
+  #settling: Timer | undefined
+
+  constructor(id: number, connection: Connection, stations: ReadonlySet<StationKey>, clock: Clock) {
+    this.id = id
+    this.connection = connection
+    this.stations = stations
+    this.#clock = clock
+  }
+
+  get state(): ConnectionState {
+    return this.connection.state
+  }
+
+  /** Whether it is logged in, so that messages may arrive by it. */
+  get up(): boolean {
+    return this.state === 'up' || this.state === 'confirming' || this.state === 'unconfirmed'
+  }
+
+  /** Whether the server has the newest filter, as far as can be known. */
+  get isFilterSet(): boolean {
+    return this.state === 'up' || this.state === 'unconfirmed'
+  }
+
+  get settled(): boolean {
+    return this.#settled
+  }
+
+  /** Starts to settle, unless it does so already. `onSettled` is called at the end. */
+  settle(onSettled: () => void): void {
+    this.#settling ??= this.#clock.after(OVERLAP_MS, () => {
+      this.#settled = true
+      onSettled()
+    })
+  }
+
+  unsettle(): void {
+    this.#settled = false
+    this.#settling?.cancel()
+    this.#settling = undefined
+  }
+}

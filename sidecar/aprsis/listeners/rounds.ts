@@ -1,0 +1,64 @@
+import type { Clock, Timer } from '../../clock.ts'
+
+/** Interval between the starts of two rounds. */
+const ROUND_MS = 1000
+
+interface RoundsParts {
+  readonly clock: Clock
+  readonly round: () => Promise<void>
+  /** Whether a requested round is still needed at the end of the round before it. */
+  readonly isNeeded: () => boolean
+  readonly onSuccess: () => void
+  readonly onFailure: (error: unknown) => void
+}
+
+/**
+ * Runs a task in rounds: one a second, or later if a round takes longer. Rounds never overlap. A requested round starts
+ * at once, or right after the current one.
+ */
+export class Rounds {
+  readonly #parts: RoundsParts
+  #current: Promise<void> | undefined
+  #timer: Timer | undefined
+  #isRequested = false
+  #stopped = false
+
+  constructor(parts: RoundsParts) {
+    this.#parts = parts
+  }
+
+  /** Starts the first round. Call once. */
+  start(): void {
+    this.#run()
+  }
+
+  request(): void {
+    this.#isRequested = true
+    if (!this.#current && !this.#stopped) this.#run()
+  }
+
+  /** No round starts after this. */
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+  }
+
+  /** Resolves once no round runs. */
+  async idle(): Promise<void> {
+    await this.#current
+  }
+
+  #run(): void {
+    const { clock, round, isNeeded, onSuccess, onFailure } = this.#parts
+    this.#isRequested = false
+    this.#timer?.cancel()
+    const startedAt = clock.elapsed()
+    this.#current = round().then(onSuccess, onFailure)
+    void this.#current.then(() => {
+      this.#current = undefined
+      if (this.#stopped) return
+      if (this.#isRequested && isNeeded()) this.#run()
+      else this.#timer = clock.after(Math.max(0, startedAt + ROUND_MS - clock.elapsed()), () => this.#run())
+    })
+  }
+}
