@@ -258,8 +258,6 @@ function install({ server, web, taken, accounts, cookieKey, door, reading }: Ins
     inferPresets: true,
     configFolder: server.datapath,
     log,
-    sessionCheckMs,
-    urlencoded: web.bodyParser.urlencoded,
   }
   const readings = readOptions(options, (file, most) => readTextFile(resolve(server.datapath, file), most), true)
   warnOfConfiguration(server, reading, readings.domains)
@@ -325,7 +323,7 @@ function install({ server, web, taken, accounts, cookieKey, door, reading }: Ins
     ]),
   )
   web.app.use(caught(loginVisits({ server, web, paths, hasEnded: visits.hasEnded }), report))
-  const oidc = mountOidc(web.app, options, readings)
+  const oidc = mountOidc(web.app, options, { urlencoded: web.bodyParser.urlencoded, sessionCheckMs }, readings)
   web.app.use(answerPlainly(paths, report))
   const noStop = finishBeforeStop(() => oidc.close())
 

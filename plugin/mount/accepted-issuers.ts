@@ -3,35 +3,35 @@ import type { DomainSettings } from '../config/settings.ts'
 import type { IssuerRule } from '../host/port.ts'
 import { isSameIssuer } from '../provider/issuer/issuer-name.ts'
 
-interface Accepted {
+interface DomainIssuers {
   readonly configured: string
   readonly previous: readonly string[]
-  /** What the IdP calls itself; undefined until its metadata is known. */
+  /** The issuer in the IdP's metadata; undefined until discovery. */
   published?: string
 }
 
-/** Which issuers each domain accepts sessions of: the one that it has now, and those in `custom.previous_issuers`. */
+/** The issuers whose sessions each domain accepts: its current issuer, and those in `custom.previous_issuers`. */
 export class AcceptedIssuers {
-  readonly #domains = new Map<string, Accepted>()
+  readonly #domains = new Map<string, DomainIssuers>()
 
   add({ key, issuer, custom }: Pick<DomainSettings, 'key' | 'issuer' | 'custom'>): void {
     this.#domains.set(key, { configured: issuer.issuer, previous: custom.previousIssuers })
   }
 
-  /** Notes what the IdP of a domain publishes, which may be spelled otherwise than in the configuration. */
+  /** Notes the issuer that a domain's IdP publishes. Its spelling may differ from the configuration. */
   notePublished(domainKey: string, issuer: string): void {
     const domain = this.#domains.get(domainKey)
     if (domain) domain.published = issuer
   }
 
-  /** Sessions of a domain that this instance does not serve are none of its business. */
+  /** Accepts every session of a domain that this instance does not serve. */
   readonly accepts: IssuerRule = ({ domainKey, issuer }) => {
     const domain = this.#domains.get(domainKey)
-    // Nearly always, and asked at each request.
+    // This runs at each request, and is nearly always true.
     if (!domain || domain.published === issuer) return true
     const { published, configured, previous } = domain
-    if (previous.some((one) => isSameSpelling(one, issuer))) return true
-    // Until discovery: an outage of the IdP signs nobody out.
+    if (previous.some((accepted) => isSameSpelling(accepted, issuer))) return true
+    // Before discovery, the configured issuer counts, so that an outage of the IdP signs no user out.
     return published === undefined ? isSameIssuer(configured, issuer) : isSameSpelling(published, issuer)
   }
 }

@@ -2,51 +2,54 @@ import type { Host } from '../host/port.ts'
 import type { HostApp } from '../routes/route-table.ts'
 
 /**
- * One process would take what another one has ended, or could not finish what another one has begun: better not to
- * start.
+ * Refuses parts that each process would have for itself. With them, one process accepts sessions that another one has
+ * ended, or cannot finish logins that another one began.
+ *
+ * @throws TypeError
  */
 export function checkShared(app: HostApp, { secret, sessions, accounts, groups }: Host): void {
   if (secret === undefined) {
     throw new TypeError(
-      'shared: true needs `host.secret`, the same in all processes. Without it a login that begins at one cannot end at another.',
+      '`shared: true` needs `host.secret`, the same in all processes. Without it, a login that begins in one process cannot end in another.',
     )
   }
   if (sessions.revocations?.isShared !== true) {
     throw new TypeError(
-      'shared: true needs sessions over a store of revocations that all processes share. Give `expressSessions` or `cookieSessions` `revocations: pgRevocations(pool)` or `redisRevocations(client)`, or a store of your own with `isShared: true`.',
+      '`shared: true` needs sessions with a revocation store that all processes share. Pass `revocations: pgRevocations(pool)` or `redisRevocations(client)` to `expressSessions` or `cookieSessions`, or your own store with `isShared: true`.',
     )
   }
   if (accounts.isShared === false || groups.isShared === false) {
     throw new TypeError(
-      'shared: true needs accounts and groups that several processes may write, but `accounts` or `groups` has `isShared: false`. Give `pgAccounts(pool)` and `pgUserGroups(pool)`.',
+      '`shared: true` needs accounts and groups that several processes can write, but `host.accounts` or `host.groups` has `isShared: false`. Use `pgAccounts(pool)` and `pgUserGroups(pool)`.',
     )
   }
   if (sessionStoreOf(app)?.constructor?.name === 'MemoryStore') {
     throw new TypeError(
-      'shared: true needs a session store that all processes share: that of express-session is its MemoryStore, which each process has for itself. Give it `store`, such as connect-pg-simple or connect-redis.',
+      '`shared: true` needs a session store that all processes share, but express-session uses its MemoryStore, which each process has for itself. Pass it a `store`, such as connect-pg-simple or connect-redis.',
     )
   }
 }
 
 /**
- * The store of the express-session that is in place on `app`; undefined where none can be seen, as below another
- * function. It tells its store to requests alone, as the first that it does with one: this one goes no further.
+ * Returns the store of the express-session that `app` uses; undefined if none can be seen, for example inside another
+ * function. express-session shows its store only to requests, before it does anything else with them. So it gets a
+ * request that stops it there.
  */
 function sessionStoreOf(app: HostApp): object | undefined {
   let store: object | undefined
   const request = {
     url: '/',
     headers: {},
-    set sessionStore(given: object) {
-      store = given
-      throw new Error('No request.')
+    set sessionStore(sessionStore: object) {
+      store = sessionStore
+      throw new Error('Not a request.')
     },
   }
-  for (const handle of handlersOf(app)) {
+  for (const handler of handlersOf(app)) {
     try {
-      if (handle.name === 'session') handle(request, {}, () => undefined)
+      if (handler.name === 'session') handler(request, {}, () => undefined)
     } catch {
-      // Its own, above.
+      // The error above.
     }
   }
   return store
@@ -54,13 +57,20 @@ function sessionStoreOf(app: HostApp): object | undefined {
 
 type Handler = (req: object, res: object, next: () => void) => unknown
 
-/**
- * Express 4 keeps its router at `_router`, and throws for `router`; Express 5 has `router` alone. A router has its
- * stack itself.
- */
-function handlersOf(app: HostApp): readonly Handler[] {
-  const router: object = Reflect.get(app, Reflect.has(app, 'lazyrouter') ? '_router' : 'router') ?? app
-  const stack: unknown = Reflect.get(router, 'stack')
+/** An application or router of Express, whose types do not have these members. */
+interface RouterHolder {
+  /** Express 4 has it, and throws for `router`. */
+  readonly lazyrouter?: unknown
+  /** The router of Express 4. */
+  readonly _router?: RouterHolder
+  /** The router of Express 5. */
+  readonly router?: RouterHolder
+  /** A router has it itself. */
+  readonly stack?: unknown
+}
+
+function handlersOf(app: HostApp & RouterHolder): readonly Handler[] {
+  const { stack } = ('lazyrouter' in app ? app._router : app.router) ?? app
   if (!Array.isArray(stack)) return []
   return stack.flatMap((layer: { readonly handle?: unknown }) =>
     typeof layer.handle === 'function' ? [layer.handle as Handler] : [],

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { type Log, type LogFields, printableFields, printableText } from '../log.ts'
 
-/** A log that writes lines of `component` to `destination`, by default stdout. */
+/** Creates a log that writes JSON lines of `component` to `destination`, by default stdout. */
 export function createLog(component: 'plugin' | 'auth' | 'host', destination?: pino.DestinationStream): Log {
   const logger = pino(
     {
@@ -11,9 +11,9 @@ export function createLog(component: 'plugin' | 'auth' | 'host', destination?: p
     },
     destination ?? pino.destination({ fd: 1, sync: true }),
   )
-  const at =
+  const lineWriter =
     (write: pino.LogFn) =>
     (event: string, msg: string, fields: LogFields = {}) =>
       write.call(logger, { event, ...fields }, printableText(msg))
-  return { info: at(logger.info), warn: at(logger.warn), error: at(logger.error) }
+  return { info: lineWriter(logger.info), warn: lineWriter(logger.warn), error: lineWriter(logger.error) }
 }

@@ -10,46 +10,46 @@ import type { Fetch } from '../provider/http/limited-fetch.ts'
 import { type DiscoveryDeps, type Issuer, openIssuer } from '../provider/issuer/discovery.ts'
 import { createKeySet, type KeySet } from '../provider/issuer/key-set.ts'
 
-/** Outgoing requests: in all for one answer, and of its decoded body. */
+/** Limits of outgoing requests: the time for the whole answer, and the bytes of its decoded body. */
 export const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
 
 export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailure' | 'onDiscovered'> {
-  /** Limited; asks the IdP. */
+  /** Limited. For requests to the IdP. */
   readonly idpFetch: Fetch
-  /** Limited; asks the APIs of vendors, which are shown no certificate. */
+  /** Limited. For requests to APIs of vendors, without a client certificate. */
   readonly fetch: Fetch
   readonly presets: PresetUrls
-  /** Whether the server keeps the tokens of sessions, and renews them. Default false. */
+  /** Whether the server stores the tokens of sessions and renews them. Default: false. */
   readonly keepsTokens?: boolean
-  /** Told once of each address that takes client assertions of another audience than was tried first. */
+  /** Called once for each address that accepts client assertions only with another audience than the first one. */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
-  /** Without it, a client secret in a file is the one that was read with the configuration. */
+  /** Reads a client secret in a file again. Absent: the secret read with the configuration stays in use. */
   readonly secretSource?: SecretSource
   readonly clock: Clock
 }
 
-/** One domain's identity provider, and this server as its client there. */
+/** One domain's IdP, and the client that this server is there. */
 export interface Provider {
-  /** With the client secret of the moment. */
+  /** With the current client secret. */
   readonly settings: DomainSettings
-  /** Null: the client secret stands in the configuration. */
+  /** Null: the client secret is in the configuration. */
   readonly secret: ClientSecret | null
   readonly issuer: Issuer
   readonly keySet: KeySet
   readonly preset: Preset
-  /** Made when it is first asked for: most of 1,000 domains have no login for long after a start. */
+  /** Created when it is first read. Of 1,000 domains, most have no login for a long time after a start. */
   readonly client: ProviderClient
-  /** The same IdP with this server as another client. */
+  /** Creates a client with other settings at the same IdP. */
   readonly clientOf: (settings: DomainSettings) => ProviderClient
   close(): void
 }
 
-/** What asks the IdP of a domain: with the client certificate, where there is one. */
+/** Returns the fetch for requests to a domain's IdP, with the client certificate if there is one. */
 export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fetch: Fetch, clock: Clock): Fetch {
   return certificate ? directFetch(FETCH_LIMITS, clock, certificate) : fetch
 }
 
-/** Begins to discover the IdP in the background, and never rejects. */
+/** Opens a domain's IdP. Its discovery begins in the background, and its errors go to `onFailure`. */
 export function openProvider(configured: DomainSettings, deps: ProviderDeps): Provider {
   const secret = secretInFile(configured, deps)
   const settings = secret ? withCurrentSecret(configured, secret) : configured
@@ -59,21 +59,21 @@ export function openProvider(configured: DomainSettings, deps: ProviderDeps): Pr
   const preset = openPreset(settings.custom.preset, presets, { fetch, clock })
   const keySet = createKeySet({ fetch: idpFetch, clock })
   const renewalScopes = keepsTokens && preset.renewalScope ? [preset.renewalScope] : []
-  const clientOf = (own: DomainSettings) => {
+  const clientOf = (clientSettings: DomainSettings) => {
     const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
-    return createProviderClient(own, {
+    return createProviderClient(clientSettings, {
       issuer,
       keySet,
       fetch: idpFetch,
       scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings), ...renewalScopes])],
       claims: claimsRead(settings.custom.claims, groupsClaim),
       onAudience: deps.onAudience,
-      secret: own === settings ? secret : null,
+      secret: clientSettings === settings ? secret : null,
       now: () => clock.now(),
       clock,
     })
   }
-  // One that has a key to make begins with that at once, so that no login waits for it.
+  // A client that needs a key for its tokens is created now, so that no login waits for the key.
   let client = settings.client.dpop_bound_access_tokens ? clientOf(settings) : undefined
   return {
     settings,
@@ -99,11 +99,11 @@ function secretInFile({ client }: DomainSettings, { secretSource, clock }: Provi
   return new ClientSecret(file, secret, secretSource, () => clock.now())
 }
 
-/** What a login looks for in the ID token before it asks for more. */
+/** Returns the claims that a login reads. If the ID token has all of them, the UserInfo request is saved. */
 function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
   return [
     ...Object.values(names),
-    // It speaks of that claim alone, and denies an address that people are known by.
+    // `email_verified` applies only to the claim `email`, and refuses an unverified address as the user's id.
     ...(names.email === 'email' || isKnownByAddress(names) ? ['email_verified'] : []),
     ...(groups === null ? [] : [groups]),
   ]

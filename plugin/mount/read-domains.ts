@@ -2,12 +2,12 @@ import { type ConfigReadOptions, domainReader, type Readings } from '../config/r
 import { PRESETS, type PresetUrls } from '../presets/all.ts'
 
 export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
-  /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
+  /** Replaces base URLs of vendors: for sovereign clouds and tests. */
   readonly presets?: PresetUrls
 }
 
 /**
- * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at
- * once. One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
+ * Reads a server's whole configuration into frozen settings for each domain, or into all its errors at once. Errors of
+ * one domain do not affect another. Never throws, whatever `config` is.
  */
 export const readDomains: (config: unknown, options?: ReadOptions) => Readings = domainReader(PRESETS)

@@ -1,14 +1,14 @@
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 
 /**
- * The text of a file. Throws like `readFileSync`.
+ * Returns the text of a file. Throws like `readFileSync`.
  *
- * @param maxBytes undefined: the whole file. Otherwise at most one byte more is read, which shows that the file is
- *   longer
+ * @param maxBytes undefined: reads the whole file. Otherwise reads at most one byte more, which shows that the file is
+ *   too long
  */
 export function readTextFile(file: string, maxBytes?: number): string {
   if (maxBytes === undefined) return readFileSync(file, 'utf8')
-  // A pipe that no process writes to would block the whole server. Windows has no such flag.
+  // Without O_NONBLOCK, a pipe that no process writes to would block the whole server. Windows lacks the flag.
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const bytes = Buffer.alloc(maxBytes + 1)

@@ -3,23 +3,21 @@ import { causeCode, deepestMessage, type Log } from '../../log.ts'
 import type { DiscoveryDeps } from '../../provider/issuer/discovery.ts'
 import { unpublished } from '../../provider/issuer/published-lists.ts'
 
-/** Lines about failed attempts that a domain writes within a second. */
+/** Lines about failed attempts that a domain writes in one second. */
 const MOST_LINES = 10
 
-/** Times are milliseconds since 1970. */
+/** The state of discovery. Times are milliseconds since 1970. */
 export interface DiscoveryStatus {
-  /** Since when the IdP is discovered; null: it never was since the start of this process. */
+  /** When the IdP was first discovered; null: not since the start of this process. */
   readonly discoveredSince: number | null
-  /**
-   * Since when discovery fails, and what mends that; null: the last attempt did not. What was found before is used
-   * meanwhile.
-   */
+  /** Set while discovery fails; the metadata found before stays in use. Null: the last attempt succeeded. */
   readonly failure: DiscoveryFailure | null
 }
 
 export interface DiscoveryFailure {
+  /** When the first of the failed attempts was. */
   readonly since: number
-  /** Such as `ECONNREFUSED`; null where there was an answer. */
+  /** For example `ECONNREFUSED`; null if the IdP answered. */
   readonly causeCode: string | null
   readonly remedy: string
 }
@@ -29,7 +27,7 @@ export interface DiscoveryWatch extends Pick<DiscoveryDeps, 'onFailure' | 'onDis
 }
 
 /**
- * Remembers how the discovery of one domain's IdP goes, and writes the plugin's own lines about it.
+ * Tracks the discovery of one domain's IdP, and logs it.
  *
  * @param now milliseconds since 1970
  */
@@ -51,7 +49,7 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
         remedy: error.message,
         ...(leftOut > 0 ? { leftOut } : {}),
       }
-      // Each login of a stranger is an attempt. The next line says how many lines were left out.
+      // A stranger causes an attempt with each login. The next line says how many lines were left out.
       if (now() < second.beganAt || now() - second.beganAt >= 1_000) second = { beganAt: now(), written: 0 }
       if (!byHand && second.written >= MOST_LINES) {
         leftOut += 1
@@ -61,15 +59,15 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
       leftOut = 0
       const message = `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`
       if (!byHand) log.error('discovery-failed', message, fields)
-      // Logins go on with the endpoints that were given: what is lost is told once.
-      else if (begins) log.warn('discovery-failed', `${message} The endpoints in \`issuer\` are used.`, fields)
+      // Logins go on with the configured endpoints, so an outage is logged once.
+      else if (begins) log.warn('discovery-failed', `${message} Logins use the endpoints in \`issuer\`.`, fields)
     },
     onDiscovered(metadata) {
       discoveredSince ??= now()
       failure = null
       log.info('discovered', 'OIDC: Discovery succeeded.', { ...about, publishedIssuer: metadata.issuer })
       for (const { member, configured, list, published } of unpublished(metadata, settings)) {
-        const message = `The IdP's ${list} lacks ${configured} (${member}): logins may fail. Choose what it has, or allow it there.`
+        const message = `The IdP's ${list} lacks ${configured} (${member}), so logins may fail. Configure a value that it has, or allow this one there.`
         log.warn('not-published', message, { ...about, member, configured, list, published })
       }
     },

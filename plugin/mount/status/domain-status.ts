@@ -7,48 +7,44 @@ import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addres
 import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
 
 /**
- * How single sign-on of a domain is, for an administrator's page: no secret, and nothing of persons but the names of
- * their accounts. All times are milliseconds since 1970.
+ * The state of a domain's single sign-on, for an administrator's page. It has no secret, and no personal data but account
+ * names. All times are milliseconds since 1970.
  */
 export interface DomainStatus {
-  /** Key under `domains` in the server's configuration; the default domain's is empty. */
+  /** Key under `domains` in the server's configuration; empty for the default domain. */
   readonly domainKey: string
   /** False: the configuration has errors, and every login is refused. */
   readonly configured: boolean
-  /** The errors of the configuration: where, what and how to mend it. They quote no value. */
+  /** Errors of the configuration, with path and remedy. They quote no value. */
   readonly problems: readonly Problem[]
-  /** What works, or does nothing, but is probably not what was meant. */
+  /** Settings that are valid but probably not intended. */
   readonly warnings: readonly Warning[]
-  /** As it is configured; null where that has errors. */
+  /** The configured issuer; null if the configuration has errors. */
   readonly issuer: string | null
-  /** Null where the configuration has errors. */
+  /** Null if the configuration has errors. */
   readonly discovery: DiscoveryStatus | null
   /**
-   * Age of the IdP's keys that were last of use, in milliseconds; null: none yet. They are asked for anew at each
-   * login.
+   * Milliseconds since the last usable keys of the IdP were requested; null: none yet. Each login requests them again.
    */
   readonly keySetAgeMs: number | null
-  /** When somebody last signed in since the start of this process; null: nobody has. */
+  /** The last login since the start of this process; null: none. */
   readonly lastLogin: number | null
-  /** The last ten since the start of this process, the latest first. */
+  /** The last ten refusals since the start of this process, the latest first. */
   readonly refusals: readonly Refusal[]
   /** The last ten warnings about logins since the start of this process, the latest first. */
   readonly loginWarnings: readonly LoginWarning[]
   /**
-   * Sessions in use that the IdP can never be asked about: they have no refresh token, and cannot be introspected.
-   * 10,000 at most.
+   * Number of sessions in use that can never be checked, because they have no refresh token and cannot be introspected.
+   * At most 10,000.
    */
   readonly uncheckedSessions: number
-  /**
-   * `groups.rights`: what each group gives to its members; null where that is not configured, or the configuration has
-   * errors.
-   */
+  /** The rights that each group gives its members (`groups.rights`). Null: not configured, or errors. */
   readonly groupRights: readonly GroupRights[] | null
-  /** What to enter at the IdP; null where the configuration has errors. */
+  /** Addresses to enter at the IdP; null if the configuration has errors. */
   readonly addresses: IdpAddresses | null
 }
 
-/** A domain that works. */
+/** The parts of a domain that its status is read from. */
 export interface WorkingDomain {
   readonly settings: DomainSettings
   readonly routes: RoutesForIdp
@@ -57,7 +53,7 @@ export interface WorkingDomain {
   readonly checks: Pick<SessionChecks, 'unchecked'>
 }
 
-/** @param working null: the configuration has errors */
+/** Returns the state of a domain. @param working null: the configuration has errors */
 export function domainStatus(
   { key: domainKey, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
   working: WorkingDomain | null,

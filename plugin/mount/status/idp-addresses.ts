@@ -1,10 +1,10 @@
 import type { DomainSettings } from '../../config/settings.ts'
 import { publishedKeys } from '../../provider/authentication/published-keys.ts'
 
-/** What an administrator enters at the IdP, to the letter. */
+/** Addresses that an administrator enters at the IdP, character by character. */
 export interface IdpAddresses {
   readonly redirect: string
-  /** Null: none is sent, so none has to be registered. */
+  /** Null: the plugin sends none, so there is none to register. */
   readonly postLogout: string | null
   readonly backchannelLogout: string
   readonly frontchannelLogout: string
@@ -12,13 +12,14 @@ export interface IdpAddresses {
   readonly keySet: string | null
 }
 
-/** Paths that an IdP calls by itself. */
+/** Paths that an IdP requests. */
 export interface RoutesForIdp {
   readonly backchannelLogout: string
   readonly frontchannelLogout: string
   readonly jwks: string
 }
 
+/** Returns the addresses of a domain to enter at its IdP. */
 export function idpAddresses(settings: DomainSettings, routes: RoutesForIdp): IdpAddresses {
   const { client, origin } = settings
   return {

@@ -5,40 +5,40 @@ import { printableText } from '../../log.ts'
 const MOST_REFUSALS = 10
 const MOST_WARNINGS = 10
 
-/** Events of logins that go on, or fail, in a way that an administrator should know: each is a {@link LoginWarning}. */
+/** Events that become a {@link LoginWarning}, because an administrator should know of them. */
 const WARNINGS: readonly string[] = ['userinfo-failed', 'account-under-other-id']
 
-/** Something that was refused or failed. Times are milliseconds since 1970. */
+/** A refusal or failure. Times are milliseconds since 1970. */
 export interface Refusal {
-  /** The last time. */
+  /** When it last happened. */
   readonly time: number
-  /** How often the same has happened, one such after the other or between others. */
+  /** How often it happened, in a row or not. */
   readonly times: number
-  /** As in the authentication log: `login-failed`, `backchannel-logout-refused` and the like. */
+  /** Event of the authentication log, such as `login-failed` or `backchannel-logout-refused`. */
   readonly event: string
   readonly code: LoginErrorCode
   readonly remedy: string
-  /** Whose account it was about, where that is known. */
+  /** The account concerned; null if it is unknown. */
   readonly account: string | null
 }
 
-/** Something about logins that an administrator should mend. Times are milliseconds since 1970. */
+/** A problem with logins that an administrator should fix. Times are milliseconds since 1970. */
 export interface LoginWarning {
-  /** The last time. */
+  /** When it last happened. */
   readonly time: number
-  /** How often the same has happened. */
+  /** How often it happened. */
   readonly times: number
-  /** As in the authentication log: `userinfo-failed`, `account-under-other-id`. */
+  /** Event of the authentication log: `userinfo-failed` or `account-under-other-id`. */
   readonly event: string
   /** What happened, then what to do. */
   readonly message: string
-  /** The account concerned, if there is one. */
+  /** The account concerned; null if there is none. */
   readonly account: string | null
   /** Another account of the same user, for `account-under-other-id`. */
   readonly otherAccount: string | null
 }
 
-/** What the authentication log was told of logins, for each domain. */
+/** The latest entries of the authentication log about logins, for each domain. */
 export interface LoginHistory {
   note(entry: AuthLogEntry): void
   of(domainKey: string): Readonly<DomainHistory>
@@ -53,10 +53,10 @@ interface DomainHistory {
 }
 
 /**
- * Keeps the last login, the last ten refusals and the last ten warnings of each domain. The same one again takes no
- * further place: requests that anybody can send, without an account, cannot push out those of others.
+ * Keeps the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only counts up.
+ * So a stranger without an account, who repeats a request, cannot push out other entries.
  *
- * @param domainKeys nothing is kept of others
+ * @param domainKeys keys of the domains to keep entries of
  * @param now milliseconds since 1970
  */
 export function createLoginHistory(domainKeys: Iterable<string>, now: () => number): LoginHistory {
@@ -91,13 +91,13 @@ function isCode(code: unknown): code is LoginErrorCode {
 
 type Occurrence = Pick<Refusal, 'event' | 'times' | 'account'> & { readonly code?: LoginErrorCode }
 
-/** Puts one first. If the same happened before, it takes that one's place and counts on. */
-function withLatest<Item extends Occurrence>(latest: Item, known: readonly Item[], most: number): readonly Item[] {
-  const before = known.find((other) => isSame(other, latest))
-  const others = known.filter((other) => other !== before)
+/** Puts the latest item first. It replaces an equal earlier item, and continues its count. */
+function withLatest<Item extends Occurrence>(latest: Item, items: readonly Item[], most: number): readonly Item[] {
+  const before = items.find((item) => isSame(item, latest))
+  const others = items.filter((item) => item !== before)
   return [{ ...latest, times: (before?.times ?? 0) + 1 }, ...others].slice(0, most)
 }
 
-function isSame(one: Occurrence, other: Occurrence): boolean {
-  return one.event === other.event && one.code === other.code && one.account === other.account
+function isSame(left: Occurrence, right: Occurrence): boolean {
+  return left.event === right.event && left.code === right.code && left.account === right.account
 }

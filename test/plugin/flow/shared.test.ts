@@ -41,14 +41,14 @@ describe('a server of several processes', () => {
   it('does not start over what each process has for itself, and names it', async () => {
     const { secret: _secret, ...withoutSecret } = HOST
     const without = registerOidc(express(), { config: CONFIG, host: withoutSecret, shared: true })
-    expect(await said(without)).to.match(/^TypeError: shared: true needs `host\.secret`, the same in all processes\./)
+    expect(await said(without)).to.match(/^TypeError: `shared: true` needs `host\.secret`, the same in all processes\./)
     expect(await registered({ sessions: expressSessions() })).to.match(
-      /^TypeError: shared: true needs sessions over a store of revocations that all processes share\. Give .*pgRevocations\(pool\)/,
+      /^TypeError: `shared: true` needs sessions with a revocation store that all processes share\. Pass .*pgRevocations\(pool\)/,
     )
     const unshared = [{ accounts: { ...accounts, isShared: false } }, { groups: { ...groups, isShared: false } }]
     for (const part of unshared) {
       expect(await registered(part)).to.match(
-        /^TypeError: shared: true needs accounts and groups .*`isShared: false`.*pgAccounts\(pool\)/,
+        /^TypeError: `shared: true` needs accounts and groups .*`isShared: false`.*pgAccounts\(pool\)/,
       )
     }
   })
@@ -60,7 +60,7 @@ describe('a server of several processes', () => {
     for (const handler of [session(options), session({ ...options, store })]) {
       for (const app of [express().use(handler), express.Router().use(handler)]) {
         expect(await registered({}, app)).to.match(
-          /^TypeError: shared: true needs a session store .*MemoryStore.*connect-pg-simple/,
+          /^TypeError: `shared: true` needs a session store .*MemoryStore.*connect-pg-simple/,
         )
       }
     }
@@ -86,7 +86,7 @@ describe("a host's secret", () => {
   it('of fewer than 32 characters is refused, an environment variable that is not set too, and is not repeated', async () => {
     for (const secret of ['', 'keyboard cat', 's'.repeat(31)]) {
       const refused = await start({ ...HOST, secret })
-      expect(refused).to.match(/^TypeError: host\.secret has fewer than 32 characters\./)
+      expect(refused).to.match(/^TypeError: `host\.secret` has fewer than 32 characters\./)
       if (secret !== '') expect(refused).not.to.include(secret)
     }
     const { secret: _, ...withoutSecret } = HOST
