@@ -86,6 +86,11 @@ export const STORE_FAULTS = {
     what: 'The database was written by a newer version of the sidecar.',
     remedy: 'Install that version again, or restore the backup made before the upgrade. Nothing was changed in it.',
   },
+  database_outdated: {
+    what: 'The database was written by a version of the sidecar that is too old to be upgraded.',
+    remedy:
+      'Nothing was changed in it. Install the version that wrote it again, or point "database" at a new file or schema: apps register again within 6 hours.',
+  },
   database_not_writable: {
     what: 'The database file cannot be opened for writing.',
     remedy: 'Let the user that runs the sidecar read and write the file in "database" and the folder it is in.',

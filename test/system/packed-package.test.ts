@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -130,7 +131,10 @@ describe('the package as it is installed', () => {
       'package.json',
     ])
     const built = project.shipped.filter((path) => path.startsWith('dist/') && !path.startsWith('dist/schemas/'))
-    expect(built.filter((path) => !/\.(js|js\.map|d\.ts)$/.test(path))).to.deep.equal([])
+    const sql = readdirSync(join(ROOT, 'sidecar/store'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.sql'))
+      .map((name) => `dist/sidecar/store/${name.replaceAll('\\', '/')}`)
+    expect(built.filter((path) => !/\.(js|js\.map|d\.ts)$/.test(path))).to.have.members(sql)
   })
 
   it('compiles where it is used, with nodenext and bundler, and where it is required', async () => {

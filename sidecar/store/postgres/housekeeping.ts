@@ -1,5 +1,6 @@
 import type { Housekeeping, StationKey, Stations } from '../../messages/store.ts'
-import type { Queries, SqlValue } from './database/connection.ts'
+import type { Queries } from './database/connection.ts'
+import type { SqlValue } from './database/sql-values.ts'
 
 /** What a statement may take away: a few milliseconds, after which others get in between. */
 const SLICE_ROWS = 500

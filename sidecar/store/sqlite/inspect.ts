@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { StoreError } from '../../errors.ts'
 import { connect } from './database/connection.ts'
 import { IN_MEMORY } from './database/database-file.ts'
-import { schemaVersion } from './database/migrations.ts'
+import { demandVersion } from './database/migrations.ts'
 import { checkPages, openFile } from './database/open-file.ts'
 import { toStoreError } from './database/sqlite-error.ts'
 
@@ -38,7 +38,7 @@ async function inspectFile(path: string, isFile: boolean, size: number): Promise
   const connection = await connect(path, 0)
   try {
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE')
-    await schemaVersion(connection)
+    await demandVersion(connection)
     await checkPages(connection)
     return 'sound'
   } finally {

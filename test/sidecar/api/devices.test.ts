@@ -126,7 +126,7 @@ describe('several phones of a station at the API', () => {
     expect(api.metrics.value('devices_joined')).to.equal(1)
   })
 
-  // Shows: sidecar C16.5.
+  // Shows: sidecar C16.5, C16.9.
   it('take null for no id', async () => {
     await register(undefined)
     expect((await api.post('/v1/sync', { ...claim('N0CALL'), deviceId: null, since: 0 })).status).to.equal(200)

@@ -1,101 +1,80 @@
-import { createHash } from 'node:crypto'
-import { Socket } from 'node:net'
 import type pg from 'pg'
-import { type Clock, type Timer, within } from '../../../clock.ts'
+import { type Clock, within } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
-import { type DatabaseAddress, readAddresses, tlsTo } from './address.ts'
+import { readAddresses, tlsTo } from './address.ts'
 import { loadPg, NUMBER_PARSERS } from './client-library.ts'
+import { Health } from './health.ts'
 import { listenTo } from './notifications.ts'
-import { REFUSALS, toStoreError } from './postgres-error.ts'
-import { REMEMBER_TIMELINE, rememberedTimeline, type SessionSettings, setUpSession, timelineOf } from './session.ts'
+import { toStoreError } from './postgres-error.ts'
+import { type HostConfig, Primary } from './primary.ts'
+import { REMEMBER_TIMELINE, type SessionSettings } from './session.ts'
+import { Sockets } from './sockets.ts'
+import type { SqlValue } from './sql-values.ts'
+import { StatementPools } from './statement-pools.ts'
 
-/** What a statement takes. Arrays become PostgreSQL's; times are in milliseconds since 1970. */
-export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
-
-/** What runs SQL. Rejects with a {@link StoreError}. */
+/** Runs SQL. Rejects with a {@link StoreError}. */
 export interface Queries {
   /**
-   * Runs one statement, which the server prepares once for each connection and keeps, so that `text` has to be a
-   * constant. `bigint` comes as a number.
+   * Runs one statement. The server prepares it once for each connection and keeps it, so `text` has to be a constant.
+   * `bigint` is returned as a number.
    */
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
 /**
- * One connection to itself. A statement that is not answered within `answerMs`, a minute by default, rejects with
+ * A connection for one caller. A statement without an answer within `answerMs`, a minute by default, rejects with
  * `database_unreachable`.
  */
 export interface OwnConnection extends Queries {
   query<Row>(text: string, values?: readonly SqlValue[], answerMs?: number): Promise<readonly Row[]>
-  /** Runs several statements that take no values. */
+  /** Runs several statements without values. */
   run(text: string, answerMs?: number): Promise<void>
 }
 
-/**
- * PostgreSQL, as a pool of connections. Each statement may run on another one, beside others that were begun before it.
- */
+/** A pool of connections to PostgreSQL. Statements may run on any of them, beside others. */
 export interface Postgres extends Queries {
-  /**
-   * As `query`, for a statement that only reads and so waits for nobody: however many writes do, there is a connection
-   * for it.
-   */
+  /** Runs a statement that only reads. It gets a connection however many writes wait. */
   readonly read: Queries['query']
-  /** Gives `work` a connection to itself, which is closed at the end: the transaction that is open then is undone. */
+  /** Gives `work` its own connection, which is closed afterwards. A transaction that is open then is rolled back. */
   onOwnConnection<T>(work: (connection: OwnConnection) => Promise<T>): Promise<T>
   /**
-   * Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of
-   * its own, made again by itself.
+   * Calls `heard` at each notification on `channel`, and whenever some may have been missed. Has its own connection,
+   * and reconnects by itself.
    */
   listen(channel: string, heard: () => void): void
   /**
-   * The newest timeline that a connection found: another one was taken over by a standby, which may lack what was
-   * committed last. 0 before the first connection, and where the server does not reveal it.
+   * The newest timeline that a connection found. A later one means that a standby took over, which may lack the last
+   * commits. 0 before the first connection, and if the server does not reveal it.
    */
   timeline(): number
   /**
-   * What is wrong with the database, since a statement failed for it; undefined when nothing is. While something is,
-   * {@link probe} is tried each second, once it was called.
+   * What is wrong with the database, since a statement failed for it; undefined if nothing is. After the first
+   * {@link probe}, a faulty database is probed each second.
    */
   fault(): StoreErrorCode | undefined
-  /**
-   * Finds out whether messages could be stored now, which {@link fault} then says; who asks meanwhile shares the
-   * answer. Never rejects.
-   */
+  /** Finds out whether messages can be stored now, for {@link fault}. Callers share a probe. Never rejects. */
   probe(): Promise<void>
-  /** Takes no more statements, waits for those under way, 500 ms at most, and ends all connections. Twice is fine. */
+  /** Takes no more statements, waits at most 500 ms for those in progress, and ends all connections. Idempotent. */
   close(): Promise<void>
 }
 
 export interface PostgresSettings {
-  /** `postgres://…`; with a password it goes into no log and no error. */
+  /** `postgres://…`. May have a password, which appears in no log line and no error. */
   readonly database: string
   readonly databaseTls: { readonly caFile: string | null }
 }
 
-/** Statements of any kind that have a connection. */
-const MOST_UNDER_WAY = 4
-/**
- * More connections, for what only reads: writes that wait, for a row or a standby, each hold one, and there may be any
- * number of them.
- */
-const MORE_READS = 2
-/** Statements that wait for a connection. Each waits for {@link CONNECT_MS} at most. */
-const MOST_WAITING = 10_000
 const CONNECT_MS = 5000
 const STATEMENT_MS = 10_000
-/** The server should be the first to give up, for then it is clear what became of the statement. */
+/** Longer than {@link STATEMENT_MS}: if the server gives up first, the outcome of the statement is known. */
 const ANSWER_MS = 15_000
 const OWN_WAIT_MS = 30_000
 const OWN_ANSWER_MS = 60_000
-/** For a statement that goes over whole tables: other places for the messages of 36,000 stations took 53 s. */
+/** The limit of a statement over whole tables: fitting the rings of 36,000 stations took 53 s. */
 export const WHOLE_TABLE_MS = 600_000
-/**
- * Of a server without a sign of life: then it is asked for one each second, ten times. Without this that begins after 2
- * hours.
- */
+/** After so much silence the system probes the server ten times, once a second. By default it waits 2 hours. */
 const SILENCE_MS = 10_000
-const AGAIN_MS = 1000
 const CLOSE_MS = 500
 
 const SESSION: SessionSettings = {
@@ -103,8 +82,8 @@ const SESSION: SessionSettings = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
-// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all
-// others. Nor does one go on for which nobody waits any more.
+// Statements on such a connection may run for long, but may not wait for long: a machine that hangs in the middle must
+// not hold up all others. A statement ends if its caller is gone.
 const OWN_SESSION: SessionSettings = {
   jit: 'off',
   client_min_messages: 'warning',
@@ -115,23 +94,9 @@ const OWN_SESSION: SessionSettings = {
 
 const PROBE = 'SELECT try_to_store()'
 
-/** What is wrong with the database rather than with a statement. */
-const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
-  ...REFUSALS,
-  'database_unreachable',
-  'database_untrusted',
-  'database_read_only',
-  'database_older',
-  'database_pooled',
-  'database_incomplete',
-  'database_corrupt',
-  'disk_full',
-  'disk_failing',
-])
-
 /**
- * Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file
- * cannot be read. Closes itself once `stopping` is aborted.
+ * Prepares a pool, which connects with the first statement. Rejects with `pg_missing`, or with `database_untrusted` if
+ * the file of the CA cannot be read. Closes when `stopping` is aborted.
  */
 export async function connectPostgres(
   settings: PostgresSettings,
@@ -140,289 +105,175 @@ export async function connectPostgres(
   stopping?: AbortSignal,
 ): Promise<Postgres> {
   const hosts = await hostsOf(settings)
-  const { Client, Pool, types } = await loadPg()
-  const sockets = new Set<Socket>()
-  let failing: StoreErrorCode | undefined
-  /** What was said since something is wrong: reasons may take turns. */
-  const said = new Set<StoreErrorCode>()
-  /** Before that there may be no tables to write to. */
-  let watched = false
-  let planned: Timer | undefined
-  let probing: Promise<void> | undefined
-  const stopListening: (() => Promise<void>)[] = []
-  const names = new Map<string, string>()
-  let closing: Promise<void> | undefined
+  const connections = new Connections({ hosts, library: await loadPg(), clock, log })
+  stopping?.addEventListener('abort', () => void connections.close(), { once: true })
+  await connections.open()
+  return connections
+}
 
-  /** The one of {@link hosts} that is used. */
-  let at = 0
-  let locating = false
-  /** The newest timeline that was seen; 0 before. */
-  let newest = 0
-  /** The one that the database was told. */
-  let remembered = 0
+interface ConnectionsParts {
+  readonly hosts: readonly HostConfig[]
+  readonly library: typeof pg
+  readonly clock: Clock
+  readonly log: Log
+}
 
-  const config: pg.ClientConfig = {
-    application_name: 'mesh-companion-sidecar',
-    keepAlive: true,
-    keepAliveInitialDelayMillis: SILENCE_MS,
-    connectionTimeoutMillis: CONNECT_MS,
-    types: { getTypeParser: (oid, format) => NUMBER_PARSERS[oid] ?? types.getTypeParser(oid, format) },
-    stream: openSocket,
+/**
+ * All connections to PostgreSQL, and the parts that watch them.
+ *
+ * {@link StatementPools} run statements, {@link Primary} decides to which host they lead, and {@link Health} knows
+ * whether the database works. An error of a statement goes to `Health`, which has `Primary` look for the primary;
+ * a move has `StatementPools` renewed.
+ *
+ * Open until `close`, which is idempotent and needs no answer of the server: after 500 ms it destroys the sockets.
+ *
+ * Public members are bound, because callers pass them on.
+ */
+class Connections implements Postgres {
+  readonly #library: typeof pg
+  readonly #hosts: readonly HostConfig[]
+  readonly #clock: Clock
+  readonly #config: pg.ClientConfig
+  readonly #sockets = new Sockets()
+  readonly #primary: Primary
+  readonly #pools: StatementPools
+  readonly #health: Health
+  readonly #stopListening: (() => Promise<void>)[] = []
+  /** The timeline that the database remembers from us. */
+  #rememberedTimeline = 0
+  #closing: Promise<void> | undefined
+
+  constructor({ hosts, library, clock, log }: ConnectionsParts) {
+    this.#library = library
+    this.#hosts = hosts
+    this.#clock = clock
+    const { types } = library
+    this.#config = {
+      application_name: 'mesh-companion-sidecar',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: SILENCE_MS,
+      connectionTimeoutMillis: CONNECT_MS,
+      types: { getTypeParser: (oid, format) => NUMBER_PARSERS[oid] ?? types.getTypeParser(oid, format) },
+      stream: this.#sockets.open,
+    }
+    this.#primary = new Primary({
+      hosts,
+      createClient: (host) => new library.Client({ ...this.#config, ...host }),
+      clock,
+      onMove: () => this.#pools.renew(),
+      onTakeover: () => this.#sockets.destroyAll(),
+      onOlder: (error) => this.#health.note(error),
+    })
+    this.#health = new Health({
+      tryToStore: async () => void (await this.#pools.query(PROBE)),
+      onSound: () => this.#rememberTimeline(),
+      onDoubt: () => this.#primary.locate(),
+      clock,
+      log,
+    })
+    this.#pools = new StatementPools({
+      openPool: (max) => this.#openPool(max),
+      onError: (error) => this.#health.noteIfFault(error),
+    })
   }
-  stopping?.addEventListener('abort', () => void close(), { once: true })
-  let pools = openPools()
-  if (hosts.length > 1) await moveOn()
 
-  /** Kept, so that none is left open by a server that does not answer. */
-  function openSocket(): Socket {
-    const socket = new Socket()
-    // The connection is refused once it is begun.
-    if (closing !== undefined) queueMicrotask(() => socket.destroy())
-    sockets.add(socket)
-    return socket.once('close', () => sockets.delete(socket))
+  /** Looks for the primary, if several hosts are configured. */
+  async open(): Promise<void> {
+    if (this.#hosts.length > 1) await this.#primary.moveOn()
   }
 
-  function openPools() {
-    return { forAll: openPool(MOST_UNDER_WAY), forReads: openPool(MORE_READS) }
+  readonly query: Queries['query'] = (text, values) => this.#pools.query(text, values)
+  readonly read: Queries['query'] = (text, values) => this.#pools.read(text, values)
+  readonly timeline = (): number => this.#primary.timeline
+  readonly fault = (): StoreErrorCode | undefined => this.#health.fault
+  readonly probe = (): Promise<void> => this.#health.probe()
+
+  readonly onOwnConnection = async <T>(work: (connection: OwnConnection) => Promise<T>): Promise<T> => {
+    if (this.#closing !== undefined) throw new StoreError('store_closed')
+    const { client, destroy } = this.#createClient()
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await within(ANSWER_MS, this.#primary.admit(client, OWN_SESSION), this.#clock)
+      return await work(this.#ownConnection(client))
+    } catch (cause) {
+      const error = toStoreError(cause)
+      this.#health.noteIfFault(error)
+      throw error
+    } finally {
+      // A server that has fallen silent does not answer this either.
+      await within(CLOSE_MS, client.end(), this.#clock).catch(() => undefined)
+      destroy()
+    }
   }
 
-  function openPool(max: number): pg.Pool {
-    const opened = new Pool({
-      ...config,
-      ...hosts[at],
-      verify(client, done) {
-        // The pool listens again only afterwards, and an error that nobody hears ends the process.
+  readonly listen = (channel: string, heard: () => void): void => {
+    this.#stopListening.push(listenTo(channel, heard, () => this.#createClient(), this.#clock))
+  }
+
+  readonly close = (): Promise<void> => {
+    this.#closing ??= this.#shutDown()
+    return this.#closing
+  }
+
+  /** Creates a client that is not connected yet, with a socket that can be destroyed. */
+  #createClient(): { readonly client: pg.Client; readonly destroy: () => void } {
+    const socket = this.#sockets.open()
+    const client = new this.#library.Client({ ...this.#config, ...this.#primary.host, stream: () => socket })
+    return { client, destroy: () => void socket.destroy() }
+  }
+
+  #ownConnection(client: pg.Client): OwnConnection {
+    const clock = this.#clock
+    return {
+      query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = OWN_ANSWER_MS) =>
+        (await within(answerMs, client.query({ text, values: [...values] }), clock)).rows as readonly Row[],
+      run: async (text, answerMs = OWN_ANSWER_MS) => void (await within(answerMs, client.query(text), clock)),
+    }
+  }
+
+  #openPool(max: number): pg.Pool {
+    const pool = new this.#library.Pool({
+      ...this.#config,
+      ...this.#primary.host,
+      verify: (client, done) => {
+        // The pool listens again only afterwards, and an error without a listener ends the process.
         client.on('error', () => undefined)
-        void admit(client, SESSION).then(() => done(), done)
+        void this.#primary.admit(client, SESSION).then(() => done(), done)
       },
       max,
       query_timeout: ANSWER_MS,
       idleTimeoutMillis: 0,
     })
-    // Of connections that lie idle: the next statement takes another one.
-    opened.on('error', () => undefined)
-    return opened
+    // Errors of idle connections: the next statement takes another connection.
+    pool.on('error', () => undefined)
+    return pool
   }
 
-  const query: Queries['query'] = (text, values = []) => runIn(pools.forAll, text, values)
-
-  const read: Queries['query'] = (text, values = []) => {
-    const { forAll, forReads } = pools
-    // While nothing is stuck, reads may take all connections.
-    return runIn(hasRoom(forAll) && !hasRoom(forReads) ? forAll : forReads, text, values)
+  async #rememberTimeline(): Promise<void> {
+    const { timeline } = this.#primary
+    if (timeline <= this.#rememberedTimeline) return
+    // A user without the right to do so remembers it in this process alone.
+    await this.#pools.attempt(REMEMBER_TIMELINE, [timeline])
+    this.#rememberedTimeline = timeline
   }
 
-  async function runIn<Row>(pool: pg.Pool, text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
-    if (closing !== undefined) throw new StoreError('store_closed')
-    if (pool.waitingCount >= MOST_WAITING) throw new StoreError('store_overloaded')
-    const used = pools
-    try {
-      return (await pool.query({ name: nameOf(text), text, values: [...values] })).rows as readonly Row[]
-    } catch (cause) {
-      const error = toStoreError(cause)
-      // The name has come to lead elsewhere, or soon will.
-      if (error.code === 'database_read_only' && used === pools) renewPools()
-      if (FAULTS.has(error.code)) noteHealth(error)
-      throw error
-    }
-  }
-
-  /**
-   * Makes a new connection ready, if it leads to the primary. An old one that comes back does not know what was written
-   * since it was one, and what it takes is lost with it: what its timeline shows. It may be behind connections of
-   * before, too, so all of those end.
-   */
-  async function admit(client: pg.ClientBase, session: SessionSettings): Promise<void> {
-    await setUpSession(client, session)
-    const timeline = await timelineOf(client)
-    if (timeline === 0) throw new StoreError('database_read_only')
-    if (timeline === undefined || timeline === newest) return
-    if (timeline < Math.max((await rememberedTimeline(client)) ?? 0, newest)) throw new StoreError('database_older')
-    const before = newest
-    // Another connection was made ready meanwhile.
-    if (timeline === before) return
-    newest = timeline
-    if (before === 0) return
-    for (const socket of sockets) socket.destroy()
-    throw new StoreError('database_unreachable')
-  }
-
-  /** Goes on to the primary, where several hosts are named: of two that take writes, to that of the newer timeline. */
-  function locate(): void {
-    if (hosts.length === 1 || locating) return
-    locating = true
-    void moveOn().finally(() => {
-      locating = false
-    })
-  }
-
-  async function moveOn(): Promise<void> {
-    const better = await betterHost()
-    if (better === undefined || closing !== undefined) return
-    at = better
-    renewPools()
-  }
-
-  async function betterHost(): Promise<number | undefined> {
-    const found = await Promise.all(hosts.map(timelineAt))
-    const best = Math.max(...found)
-    if (best > 0 && best < newest) noteHealth(new StoreError('database_older'))
-    return best >= newest && best > (found[at] ?? 0) ? found.indexOf(best) : undefined
-  }
-
-  /** 0 where nobody takes writes now. */
-  async function timelineAt(host: HostConfig): Promise<number> {
-    const client = new Client({ ...config, ...host })
-    client.on('error', () => undefined)
-    try {
-      await within(CONNECT_MS, client.connect(), clock)
-      return (await within(CONNECT_MS, timelineOf(client), clock)) ?? 1
-    } catch {
-      return 0
-    } finally {
-      await within(CLOSE_MS, client.end(), clock).catch(() => undefined)
-    }
-  }
-
-  /** The same one for the same text everywhere: a pooler gives several instances one connection. */
-  function nameOf(text: string): string {
-    let name = names.get(text)
-    if (name === undefined) {
-      name = createHash('sha256').update(text).digest('base64').slice(0, 20)
-      names.set(text, name)
-    }
-    return name
-  }
-
-  function renewPools(): void {
-    const before = pools
-    pools = openPools()
-    for (const pool of Object.values(before)) pool.end().catch(() => undefined)
-  }
-
-  function planProbe(): void {
-    // One that is under way plans the next at its end: each may wait for long, and holds a connection meanwhile.
-    if (!watched || closing !== undefined || probing !== undefined) return
-    planned ??= clock.after(AGAIN_MS, () => {
-      planned = undefined
-      void probe()
-    })
-  }
-
-  function noteHealth(error: StoreError | undefined): void {
-    if (closing !== undefined) return
-    if (error) {
-      planProbe()
-      locate()
-    }
-    if (error && !said.has(error.code))
-      log.error('store-write-failed', `${error.message} ${error.remedy} It is tried again by itself.`, { error })
-    if (error) said.add(error.code)
-    else {
-      if (failing) log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
-      said.clear()
-    }
-    failing = error?.code
-  }
-
-  function probe(): Promise<void> {
-    watched = true
-    locate()
-    probing ??= tryToWrite().finally(() => {
-      probing = undefined
-      // As long as something is wrong, it is tried again.
-      if (failing !== undefined) planProbe()
-    })
-    return probing
-  }
-
-  async function tryToWrite(): Promise<void> {
-    try {
-      await query(PROBE)
-      noteHealth(undefined)
-      if (newest > remembered) await rememberTimeline(newest)
-    } catch (error) {
-      // Here no statement of somebody's is at fault.
-      if (closing === undefined) noteHealth(toStoreError(error))
-    }
-  }
-
-  /** In the database too, or here alone where it has not the right to. */
-  async function rememberTimeline(timeline: number): Promise<void> {
-    await pools.forAll.query(REMEMBER_TIMELINE, [timeline]).catch(() => undefined)
-    remembered = timeline
-  }
-
-  async function onOwnConnection<T>(work: (one: OwnConnection) => Promise<T>): Promise<T> {
-    if (closing !== undefined) throw new StoreError('store_closed')
-    const socket = openSocket()
-    const client = new Client({ ...config, ...hosts[at], stream: () => socket })
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      await within(ANSWER_MS, admit(client, OWN_SESSION), clock)
-      return await work({
-        query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = OWN_ANSWER_MS) =>
-          (await within(answerMs, client.query({ text, values: [...values] }), clock)).rows as readonly Row[],
-        run: async (text, answerMs = OWN_ANSWER_MS) => void (await within(answerMs, client.query(text), clock)),
-      })
-    } catch (cause) {
-      const error = toStoreError(cause)
-      if (FAULTS.has(error.code)) noteHealth(error)
-      throw error
-    } finally {
-      // Whoever has fallen silent does not answer a good-bye either.
-      await within(CLOSE_MS, client.end(), clock).catch(() => undefined)
-      socket.destroy()
-    }
-  }
-
-  function listen(channel: string, heard: () => void): void {
-    const create = () => {
-      const socket = openSocket()
-      const client = new Client({ ...config, ...hosts[at], stream: () => socket })
-      return { client, destroy: () => void socket.destroy() }
-    }
-    stopListening.push(listenTo(channel, heard, create, clock))
-  }
-
-  function close(): Promise<void> {
-    closing ??= shutDown()
-    return closing
-  }
-
-  async function shutDown(): Promise<void> {
-    planned?.cancel()
-    const ended = Promise.all([pools.forAll.end(), pools.forReads.end(), ...stopListening.map((stop) => stop())])
+  async #shutDown(): Promise<void> {
+    this.#sockets.refuse()
+    this.#primary.close()
+    this.#health.close()
+    const ended = Promise.all([this.#pools.close(), ...this.#stopListening.map((stop) => stop())])
     const late = new Promise<void>((resolve) => {
-      const timer = clock.after(CLOSE_MS, resolve)
+      const timer = this.#clock.after(CLOSE_MS, resolve)
       void ended.catch(() => undefined).finally(() => timer.cancel())
     })
     await Promise.race([ended, late]).catch(() => undefined)
-    for (const socket of sockets) socket.destroy()
-  }
-
-  return {
-    query,
-    read,
-    onOwnConnection,
-    listen,
-    timeline: () => newest,
-    fault: () => failing,
-    probe,
-    close,
+    this.#sockets.destroyAll()
   }
 }
-
-type HostConfig = DatabaseAddress & Pick<pg.ClientConfig, 'ssl'>
 
 function hostsOf({ database, databaseTls }: PostgresSettings): Promise<readonly HostConfig[]> {
   return Promise.all(
     readAddresses(database).map(async (host) => ({ ...host, ssl: await tlsTo(host, databaseTls.caFile) })),
   )
-}
-
-/** Whether the next statement there need not wait for one that is under way. */
-function hasRoom({ waitingCount, idleCount, totalCount, options }: pg.Pool): boolean {
-  return waitingCount < idleCount + options.max - totalCount
 }

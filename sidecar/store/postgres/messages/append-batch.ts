@@ -1,7 +1,9 @@
 import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
-import { byteaArray } from '../database/bytea-array.ts'
-import type { SqlValue } from '../database/connection.ts'
-import { NO_STATION, STORED } from '../schema/append-function.ts'
+import { byteaArray, type SqlValue } from '../database/sql-values.ts'
+
+/** The characters of {@link AppendAnswer.kinds}. A duplicate is 1. */
+const NO_STATION = '0'
+const STORED = '2'
 
 /** What one caller brings. */
 export interface AppendCall {

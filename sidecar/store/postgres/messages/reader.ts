@@ -2,7 +2,7 @@ import { deviceKey } from '../../../messages/station.ts'
 import type { DeviceId, StationKey, StoredMessage } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
-import { unpackMessages } from '../schema/read-functions.ts'
+import { unpackMessages } from './unpack-messages.ts'
 
 // While the database reads for some, those before are answered. More in one statement are hardly faster, and the first
 // of them waits for the last; of more statements each has fewer, and costs as much as several reads.

@@ -2,22 +2,22 @@ import type { Clock } from '../../../clock.ts'
 import { PUSH_LEASE_MS, type PushClaim, type PushQueue } from '../../../messages/push-queue.ts'
 import { deviceKey } from '../../../messages/station.ts'
 import { type DeviceId, PLATFORMS, type Platform, type Station, type StationKey } from '../../../messages/store.ts'
-import { openBatches } from '../database/batches.ts'
+import { type Batches, openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { tryAgain } from '../database/try-again.ts'
-import { openKnownPushes } from './known-pushes.ts'
-import { openPushTimers } from './push-timers.ts'
+import { type KnownPushes, openKnownPushes } from './known-pushes.ts'
+import { openPushTimers, type PushTimers } from './push-timers.ts'
 
 const STATEMENT_ROWS = 1000
-// More than devices can be claimed at a time.
+// More than the number of devices that can be claimed at a time.
 const WAITING_ROWS = 100_000
 
 const CLAIM = `
-  SELECT station, device, platform, push_token AS "pushToken", token_dead AS "tokenDead", lease_until AS lease, tries, refusals,
-    since_first_try AS "firstTryMs", waited AS "waitedMs", count, time, source, seq_id AS "seqId", text
-  FROM claim_pushes($1, $2, $3, $4, true)`
+  SELECT station, device, platform, push_token AS "pushToken", token_dead AS "tokenDead", lease_until AS lease, tries,
+    refusals, since_first_try AS "firstTryMs", waited AS "waitedMs", count, time, source, seq_id AS "seqId", text
+  FROM claim_pushes($1, $2, $3, $4)`
 const SETTLE = 'SELECT station AS key, due_in AS "dueInMs" FROM settle_pushes($1, $2, $3, $4, $5)'
-const PUT_OFF = 'SELECT put_off_pushes($1, $2, $3, $4, $5, $6)'
+const POSTPONE = 'SELECT postpone_pushes($1, $2, $3, $4, $5, $6)'
 
 interface ClaimRow {
   readonly station: StationKey
@@ -37,152 +37,178 @@ interface ClaimRow {
   readonly text: Buffer
 }
 
-/** `lease`: which of several claims of the device of that key it is. */
+/** A claim, with the key of its device. `lease` tells it from other claims of that device. */
 interface Leased {
   readonly claim: PushClaim
   readonly key: string
   readonly lease: number
 }
 
-interface PutOff extends Leased {
+interface Postponed extends Leased {
   readonly next: Parameters<PushQueue['retryLater']>[1]
 }
 
 interface PushQueueParts {
   readonly database: Queries
-  /** What this process holds leases as; no other has the same. */
+  /** Holds the leases of this process; no other process has the same. */
   readonly owner: string
   readonly coalesceMs: number
   readonly stationOf: (key: StationKey) => Pick<Station, 'devices'> | undefined
   readonly clock: Clock
 }
 
-/** The queue as the rest of the store sees it. */
+/** The queue as the rest of the store uses it. */
 export interface SharedPushQueue extends PushQueue {
-  /** This instance has stored something for these stations: nobody else knows that yet. */
+  /** This instance has stored messages for these stations, which other instances do not know yet. */
   stored(stations: readonly StationKey[]): void
 }
 
+/** Opens the queue in the table that all instances share. */
+export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
+  return new PostgresPushQueue(parts)
+}
+
 /**
- * The queue in the table that all instances claim from. Each has timers for what it stored or put off itself; what
- * others left, it finds by asking once a second.
+ * The queue in the table that all instances share, at most one row a device.
+ *
+ * A row waits until it is due; then any instance may claim it, which leases it to that instance. `settle` removes the
+ * row, or returns it to wait for messages that arrived during the lease. `retryLater` returns it to wait for its delay. If
+ * neither happens, or the database does not take it, the lease ends and the row is due again: a device is notified at
+ * least once.
+ *
+ * In memory are only estimates, for metrics and timers: when the rows that this instance knows are due. It sets a timer
+ * for each row that it stored or postponed, and finds rows that other instances left by asking once a second.
+ *
+ * Settlements that come while a statement is in progress share the next one.
+ *
+ * Public members are bound, because callers pass them on.
  */
-export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }: PushQueueParts): SharedPushQueue {
-  const leases = new WeakMap<PushClaim, number>()
-  const known = openKnownPushes(clock)
-  const timers = openPushTimers(clock)
+class PostgresPushQueue implements SharedPushQueue {
+  readonly #parts: PushQueueParts
+  readonly #leases = new WeakMap<PushClaim, number>()
+  readonly #estimates: KnownPushes
+  readonly #timers: PushTimers
+  readonly #settling: Batches<Leased, void>
+  readonly #postponing: Batches<Postponed, void>
 
-  const settling = openBatches<Leased, void>({
-    async run(told) {
-      const values = [
-        owner,
-        told.map(({ key }) => key),
-        told.map(({ claim }) => claim.unpushed.newest.stamp),
-        told.map(({ lease }) => lease),
-        coalesceMs,
-      ]
-      const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
-      // Else these phones are told again, by whoever claims them when the leases end.
-      const left = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
-      const dueInMs = new Map(left.map((one) => [one.key, one.dueInMs]))
-      for (const { key, claim } of told) released(key, claim.device.platform, dueInMs.get(key))
-      return told.map(() => undefined)
-    },
-    most: STATEMENT_ROWS,
-    parallel: 1,
-    mostWaiting: WAITING_ROWS,
-  })
-
-  const puttingOff = openBatches<PutOff, void>({
-    async run(ones) {
-      await database.query(PUT_OFF, [
-        owner,
-        ones.map(({ key }) => key),
-        ones.map(({ lease }) => lease),
-        ones.map(({ next }) => Math.round(next.delayMs)),
-        ones.map(({ next }) => next.tries),
-        ones.map(({ next }) => next.refusals),
-      ])
-      for (const { key, claim, next } of ones) {
-        known.wait(key, claim.device.platform, next.delayMs)
-        timers.ring(next.delayMs)
-      }
-      return ones.map(() => undefined)
-    },
-    most: STATEMENT_ROWS,
-    parallel: 1,
-    mostWaiting: WAITING_ROWS,
-  })
-
-  function released(key: string, platform: Platform, dueInMs: number | undefined): void {
-    if (dueInMs === undefined) known.forget(key)
-    else {
-      known.wait(key, platform, dueInMs)
-      timers.ring(dueInMs)
-    }
+  constructor(parts: PushQueueParts) {
+    this.#parts = parts
+    this.#estimates = openKnownPushes(parts.clock)
+    this.#timers = openPushTimers(parts.clock)
+    this.#settling = openBatches({
+      run: (leased) => this.#settleAll(leased),
+      most: STATEMENT_ROWS,
+      parallel: 1,
+      mostWaiting: WAITING_ROWS,
+    })
+    this.#postponing = openBatches({
+      run: (postponed) => this.#postponeAll(postponed),
+      most: STATEMENT_ROWS,
+      parallel: 1,
+      mostWaiting: WAITING_ROWS,
+    })
   }
 
-  /** The entry stays leased: whoever claims it when that is over has it again. */
-  async function orLater<T>({ key, claim }: Leased, work: Promise<T>): Promise<T> {
+  readonly claim: PushQueue['claim'] = async (room) => {
+    const { database, owner, clock } = this.#parts
+    const platforms = PLATFORMS.filter((platform) => room[platform] > 0)
+    if (platforms.length === 0) return []
+    const askedAt = clock.elapsed()
+    const rooms = platforms.map((platform) => Math.floor(room[platform]))
+    const rows = await database.query<ClaimRow>(CLAIM, [owner, platforms, rooms, PUSH_LEASE_MS])
+    const claims = rows.map((row) => {
+      const claim = claimOf(row)
+      this.#leases.set(claim, row.lease)
+      this.#estimates.claimed(deviceKey(row.station, row.device), row.platform)
+      return claim
+    })
+    for (const platform of platforms) {
+      const claimed = claims.filter(({ device }) => device.platform === platform).length
+      // Other instances have claimed whatever else was due.
+      if (claimed < room[platform]) this.#estimates.forgetDue(platform, askedAt)
+    }
+    return claims
+  }
+
+  readonly settle: PushQueue['settle'] = (claim) => {
+    const leased = this.#leasedBy(claim)
+    return this.#orAfterLease(leased, this.#settling.add(leased))
+  }
+
+  readonly retryLater: PushQueue['retryLater'] = (claim, next) => {
+    const leased = this.#leasedBy(claim)
+    return this.#orAfterLease(leased, this.#postponing.add({ ...leased, next }))
+  }
+
+  readonly onDue = (listener: () => void): void => this.#timers.onRing(listener)
+  readonly waiting = (platform: Platform): number => this.#estimates.waiting(platform)
+  readonly close = (): void => this.#timers.close()
+
+  readonly stored = (stations: readonly StationKey[]): void => {
+    const { stationOf, coalesceMs } = this.#parts
+    let isNew = false
+    for (const key of stations)
+      for (const { id, platform } of stationOf(key)?.devices ?? [])
+        isNew = this.#estimates.add(deviceKey(key, id), platform, coalesceMs) || isNew
+    if (isNew) this.#timers.ring(coalesceMs)
+  }
+
+  async #settleAll(all: readonly Leased[]): Promise<readonly undefined[]> {
+    const { database, owner, coalesceMs, clock } = this.#parts
+    const values = [
+      owner,
+      all.map(({ key }) => key),
+      all.map(({ claim }) => claim.unpushed.newest.stamp),
+      all.map(({ lease }) => lease),
+      coalesceMs,
+    ]
+    const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
+    // Otherwise whoever claims these rows after the leases notifies the phones again.
+    const staying = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
+    const dueInMs = new Map(staying.map((row) => [row.key, row.dueInMs]))
+    for (const { key, claim } of all) this.#released(key, claim.device.platform, dueInMs.get(key))
+    return all.map(() => undefined)
+  }
+
+  async #postponeAll(all: readonly Postponed[]): Promise<readonly undefined[]> {
+    const { database, owner } = this.#parts
+    await database.query(POSTPONE, [
+      owner,
+      all.map(({ key }) => key),
+      all.map(({ lease }) => lease),
+      all.map(({ next }) => Math.round(next.delayMs)),
+      all.map(({ next }) => next.tries),
+      all.map(({ next }) => next.refusals),
+    ])
+    for (const { key, claim, next } of all) this.#released(key, claim.device.platform, next.delayMs)
+    return all.map(() => undefined)
+  }
+
+  /** Notes that the row is gone, or when it is due again. */
+  #released(key: string, platform: Platform, dueInMs: number | undefined): void {
+    if (dueInMs === undefined) {
+      this.#estimates.forget(key)
+      return
+    }
+    this.#estimates.wait(key, platform, dueInMs)
+    this.#timers.ring(dueInMs)
+  }
+
+  /** If `work` fails, the row stays leased, and is due again after the lease. */
+  async #orAfterLease<T>({ key, claim }: Leased, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
-      known.wait(key, claim.device.platform, PUSH_LEASE_MS)
+      this.#estimates.wait(key, claim.device.platform, PUSH_LEASE_MS)
       throw error
     })
   }
 
-  const leasedBy = (claim: PushClaim): Leased => {
-    return { claim, key: deviceKey(claim.station, claim.device.id), lease: leases.get(claim) ?? 0 }
-  }
-
-  return {
-    async claim(room) {
-      const lanes = PLATFORMS.filter((platform) => room[platform] > 0)
-      if (lanes.length === 0) return []
-      const asked = clock.elapsed()
-      const rooms = lanes.map((platform) => Math.floor(room[platform]))
-      const rows = await database.query<ClaimRow>(CLAIM, [owner, lanes, rooms, PUSH_LEASE_MS])
-      const claims = rows.map((row) => {
-        const claim = claimOf(row)
-        leases.set(claim, row.lease)
-        known.claimed(deviceKey(row.station, row.device), row.platform)
-        return claim
-      })
-      for (const platform of lanes) {
-        const taken = claims.filter(({ device }) => device.platform === platform).length
-        // Whatever else was due, others have taken.
-        if (taken < room[platform]) known.forgetDue(platform, asked)
-      }
-      return claims
-    },
-    settle: (claim) => orLater(leasedBy(claim), settling.add(leasedBy(claim))),
-    retryLater: (claim, next) => orLater(leasedBy(claim), puttingOff.add({ ...leasedBy(claim), next })),
-    onDue: timers.onRing,
-    waiting: known.waiting,
-    stored(stations) {
-      let any = false
-      for (const key of stations)
-        for (const { id, platform } of stationOf(key)?.devices ?? [])
-          any = known.add(deviceKey(key, id), platform, coalesceMs) || any
-      if (any) timers.ring(coalesceMs)
-    },
-    close: timers.close,
+  #leasedBy(claim: PushClaim): Leased {
+    return { claim, key: deviceKey(claim.station, claim.device.id), lease: this.#leases.get(claim) ?? 0 }
   }
 }
 
 function claimOf(row: ClaimRow): PushClaim {
-  const {
-    station,
-    device: id,
-    platform,
-    pushToken,
-    tokenDead,
-    tries,
-    refusals,
-    firstTryMs,
-    waitedMs,
-    count,
-    time,
-  } = row
+  const { station, device: id, platform, pushToken, tokenDead, tries, refusals, count, time } = row
   const from = row.source.toString()
   const newest = { from, to: station, seqId: row.seqId.toString(), text: row.text, stamp: time }
   return {
@@ -191,8 +217,8 @@ function claimOf(row: ClaimRow): PushClaim {
     unpushed: { count, newest },
     tries,
     refusals,
-    // The database's clock may have been set back.
-    firstTryMs: Math.max(0, firstTryMs),
-    waitedMs: Math.max(0, waitedMs),
+    // Below 0 if the clock of the database was set back.
+    firstTryMs: Math.max(0, row.firstTryMs),
+    waitedMs: Math.max(0, row.waitedMs),
   }
 }

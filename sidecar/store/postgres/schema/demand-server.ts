@@ -5,7 +5,7 @@ const OLDEST_SERVER = 150_000
 const ROUNDS = 5
 
 /**
- * Rejects where `connection`, one of those of `postgres`, does not lead to what the store can use: with
+ * Checks that `connection`, one of those of `postgres`, leads to a server that the store can use. Rejects with
  * `database_too_old`, `database_read_only` or `database_pooled`. Changes nothing.
  */
 export async function demandServer(
@@ -21,14 +21,15 @@ export async function demandServer(
 }
 
 /**
- * Each has its session for itself, and keeps it. A pooler that gives statements to any session gives these two one in
- * turns, or another one each time: then what is set, prepared or listened to is gone with the next statement.
+ * Checks that each connection keeps a session of its own. A pooler that assigns statements to any session gives both
+ * connections one session in turns, or another session each time. Then settings, prepared statements and LISTEN are
+ * lost at the next statement.
  */
-async function demandSessions(one: Queries, other: Queries): Promise<void> {
+async function demandSessions(first: Queries, second: Queries): Promise<void> {
   const pids = []
-  for (let round = 0; round < ROUNDS; round += 1) pids.push([await pidOf(one), await pidOf(other)])
-  const [own, others] = pids[0] ?? []
-  if (own === others || new Set(pids.map(String)).size > 1) throw new StoreError('database_pooled')
+  for (let round = 0; round < ROUNDS; round += 1) pids.push([await pidOf(first), await pidOf(second)])
+  const [firstPid, secondPid] = pids[0] ?? []
+  if (firstPid === secondPid || new Set(pids.map(String)).size > 1) throw new StoreError('database_pooled')
 }
 
 async function pidOf({ query }: Queries): Promise<number | undefined> {

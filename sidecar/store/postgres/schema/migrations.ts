@@ -1,80 +1,67 @@
 import { StoreError } from '../../../errors.ts'
 import { type OwnConnection, type Postgres, type Queries, WHOLE_TABLE_MS } from '../database/connection.ts'
 import { SCHEMA } from '../database/session.ts'
-import { APPEND, CLAIM_ACKS, TRY_TO_STORE } from './append-function.ts'
 import { demandRights } from './demand-rights.ts'
 import { demandServer } from './demand-server.ts'
-import { INSTANCE_FUNCTIONS } from './instance-functions.ts'
-import { CLAIM_PUSHES, PUT_OFF_PUSHES, SETTLE_PUSHES } from './push-functions.ts'
-import { READ_NEWER } from './read-functions.ts'
-import { REGISTRY_FUNCTIONS } from './registry-functions.ts'
-import { FIT_RINGS, MAKE_RINGS } from './ring-functions.ts'
-import { MIGRATIONS } from './schema.ts'
+import { FUNCTION_TEXTS, TABLE_TEXTS } from './schema-files.ts'
+import { BASELINE, STEPS } from './schema-version.ts'
 
-/** Any number; all instances take the same one. */
+/** The key of the advisory lock. Any number; all instances take the same one. */
 const LOCK = 0x6d637363
 
 /**
- * Brings the schema to the newest version, and the functions to those of this one, in one transaction: one of several
- * instances that start at once does it, the others wait. Rejects with `database_too_old`, `database_newer`,
- * `database_read_only` or `database_pooled`, and has then changed nothing.
+ * Creates the tables or takes the steps to the newest version, and replaces all functions by those of this version, in
+ * one transaction. If several instances start at once, one of them does it and the others wait.
+ *
+ * Rejects with `database_too_old`, `database_outdated`, `database_newer`, `database_read_only` or `database_pooled`, and
+ * has then changed nothing.
  */
-export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = MIGRATIONS): Promise<void> {
+export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = STEPS): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
     await demandServer(connection, postgres)
     await connection.run('BEGIN')
     await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
-    await takeSteps(connection, steps)
-    for (const text of FUNCTIONS) await connection.run(text)
+    const version = await demandVersion(connection, BASELINE + steps.length)
+    if (version === 0) await createTables(connection)
+    if (version < BASELINE + steps.length) await takeSteps(connection, steps, version || BASELINE)
+    for (const text of FUNCTION_TEXTS) await connection.run(text)
     await connection.run('COMMIT')
   })
 }
 
-/** Rejects as {@link migrate} does where the schema cannot be brought to the newest version, and changes nothing. */
+/** Rejects as {@link migrate} does if the schema cannot be brought to the newest version. Changes nothing. */
 export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
     await demandServer(connection, postgres)
-    await demandRights(connection, [...MIGRATIONS, ...FUNCTIONS])
-    if ((await versionOf(connection)) > MIGRATIONS.length) throw new StoreError('database_newer')
+    await demandRights(connection, [...TABLE_TEXTS, ...STEPS, ...FUNCTION_TEXTS])
+    await demandVersion(connection, BASELINE + STEPS.length)
   })
 }
 
-async function takeSteps(connection: OwnConnection, steps: readonly string[]): Promise<void> {
-  const version = await versionOf(connection)
-  if (version > steps.length) throw new StoreError('database_newer')
-  if (version === steps.length) return
-  // Asked first: whoever has made the schema may have given this user no right to make one.
-  const [schema] = await connection.query<{ there: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS there', [
+async function createTables(connection: OwnConnection): Promise<void> {
+  // Asked first: an administrator may have created the schema without giving this user the right to create one.
+  const [schema] = await connection.query<{ exists: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS exists', [
     SCHEMA,
   ])
-  if (!schema?.there) await connection.run(`CREATE SCHEMA ${SCHEMA}`)
-  for (const step of steps.slice(version)) await connection.run(step, WHOLE_TABLE_MS)
-  await connection.query('UPDATE clock SET version = $1', [steps.length])
+  if (!schema?.exists) await connection.run(`CREATE SCHEMA ${SCHEMA}`)
+  for (const text of TABLE_TEXTS) await connection.run(text)
 }
 
-/** 0 where there are no tables yet. */
-async function versionOf({ query }: Queries): Promise<number> {
-  const [clock] = await query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [`${SCHEMA}.clock`])
-  if (!clock?.there) return 0
-  const [found] = await query<{ version: number }>('SELECT version FROM clock')
-  return found?.version ?? 0
+async function takeSteps(connection: OwnConnection, steps: readonly string[], version: number): Promise<void> {
+  for (const step of steps.slice(version - BASELINE)) await connection.run(step, WHOLE_TABLE_MS)
+  await connection.query('UPDATE clock SET version = $1', [BASELINE + steps.length])
 }
 
-/**
- * The functions in SQL, put in place anew at each start, after the tables. One that takes other arguments, or gives
- * other columns, than a released one is another function and needs another name: instances of the version before go on
- * to call theirs.
- */
-const FUNCTIONS: readonly string[] = [
-  ...REGISTRY_FUNCTIONS,
-  ...INSTANCE_FUNCTIONS,
-  CLAIM_ACKS,
-  MAKE_RINGS,
-  APPEND,
-  TRY_TO_STORE,
-  READ_NEWER,
-  CLAIM_PUSHES,
-  SETTLE_PUSHES,
-  PUT_OFF_PUSHES,
-  FIT_RINGS,
-]
+/** Returns the version of the schema, 0 without tables. Rejects if this sidecar cannot use that version. */
+async function demandVersion({ query }: Queries, newest: number): Promise<number> {
+  const [clock] = await query<{ exists: boolean }>('SELECT to_regclass($1) IS NOT NULL AS exists', [`${SCHEMA}.clock`])
+  if (!clock?.exists) return 0
+  const [row] = await query<{ version: number }>('SELECT version FROM clock')
+  const version = row?.version ?? 0
+  if (version > newest) throw new StoreError('database_newer')
+  if (version < BASELINE) {
+    const cause = new Error(`its schema has version ${version}, and this sidecar needs ${BASELINE} or later`)
+    throw new StoreError('database_outdated', { cause })
+  }
+  return version
+}

@@ -6,110 +6,136 @@ import {
   type StationRecord,
   stationFrom,
 } from '../../../messages/station-record.ts'
-import type { Device, DeviceId, StationKey, Stations } from '../../../messages/store.ts'
+import type { Device, DeviceId, StationKey } from '../../../messages/store.ts'
 
 interface Entry {
-  /** Changed in place by heartbeats: they come all the time. */
+  /** Heartbeats change it in place, because they are frequent. */
   readonly station: SeenStation
-  /** As the database has them: the `lastSeenAt` of one may be up to an hour behind there. */
+  /** The devices as the database has them. `lastSeenAt` may be up to an hour behind there. */
   readonly inDatabase: readonly Device[]
-  /** The stamp of what the entry shows. */
+  /** The stamp at which the database had this. */
   readonly version: number
 }
 
-/** What was read of a station after a change; undefined when it is not registered. */
+/** What was read of a station after a change; undefined if it is not registered. */
 export type Change = readonly [key: StationKey, record: StationRecord | undefined]
 
-/** The registry as this instance knows it. Answers that arrive late never take back what newer ones said. */
-export interface StationCopy
-  extends Pick<Stations, 'get' | 'size' | 'keys' | 'countStations' | 'countDevices' | 'avatarChanges' | 'onChange'> {
-  /** Everything up to this stamp is in it. */
-  readonly seen: number
-  /** Takes over what was true of one station at `version`. */
-  take(change: Change, version: number): void
-  /** Takes over all that has changed since {@link seen}, as of `version`. */
-  follow(changes: readonly Change[], version: number): void
-  /** Takes over everything anew, whatever it knows: what was read of all stations, no earlier than at `version`. */
-  replace(records: readonly StationRecord[], version: number): void
-  /** The station's device was there at `now`. */
-  touch(key: StationKey, device: DeviceId, now: number): void
-}
+/**
+ * The registry as this instance knows it, one entry a station.
+ *
+ * Each entry has the stamp of the snapshot that it was read from. `seen` is a stamp up to which all changes are in the
+ * copy. So answers that arrive late never undo newer ones: `take` ignores a change up to `seen` or older than the
+ * entry. `follow` moves `seen` forward, and only `replace` may move it back, when the database itself went back.
+ *
+ * Heartbeats that bring nothing new only touch the copy. A later read keeps that time, unless another instance has
+ * written a newer one.
+ */
+export class StationCopy {
+  readonly #entries = new Map<StationKey, Entry>()
+  readonly #listeners: (() => void)[] = []
+  readonly #counts = createPlatformCounts()
+  readonly #log: Log
+  #avatarChanges = 0
+  #seen = 0
 
-export function createStationCopy(log: Log): StationCopy {
-  const entries = new Map<StationKey, Entry>()
-  const listeners: (() => void)[] = []
-  const counts = createPlatformCounts()
-  let avatarChanges = 0
-  let seen = 0
+  constructor(log: Log) {
+    this.#log = log
+  }
 
-  /** Says whether the station has come, or gone. */
-  function put([key, record]: Change, version: number): boolean {
-    const before = entries.get(key)
-    if (before && before.version > version) return false
+  /** All changes up to this stamp are in the copy. */
+  get seen(): number {
+    return this.#seen
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get avatarChanges(): number {
+    return this.#avatarChanges
+  }
+
+  get(key: StationKey): SeenStation | undefined {
+    return this.#entries.get(key)?.station
+  }
+
+  keys(): IterableIterator<StationKey> {
+    return this.#entries.keys()
+  }
+
+  countStations() {
+    return this.#counts.stations()
+  }
+
+  countDevices() {
+    return this.#counts.devices()
+  }
+
+  /** Calls `listener` whenever a station came or went. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Adopts what was true of one station at `version`. */
+  take(change: Change, version: number): void {
+    // Everything up to `seen` is known already, and so is what came after this change.
+    if (version > this.#seen) this.#putAll([change], version)
+  }
+
+  /** Adopts all that changed since {@link seen}, as of `version`. */
+  follow(changes: readonly Change[], version: number): void {
+    this.#seen = version
+    this.#putAll(changes, version)
+  }
+
+  /** Replaces everything by what was read of all stations, at `version` or later. */
+  replace(records: readonly StationRecord[], version: number): void {
+    const registered = new Set(records.map(({ key }) => key))
+    const removed = [...this.#entries.keys()].filter((key) => !registered.has(key))
+    const changes: Change[] = removed.map((key) => [key, undefined])
+    for (const record of records) changes.push([record.key, record])
+    this.#seen = version
+    for (const [key, entry] of this.#entries)
+      this.#entries.set(key, { ...entry, version: Math.min(entry.version, version) })
+    this.#putAll(changes, version)
+  }
+
+  /** Notes that the device was seen at `now`. */
+  touch(key: StationKey, id: DeviceId, now: number): void {
+    for (const device of this.get(key)?.devices ?? []) if (device.id === id) device.lastSeenAt = now
+  }
+
+  #putAll(changes: readonly Change[], version: number): void {
+    let isMoved = false
+    for (const change of changes) isMoved = this.#put(change, version) || isMoved
+    if (isMoved) this.#notify()
+  }
+
+  /** Returns whether the station came or went. */
+  #put([key, record]: Change, version: number): boolean {
+    const former = this.#entries.get(key)
+    if (former && former.version > version) return false
     const station = record && stationFrom(record)
     for (const device of station?.devices ?? []) {
-      const same = ({ id }: Device) => id === device.id
-      // Of heartbeats that changed nothing memory knows more, unless another instance has written one since.
-      if (before?.inDatabase.find(same)?.lastSeenAt === device.lastSeenAt)
-        device.lastSeenAt = before.station.devices.find(same)?.lastSeenAt ?? device.lastSeenAt
+      const isSame = ({ id }: Device) => id === device.id
+      // Memory knows of later heartbeats that changed nothing, unless another instance has written one since.
+      if (former?.inDatabase.find(isSame)?.lastSeenAt === device.lastSeenAt)
+        device.lastSeenAt = former.station.devices.find(isSame)?.lastSeenAt ?? device.lastSeenAt
     }
-    counts.change(before?.station, station)
-    if (station && record) entries.set(key, { station, inDatabase: record.devices, version })
-    else entries.delete(key)
-    if (!isSameAvatar(station?.avatar ?? { state: 'never' }, before?.station.avatar)) avatarChanges += 1
-    return (before === undefined) !== (station === undefined)
+    this.#counts.change(former?.station, station)
+    if (station && record) this.#entries.set(key, { station, inDatabase: record.devices, version })
+    else this.#entries.delete(key)
+    if (!isSameAvatar(station?.avatar ?? { state: 'never' }, former?.station.avatar)) this.#avatarChanges += 1
+    return (former === undefined) !== (station === undefined)
   }
 
-  function putAll(changes: readonly Change[], version: number): void {
-    let moved = false
-    for (const change of changes) moved = put(change, version) || moved
-    if (moved) changed()
-  }
-
-  function changed(): void {
-    for (const listener of listeners) {
+  #notify(): void {
+    for (const listener of this.#listeners) {
       try {
         listener()
       } catch (error) {
-        log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
+        this.#log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
       }
     }
-  }
-
-  return {
-    get: (key) => entries.get(key)?.station,
-    get size() {
-      return entries.size
-    },
-    keys: () => entries.keys(),
-    countStations: counts.stations,
-    countDevices: counts.devices,
-    get avatarChanges() {
-      return avatarChanges
-    },
-    onChange(listener) {
-      listeners.push(listener)
-    },
-    get seen() {
-      return seen
-    },
-    take(change, version) {
-      // What was read up to there shows it, and what came after it.
-      if (version > seen) putAll([change], version)
-    },
-    follow(changes, version) {
-      seen = version
-      putAll(changes, version)
-    },
-    replace(records, version) {
-      const there = new Set(records.map(({ key }) => key))
-      const gone = [...entries.keys()].filter((key) => !there.has(key))
-      seen = version
-      for (const [key, entry] of entries) entries.set(key, { ...entry, version: Math.min(entry.version, version) })
-      putAll([...gone.map((key): Change => [key, undefined]), ...records.map((one): Change => [one.key, one])], version)
-    },
-    touch(key, id, now) {
-      for (const device of entries.get(key)?.station.devices ?? []) if (device.id === id) device.lastSeenAt = now
-    },
   }
 }

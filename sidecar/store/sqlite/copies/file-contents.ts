@@ -9,7 +9,7 @@ import type {
 } from '../../../messages/contents.ts'
 import type { StationKey } from '../../../messages/store.ts'
 import { type Connection, connect } from '../database/connection.ts'
-import { MIGRATIONS, schemaVersion } from '../database/migrations.ts'
+import { demandVersion, NEWEST } from '../database/migrations.ts'
 import { checkPages } from '../database/open-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 import { openRingIndex, type RingIndex } from '../messages/ring-index.ts'
@@ -81,7 +81,7 @@ export interface FileContents extends Contents {
  * Rejects with an {@link OutdatedFileError}, or a {@link StoreError}: `database_locked` while a sidecar has it open,
  * `database_foreign`, `database_newer` or `database_corrupt`.
  */
-export async function openFileContents(path: string): Promise<FileContents> {
+export async function openFileContents(path: string, newest = NEWEST): Promise<FileContents> {
   const connection = await connect(path, 0).catch((error: unknown) => {
     throw toStoreError(error)
   })
@@ -89,9 +89,9 @@ export async function openFileContents(path: string): Promise<FileContents> {
   const all = <Row>(...statement: Parameters<Connection['all']>) => reading<Row>(connection, statement)
   try {
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE')
-    const version = await schemaVersion(connection)
+    const version = await demandVersion(connection, newest)
     if (version === 0) throw new StoreError('database_foreign')
-    if (version < MIGRATIONS.length) throw new OutdatedFileError()
+    if (version < newest) throw new OutdatedFileError()
     await checkPages(connection)
     const [state] = await all<{ lastStamp: number; perStation: number }>(STATE)
     if (!state) throw new StoreError('database_corrupt')

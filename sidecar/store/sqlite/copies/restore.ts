@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import { type Connection, connect } from '../database/connection.ts'
 import { IN_MEMORY, restrictFile } from '../database/database-file.ts'
-import { schemaVersion } from '../database/migrations.ts'
+import { demandVersion, fileVersion } from '../database/migrations.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 import { syncFolder } from './backup.ts'
 
@@ -33,6 +33,7 @@ export class RestoreError extends Error {
 const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [what: string, remedy: string]>>> = {
   database_corrupt: ['is damaged, or no database', 'Name another one.'],
   database_foreign: ['is not one of ours', 'Name a file that this sidecar wrote to backup.folder.'],
+  database_outdated: ['was made by a version of the sidecar that is too old to be upgraded', 'Name a newer backup.'],
   database_newer: [
     'was made by a newer version of the sidecar',
     'Install that version again, or name an older backup.',
@@ -101,7 +102,6 @@ async function assertIsFile(source: string, path: string): Promise<void> {
   if (found === path) throw new RestoreError(`${source} is the database itself.`, 'Name a backup.')
 }
 
-// What rings have dropped is in the same table since version 5.
 const HELD = `
   SELECT (SELECT count(*) FROM station) AS stations,
     (SELECT coalesce(sum(min(held, per_station)), 0)
@@ -131,7 +131,7 @@ async function claimFormer(path: string, kept: string): Promise<Former> {
   try {
     connection = await connect(path, 0)
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
-    await schemaVersion(connection, Number.POSITIVE_INFINITY)
+    await fileVersion(connection)
     const [state] = await connection.all<{ reserved: number }>('SELECT reserved_time AS reserved FROM state')
     // In this mode the log goes into the file, and nothing of it is left beside it.
     await connection.exec('PRAGMA journal_mode = DELETE')
@@ -184,7 +184,7 @@ async function copyAndCheck(
   const connection = await connect(draft, 0)
   try {
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE')
-    if ((await schemaVersion(connection)) === 0) throw new StoreError('database_foreign')
+    if ((await demandVersion(connection)) === 0) throw new StoreError('database_foreign')
     await assertWhole(connection)
     await connection.exec('PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE')
     await connection.all('UPDATE state SET reserved_time = max(reserved_time, ?)', reserved)

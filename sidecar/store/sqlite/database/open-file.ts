@@ -1,7 +1,7 @@
 import { StoreError } from '../../../errors.ts'
 import { type Connection, connect } from './connection.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
-import { migrate, schemaVersion } from './migrations.ts'
+import { demandVersion, migrate } from './migrations.ts'
 
 // Long enough for the process before us, told to stop at the same moment, to let go of the file.
 const LOCK_WAIT_MS = 2000
@@ -14,7 +14,7 @@ export async function openFile(path: string): Promise<Connection> {
     // Two processes would issue the same stamps. Held exclusively, WAL also does without its shared memory file.
     // Small pages: a message that comes alone, a mark of what was pushed or a cursor writes one each.
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 2048')
-    const version = await schemaVersion(connection)
+    const version = await demandVersion(connection)
     await checkPages(connection)
     await restrictFile(path)
     await connection.exec(`

@@ -77,7 +77,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(lines.at(-1)).to.equal('Then start the sidecar.')
   })
 
-  // Shows: sidecar P1.2.
+  // Shows: sidecar P1.2, C16.13.
   it('takes stations, devices, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {
     const file = await openFile()
     await register(file, ...MANY)
@@ -212,7 +212,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await stationsThere()).to.equal(0)
     const fewer = { ...contents, counts: { ...contents.counts, messages: 2 } }
     expect((await rejection(fillDatabase(database, fewer, options))).message).to.match(
-      /messages 2, .* there arrived .*messages 1,/,
+      /messages 2, .* PostgreSQL received .*messages 1,/,
     )
     expect(await stationsThere()).to.equal(0)
     await database.close()
@@ -220,7 +220,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect((await move()).done).to.equal(true)
   })
 
-  // Shows: sidecar P1.2.
+  // Shows: sidecar P1.2, C16.13.
   it('is done by the command, which says how it went by its exit code too, and never the password', async () => {
     await smallFile()
     const config = files.path('sidecar.json')
@@ -251,9 +251,7 @@ describe('The move of a database file to PostgreSQL', () => {
     const connection = await connect(files.path(), 0)
     await connection.exec('PRAGMA user_version = 2')
     await connection.close()
-    expect(await refused(move()))
-      .to.include('older version')
-      .and.to.include('Start this version of the sidecar on it once')
+    expect(await refused(move())).to.include('too old to be upgraded')
     await writeFile(`${files.path()}.vapid.json`, '{}')
     expect(await refused(move())).to.include('vapid.json has no VAPID keys in it')
     expect(await stationsThere()).to.equal(0)

@@ -1,7 +1,7 @@
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import type { StoreErrorCode } from '../../../../sidecar/errors.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
-import { MIGRATIONS } from '../../../../sidecar/store/sqlite/database/migrations.ts'
+import { BASELINE, NEWEST } from '../../../../sidecar/store/sqlite/database/migrations.ts'
 
 /**
  * What a file is that is no database to go on with, how it is refused, and how to make it of a sound one that nobody
@@ -31,7 +31,8 @@ export const BROKEN_FILES: readonly BrokenFile[] = [
     (path) => overwritten(path, (bytes) => bytes.writeUInt32BE(bytes.readUInt32BE(36) + 1, 36)),
   ],
   ['cut off', 'database_corrupt', async (path) => truncate(path, (await readFile(path)).length - 4096)],
-  ['of a newer version', 'database_newer', (path) => run(path, `PRAGMA user_version = ${MIGRATIONS.length + 1}`)],
+  ['of a newer version', 'database_newer', (path) => run(path, `PRAGMA user_version = ${NEWEST + 1}`)],
+  ['of an older version', 'database_outdated', (path) => run(path, `PRAGMA user_version = ${BASELINE - 1}`)],
   ["somebody else's", 'database_foreign', foreign],
 ]
 

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { STORE_FAULTS } from '../../../../sidecar/errors.ts'
-import { MIGRATIONS } from '../../../../sidecar/store/sqlite/database/migrations.ts'
+import { NEWEST } from '../../../../sidecar/store/sqlite/database/migrations.ts'
 import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { BROKEN_FILES, run } from './broken-files.ts'
 import { append, held, register, registration, rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
@@ -101,7 +101,7 @@ describe('Opening the store', () => {
     await filledFile()
     await run(stores.path(), 'PRAGMA user_version = 99')
     await refusal()
-    await run(stores.path(), `PRAGMA user_version = ${MIGRATIONS.length}`)
+    await run(stores.path(), `PRAGMA user_version = ${NEWEST}`)
     const store = await stores.open()
     expect(store.stations.size).to.equal(2)
   })

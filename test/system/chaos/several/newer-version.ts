@@ -23,9 +23,9 @@ export async function makeNewerVersion(): Promise<NewerVersion> {
   for (const part of ['sidecar', 'package.json', 'tsconfig.json'])
     await cp(part, join(folder, part), { recursive: true })
   await symlink(resolve('node_modules'), join(folder, 'node_modules'))
-  const schema = join(folder, 'sidecar/store/postgres/schema/schema.ts')
+  const schema = join(folder, 'sidecar/store/postgres/schema/schema-version.ts')
   const text = await readFile(schema, 'utf8')
-  const longer = text.replace(/\]\s*$/, `  ${JSON.stringify(STEP)},\n]\n`)
+  const longer = text.replace(/\[\]\s*$/, `[${JSON.stringify(STEP)}]\n`)
   if (longer === text) throw new Error(`${schema} does not end as it used to`)
   await writeFile(schema, longer)
   return {

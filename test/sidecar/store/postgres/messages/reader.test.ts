@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import type { Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import type { Queries } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import type { SqlValue } from '../../../../../sidecar/store/postgres/database/sql-values.ts'
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createLog } from '../../../../../sidecar/log.ts'
 import type { StationRecord } from '../../../../../sidecar/messages/station-record.ts'
-import { createStationCopy, type StationCopy } from '../../../../../sidecar/store/postgres/stations/station-copy.ts'
+import { StationCopy } from '../../../../../sidecar/store/postgres/stations/station-copy.ts'
 
 const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
   key: 'N0CALL',
@@ -17,7 +17,7 @@ const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
 describe('The copy of the registry', () => {
   let copy: StationCopy
   beforeEach(() => {
-    copy = createStationCopy(createLog('silent'))
+    copy = new StationCopy(createLog('silent'))
     copy.replace([], 10)
   })
 

@@ -1,6 +1,11 @@
 import { expect } from 'chai'
 import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
-import { migrate, schemaVersion } from '../../../../../sidecar/store/sqlite/database/migrations.ts'
+import {
+  BASELINE,
+  demandVersion,
+  fileVersion,
+  migrate,
+} from '../../../../../sidecar/store/sqlite/database/migrations.ts'
 import { rejection } from '../temporary-stores.ts'
 
 describe('Migrations', () => {
@@ -12,14 +17,22 @@ describe('Migrations', () => {
 
   const first = 'CREATE TABLE a (x); INSERT INTO a VALUES (1)'
   const second = 'ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1'
+  const SCHEMA = 'SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name'
+
+  it('create the tables of the baseline in a new file', async () => {
+    await migrate(connection, await demandVersion(connection))
+    expect(await fileVersion(connection)).to.equal(BASELINE)
+    const tables = await connection.all<{ name: string }>(SCHEMA)
+    expect(tables.map(({ name }) => name).join()).to.equal('avatar,device,message,state,station,station_unproven')
+  })
 
   // Shows: sidecar 22.4.
-  it('take an older file step by step to the newest version, each step once', async () => {
-    await migrate(connection, await schemaVersion(connection, 1), [first])
-    expect(await schemaVersion(connection, 2)).to.equal(1)
-    await migrate(connection, await schemaVersion(connection, 2), [first, second])
-    expect(await schemaVersion(connection, 2)).to.equal(2)
-    await migrate(connection, await schemaVersion(connection, 2), [first, second])
+  it('take a file of the baseline step by step to the newest version, each step once', async () => {
+    await migrate(connection, 0, [first])
+    expect(await fileVersion(connection)).to.equal(BASELINE + 1)
+    await migrate(connection, BASELINE + 1, [first, second])
+    expect(await fileVersion(connection)).to.equal(BASELINE + 2)
+    await migrate(connection, BASELINE + 2, [first, second])
     expect(await connection.all('SELECT x, y FROM a')).to.deep.equal([{ x: 1, y: 2 }])
   })
 
@@ -27,8 +40,21 @@ describe('Migrations', () => {
   it('leave nothing of a step that fails, and keep the steps before it', async () => {
     const error = await rejection(migrate(connection, 0, [first, `${second}; SELECT * FROM nowhere`]))
     expect(error.message).to.include('nowhere')
-    expect(await schemaVersion(connection, 2)).to.equal(1)
-    await migrate(connection, 1, [first, second])
+    expect(await fileVersion(connection)).to.equal(BASELINE + 1)
+    await migrate(connection, BASELINE + 1, [first, second])
     expect(await connection.all('SELECT x, y FROM a')).to.deep.equal([{ x: 1, y: 2 }])
+  })
+
+  // Shows: sidecar C8.5.
+  it('refuse a file from before the baseline, and name its version', async () => {
+    await migrate(connection, 0)
+    for (const version of [1, BASELINE - 1]) {
+      await connection.exec(`PRAGMA user_version = ${version}`)
+      const error = await rejection(demandVersion(connection))
+      expect(error).to.include({ code: 'database_outdated' })
+      expect(error)
+        .to.have.nested.property('cause.message')
+        .that.includes(`version ${version}, and this sidecar needs ${BASELINE} or later`)
+    }
   })
 })

@@ -1,0 +1,117 @@
+import type pg from 'pg'
+import { type Clock, within } from '../../../clock.ts'
+import { StoreError } from '../../../errors.ts'
+import type { DatabaseAddress } from './address.ts'
+import { rememberedTimeline, type SessionSettings, setUpSession, timelineOf } from './session.ts'
+
+/** How to connect to one of the hosts. */
+export type HostConfig = DatabaseAddress & Pick<pg.ClientConfig, 'ssl'>
+
+interface PrimaryParts {
+  readonly hosts: readonly HostConfig[]
+  /** Creates a client that is not connected yet. */
+  readonly createClient: (host: HostConfig) => pg.Client
+  readonly clock: Clock
+  /** Another host is the primary now. */
+  readonly onMove: () => void
+  /** All connections lead to a server that is no longer the primary. */
+  readonly onTakeover: () => void
+  /** Every host that takes writes is older than what was seen. */
+  readonly onOlder: (error: StoreError) => void
+}
+
+const CONNECT_MS = 5000
+const CLOSE_MS = 500
+
+/**
+ * Which of the configured hosts is the primary, and which timeline it writes. Each promotion of a standby begins a new
+ * timeline, so of two hosts that take writes the one with the newer timeline is the primary.
+ *
+ * The timeline begins at 0, moves to what the first connection finds, and from then on only forward. A connection to an
+ * older timeline is refused: that server lacks what was written since the takeover, and loses what it takes. With the
+ * first connection to a newer one, all connections end, because the old primary may not know yet.
+ *
+ * With several hosts, {@link locate} asks all of them and moves to the primary. Only one search runs at a time. After
+ * {@link close}, nothing moves.
+ */
+export class Primary {
+  readonly #parts: PrimaryParts
+  #current = 0
+  #timeline = 0
+  #isLocating = false
+  #isClosed = false
+
+  constructor(parts: PrimaryParts) {
+    this.#parts = parts
+  }
+
+  /** The host to connect to. */
+  get host(): HostConfig | undefined {
+    return this.#parts.hosts[this.#current]
+  }
+
+  /** The newest timeline that was seen; 0 before the first connection, and if the server does not reveal it. */
+  get timeline(): number {
+    return this.#timeline
+  }
+
+  /** Sets up a new connection if it leads to the primary; rejects otherwise. */
+  async admit(client: pg.ClientBase, session: SessionSettings): Promise<void> {
+    await setUpSession(client, session)
+    const timeline = await timelineOf(client)
+    if (timeline === 0) throw new StoreError('database_read_only')
+    if (timeline === undefined || timeline === this.#timeline) return
+    const remembered = (await rememberedTimeline(client)) ?? 0
+    if (timeline < Math.max(remembered, this.#timeline)) throw new StoreError('database_older')
+    const former = this.#timeline
+    // Another connection was set up meanwhile.
+    if (timeline === former) return
+    this.#timeline = timeline
+    if (former === 0) return
+    this.#parts.onTakeover()
+    throw new StoreError('database_unreachable')
+  }
+
+  /** Looks for the primary, if there are several hosts. */
+  locate(): void {
+    if (this.#parts.hosts.length === 1 || this.#isLocating) return
+    this.#isLocating = true
+    void this.moveOn().finally(() => {
+      this.#isLocating = false
+    })
+  }
+
+  /** Asks all hosts, and moves to the primary. Never rejects. */
+  async moveOn(): Promise<void> {
+    const better = await this.#betterHost()
+    if (better === undefined || this.#isClosed) return
+    this.#current = better
+    this.#parts.onMove()
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #betterHost(): Promise<number | undefined> {
+    const timelines = await Promise.all(this.#parts.hosts.map((host) => this.#timelineAt(host)))
+    const best = Math.max(...timelines)
+    if (best > 0 && best < this.#timeline) this.#parts.onOlder(new StoreError('database_older'))
+    return best >= this.#timeline && best > (timelines[this.#current] ?? 0) ? timelines.indexOf(best) : undefined
+  }
+
+  /** Returns 0 if the host takes no writes now, and 1 if it takes writes and does not reveal its timeline. */
+  async #timelineAt(host: HostConfig): Promise<number> {
+    const { createClient, clock } = this.#parts
+    const client = createClient(host)
+    client.on('error', () => undefined)
+    try {
+      await within(CONNECT_MS, client.connect(), clock)
+      return (await within(CONNECT_MS, timelineOf(client), clock)) ?? 1
+    } catch {
+      return 0
+    } finally {
+      await within(CLOSE_MS, client.end(), clock).catch(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+-- Stores a batch of messages in one round trip. A function, so that each of its statements has its own snapshot: those
+-- after the lock see everything that was committed before it.
+--
+-- All messages of a batch differ: the caller has removed equal ones.
+--   `ages`: for how many milliseconds each message has waited. A batch that is tried again counts from the first try,
+--     so that a copy of what the first try stored is found.
+--   `ack_of`: the numbers of the messages that the caller may acknowledge, from 1; `ack_sources` and `ack_seq_ids`: the
+--     destination and the number of each ack.
+-- Returns
+--   `base`: the stamp of a message is this plus its number;
+--   `kinds`: one character a message: 0 no such station, 1 duplicate, 2 stored;
+--   `acks`: which of `ack_of` the caller has to send, from 1.
+--
+-- One plan for all batches: planning each anew takes as long as storing five messages.
+CREATE OR REPLACE FUNCTION append(
+  stations text[], sources bytea[], seq_ids bytea[], texts bytea[], identities bytea[], ages int[],
+  ack_of int[], ack_sources bytea[], ack_seq_ids bytea[],
+  numbered_ms bigint, unnumbered_ms bigint, coalesce_ms int, ack_interval_ms bigint, acks_per_minute int,
+  acks_of_sender int,
+  OUT base bigint, OUT kinds text, OUT acks int[])
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint := now_ms();
+  -- `last` of the clock: when the messages were compared, and under the lock.
+  compared_at bigint;
+  locked_at bigint;
+  size int;
+  kind int[];
+  -- The slot of the newest message of each station.
+  heads int[];
+  -- Stations that get their first message.
+  without_ring text[];
+BEGIN
+  -- First without the lock: a message that is a copy now stays one, and half of what two listeners bring are copies.
+  -- With new messages, again under the lock, if anything was stored in between.
+  LOOP
+    -- Both answers come from one look at the ring, whose pages are in no processor's cache: that look is the cost.
+    -- A copy in the ring is newer than one that the ring has dropped, and the newest copy counts. Distances count in
+    -- either direction, so that a clock that was wrong for a while has no lasting effect.
+    -- A slot fits in 14 bits (16383), because a ring has at most 10,000.
+    SELECT (SELECT last FROM clock),
+      array_agg(
+        CASE
+          WHEN station.key IS NULL THEN 0
+          WHEN abs(now - message.age - CASE
+            WHEN held.copy IS NULL THEN (
+              SELECT received_at FROM dropped
+              WHERE dropped.station = message.station AND dropped.identity = message.identity
+              ORDER BY id DESC LIMIT 1)
+            ELSE (
+              SELECT received_at FROM ring
+              WHERE ring.station = message.station AND slot = (held.copy & 16383)::int) END)
+            < CASE WHEN message.seq_id = '' THEN unnumbered_ms ELSE numbered_ms END THEN 1
+          ELSE 2
+        END ORDER BY message.i),
+      array_agg((held.newest & 16383)::int ORDER BY message.i)
+    INTO compared_at, kind, heads
+    FROM unnest(stations, identities, seq_ids, ages) WITH ORDINALITY AS message (station, identity, seq_id, age, i)
+      LEFT JOIN station ON station.key = message.station
+      LEFT JOIN LATERAL (
+        SELECT max(time << 14 | slot) AS newest,
+          max(time << 14 | slot) FILTER (WHERE ring.identity = message.identity) AS copy
+        FROM ring WHERE ring.station = station.key) AS held ON true;
+    EXIT WHEN locked_at IS NOT NULL OR 2 = ANY (kind) IS NOT TRUE;
+    -- Held until the commit is visible. So a reader sees all messages with older stamps, and later writers have newer
+    -- ones.
+    SELECT last, per_station INTO locked_at, size FROM clock WHERE id = 1 FOR NO KEY UPDATE;
+    now := now_ms();
+    EXIT WHEN locked_at = compared_at;
+  END LOOP;
+
+  base := 0;
+  IF 2 = ANY (kind) THEN
+    base := greatest(locked_at, now - 1);
+    UPDATE clock SET last = base + cardinality(stations) + 1 WHERE id = 1;
+    IF array_position(heads, NULL) IS NOT NULL THEN
+      without_ring := ARRAY(
+        SELECT stations[i] FROM generate_subscripts(heads, 1) AS i WHERE heads[i] IS NULL AND kind[i] = 2);
+      PERFORM make_rings(without_ring, size) WHERE without_ring <> '{}';
+    END IF;
+
+    WITH new AS MATERIALIZED (
+      SELECT message.*, row_number() OVER (PARTITION BY station ORDER BY i) AS place,
+        count(*) OVER (PARTITION BY station) AS coming
+      FROM unnest(stations, sources, seq_ids, texts, identities, ages) WITH ORDINALITY
+        AS message (station, source, seq_id, text, identity, age, i)
+      WHERE kind[i] = 2
+    ), placed AS MATERIALIZED (
+      -- If more come than the ring holds, the last ones stay.
+      SELECT new.*, (coalesce(heads[i], size - 1) + place) % size AS slot, coming - place < size AS stays FROM new
+    ), leaving AS (
+      INSERT INTO dropped (station, identity, received_at)
+      SELECT station, identity, received_at FROM (
+        SELECT ring.station, ring.identity, ring.received_at, time
+        FROM placed JOIN ring ON ring.station = placed.station AND ring.slot = placed.slot
+        WHERE stays AND time > 0
+          AND abs(now - received_at) < CASE WHEN ring.seq_id = '' THEN unnumbered_ms ELSE numbered_ms END
+        UNION ALL
+        SELECT station, identity, now - age, base + i FROM placed WHERE NOT stays) AS dropping
+      ORDER BY time
+    )
+    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+      SELECT station, slot, base + i, source, seq_id, text, identity, now - age FROM placed WHERE stays
+      ON CONFLICT (station, slot) DO UPDATE SET
+        time = excluded.time, source = excluded.source, seq_id = excluded.seq_id, text = excluded.text,
+        identity = excluded.identity, received_at = excluded.received_at;
+
+    -- In one transaction with the messages: no message is ever durable without its notification being due. Sorted, as
+    -- in everything that locks several of these rows. If the oldest message came in later than now, the clock was set
+    -- back since, and its window would end that much later.
+    INSERT INTO push_due AS due (station, newest, due_at, oldest_at)
+      SELECT device.key, base + latest, now + coalesce_ms, now - oldest
+      FROM (
+        SELECT station, max(i) AS latest, max(age) AS oldest
+        FROM unnest(stations, ages) WITH ORDINALITY AS message (station, age, i) WHERE kind[i] = 2 GROUP BY station
+      ) AS new JOIN device USING (station) ORDER BY device.key
+      ON CONFLICT (station) DO UPDATE SET
+        newest = excluded.newest,
+        due_at = CASE WHEN due.oldest_at > now AND due.owner = '' AND due.tries = 0 AND due.refusals = 0
+          THEN least(due.due_at, excluded.due_at) ELSE due.due_at END,
+        again_at = CASE WHEN due.owner = '' THEN NULL ELSE coalesce(due.again_at, excluded.due_at) END;
+  END IF;
+
+  kinds := array_to_string(kind, '');
+  acks := CASE WHEN cardinality(ack_of) = 0 THEN '{}'
+    ELSE claim_acks(stations, sources, kind, ack_of, ack_sources, ack_seq_ids, ack_interval_ms, acks_per_minute,
+      acks_of_sender) END;
+END $$;

@@ -1,0 +1,25 @@
+-- Gives all rings with messages `places` slots, and keeps the newest messages of rings that have more. All instances
+-- use the size that the instance which started last has set. Locks the clock, as everything that writes into rings
+-- does. The text of a free slot is that of make_rings.
+CREATE OR REPLACE FUNCTION fit_rings(places int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF places = (SELECT per_station FROM clock) THEN RETURN; END IF;
+  PERFORM take_stamp();
+  -- Another instance that starts at the same time may have done it meanwhile.
+  IF places = (SELECT per_station FROM clock) THEN RETURN; END IF;
+  -- The newest message goes into the last slot, older ones in order before it.
+  WITH removed AS (
+    DELETE FROM ring RETURNING *
+  ), fitted AS (
+    SELECT removed.*, places - row_number() OVER (PARTITION BY station ORDER BY time DESC) AS place
+    FROM removed WHERE time > 0
+  )
+  INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+    SELECT key, one.place, coalesce(time, 0), coalesce(source, ''), coalesce(seq_id, ''),
+      coalesce(text, repeat(' ', 92)::bytea), coalesce(identity, ''), coalesce(received_at, 0)
+    FROM (SELECT DISTINCT station AS key FROM fitted) AS filled JOIN station USING (key)
+      CROSS JOIN generate_series(0, places - 1) AS one (place)
+      LEFT JOIN fitted ON fitted.station = key AND fitted.place = one.place
+    ORDER BY key, one.place;
+  UPDATE clock SET per_station = places;
+END $$;

@@ -1,0 +1,53 @@
+-- Leases due rows to the caller, for each platform at most as many as its `rooms`, and returns what to notify of.
+--
+-- In two steps: a message that is stored between the two is either read, or the row shows that it came during the
+-- lease.
+-- `due_at` moves to the end of the lease, so that another instance takes the row over then.
+CREATE OR REPLACE FUNCTION claim_pushes(me text, platforms text[], rooms int[], lease_ms int)
+RETURNS TABLE (
+  station text, device text, platform text, push_token text, token_dead boolean, lease_until bigint, tries int,
+  refusals int, since_first_try bigint, waited bigint, count bigint, "time" bigint, source bytea, seq_id bytea,
+  "text" bytea)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint := now_ms();
+  taken text[];
+  returned int;
+BEGIN
+  -- Rows due in over 20 minutes, longer than any delay or lease, are from before the clock was set back. An array, so
+  -- that next to nothing is read if there are none. At most 1,000 at a time.
+  UPDATE push_due SET due_at = now WHERE station = ANY (ARRAY(
+    SELECT station FROM push_due WHERE due_at > now + 1200000 ORDER BY due_at LIMIT 1000 FOR UPDATE SKIP LOCKED));
+
+  WITH due AS (
+    SELECT oldest.station FROM unnest(platforms, rooms) AS wanted (platform, room)
+      CROSS JOIN LATERAL (
+        SELECT push_due.station FROM push_due JOIN device ON device.key = push_due.station
+        WHERE device.platform = wanted.platform AND due_at <= now
+        ORDER BY due_at LIMIT wanted.room FOR UPDATE OF push_due SKIP LOCKED) AS oldest
+  ), leased AS (
+    UPDATE push_due SET owner = me, lease_until = now + lease_ms, due_at = now + lease_ms,
+      first_try_at = CASE WHEN tries = 0 THEN now ELSE first_try_at END
+    FROM due WHERE push_due.station = due.station RETURNING push_due.station
+  )
+  SELECT array_agg(leased.station) INTO taken FROM leased;
+  IF taken IS NULL THEN RETURN; END IF;
+
+  RETURN QUERY
+    SELECT device.station, substr(key, length(device.station) + 2), device.platform, device.push_token,
+      device.token_dead, due.lease_until, due.tries, due.refusals, now - first_try_at, now - oldest_at, unpushed.*
+    FROM unnest(taken) AS one (key)
+      JOIN push_due AS due ON due.station = one.key
+      JOIN device USING (key)
+      CROSS JOIN LATERAL (
+        SELECT count(*) OVER (), ring.time, ring.source, ring.seq_id, ring.text FROM ring
+        WHERE ring.station = device.station AND ring.time > pushed_through ORDER BY ring.time DESC LIMIT 1) AS unpushed
+      -- Otherwise the planner picks the order: after a restart, a newer message could be notified before an older one.
+      ORDER BY due.oldest_at;
+  GET DIAGNOSTICS returned = ROW_COUNT;
+  IF returned < cardinality(taken) THEN
+    DELETE FROM push_due WHERE push_due.station = ANY (taken) AND NOT EXISTS (
+      SELECT FROM device JOIN ring USING (station) WHERE key = push_due.station AND ring.time > pushed_through);
+  END IF;
+END $$;

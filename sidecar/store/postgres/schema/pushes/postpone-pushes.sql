@@ -1,0 +1,16 @@
+-- Returns leased rows to the queue; each is due again after its delay.
+CREATE OR REPLACE FUNCTION postpone_pushes(
+  me text, stations text[], leases bigint[], delays bigint[], tried int[], refused int[])
+RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint;
+BEGIN
+  PERFORM FROM push_due WHERE station = ANY (stations) ORDER BY station FOR UPDATE;
+  now := now_ms();
+  UPDATE push_due AS due SET owner = '', lease_until = 0, due_at = now + delay, again_at = NULL,
+    tries = later.tries, refusals = later.refusals,
+    first_try_at = CASE WHEN later.tries = 0 THEN NULL ELSE first_try_at END
+  FROM unnest(stations, leases, delays, tried, refused) AS later (station, lease, delay, tries, refusals)
+  WHERE due.station = later.station AND owner = me AND lease_until = later.lease;
+END $$;

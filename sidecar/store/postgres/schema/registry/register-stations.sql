@@ -1,0 +1,153 @@
+-- Registers several different stations in one transaction, in the order of the arrays. Returns a row for each; `i`
+-- counts from 1.
+--
+-- A heartbeat that brings nothing new is compared with the row, because any instance may have changed it. It costs a
+-- write once an hour. Times differ in either direction, so that a clock that was wrong for a while has no lasting
+-- effect. A refusal is found before the lock on the clock, and decided again under it: a full registry and a rate limit
+-- stop new stations without a lock. If a station has too many devices, those last seen before `room_after_ms` go. In a
+-- full registry, the oldest unproven stations make room; their rows are locked with those of devices that go, in one
+-- order.
+--
+-- The clock is locked once for all registrations, and rows of one table are written together. One after the other, a
+-- new token took 0.23 ms; together it takes 0.1 ms.
+CREATE OR REPLACE FUNCTION register_stations(
+  its_keys text[], its_devices text[], its_platforms text[], its_tokens text[], its_acks boolean[],
+  its_icons text[], its_images text[], its_hashes text[], clients text[],
+  max_stations int, max_per_hour int, room_after_ms bigint)
+RETURNS TABLE (
+  i bigint, kind text, version bigint, registered_at bigint, written_at bigint, now bigint, icon text, hash text,
+  updated_at bigint, devices json, displaced text)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+  total int := cardinality(its_keys);
+  at_now bigint := now_ms();
+  -- Keys of the devices.
+  own text[] := ARRAY(
+    SELECT rtrim(key || ' ' || id) FROM unnest(its_keys, its_devices) WITH ORDINALITY AS one (key, id, i) ORDER BY i);
+  -- The outcome of each, once it is known. Null for heartbeats that bring nothing new, which are answered at once.
+  kinds text[] := array_fill(NULL::text, ARRAY[total]);
+  changing int[] := '{}';
+  stale text[] := '{}';
+  created int := 0;
+  joined text[] := '{}';
+  leaving text[];
+  -- Unproven stations of heartbeats that bring nothing new.
+  proving text[] := '{}';
+  -- Stations that make room, at the place of the registration that replaces them.
+  victims text[] := array_fill(NULL::text, ARRAY[total]);
+  victim text;
+  base bigint;
+  known record;
+  place int;
+BEGIN
+  FOR known IN
+    SELECT one.i, compared.same, station.proven, device.key AS device, (SELECT last FROM clock) AS last,
+      device.last_seen_at, station.registered_at AS since, avatar.icon, avatar.hash, avatar.updated_at,
+      CASE WHEN compared.same THEN (
+        SELECT json_agg(json_build_object(
+          'id', substr(key, length(station) + 2), 'platform', platform, 'pushToken', push_token,
+          'tokenDead', token_dead, 'ackMessages', ack_messages, 'registeredAt', registered_at,
+          'lastSeenAt', last_seen_at) ORDER BY registered_at)
+        FROM device WHERE device.station = station.key) END AS devices
+    FROM unnest(its_keys, own, its_platforms, its_tokens, its_acks, its_icons, its_images, its_hashes) WITH ORDINALITY
+        AS one (key, device, platform, token, acks, icon, image, hash, i)
+      LEFT JOIN station ON station.key = one.key
+      LEFT JOIN device ON device.key = one.device
+      LEFT JOIN avatar ON avatar.station = one.key
+      CROSS JOIN LATERAL (SELECT coalesce(
+        NOT device.token_dead AND device.platform = one.platform AND device.push_token = one.token
+          AND device.ack_messages = one.acks
+          AND (one.hash IS NULL
+            OR coalesce(avatar.hash, '') = CASE WHEN one.icon = '' AND one.image = '' THEN '' ELSE one.hash END),
+        false)) AS compared (same)
+    -- Otherwise the plan decides who gets the last place.
+    ORDER BY one.i
+  LOOP
+    place := known.i;
+    IF known.same THEN
+      IF NOT known.proven THEN proving := proving || its_keys[place]; END IF;
+      IF abs(at_now - known.last_seen_at) > 3600000 THEN
+        stale := stale || own[place];
+        known.last_seen_at := at_now;
+      END IF;
+      RETURN QUERY SELECT known.i, 'refreshed', known.last, known.since, known.last_seen_at, at_now,
+        known.icon, known.hash, known.updated_at, known.devices, NULL::text;
+      CONTINUE;
+    END IF;
+    IF known.device IS NULL THEN
+      kinds[place] := device_refusal(
+        its_keys[place], at_now - room_after_ms, clients[place], max_stations, max_per_hour);
+      IF kinds[place] = 'full' AND oldest_unproven(at_now, its_keys, max_stations) IS NOT NULL THEN
+        kinds[place] := NULL;
+      END IF;
+    END IF;
+    IF kinds[place] IS NULL THEN changing := changing || place; END IF;
+  END LOOP;
+
+  IF changing <> '{}' THEN
+    UPDATE clock SET last = greatest(last, now_ms() - 1) + total RETURNING last - total INTO base;
+    at_now := now_ms();
+    FOREACH place IN ARRAY changing LOOP
+      IF EXISTS (SELECT FROM device WHERE key = own[place]) THEN
+        kinds[place] := 'refreshed';
+        CONTINUE;
+      END IF;
+      kinds[place] := device_refusal(its_keys[place], at_now - room_after_ms, clients[place],
+        max_stations - created + cardinality(array_remove(victims, NULL)), max_per_hour);
+      IF kinds[place] = 'full' THEN
+        victims[place] := oldest_unproven(at_now, its_keys || array_remove(victims, NULL), max_stations);
+        IF victims[place] IS NOT NULL THEN kinds[place] := NULL; END IF;
+      END IF;
+      CONTINUE WHEN kinds[place] IS NOT NULL;
+      IF EXISTS (SELECT FROM station WHERE key = its_keys[place]) THEN
+        kinds[place] := 'joined';
+        joined := joined || its_keys[place];
+      ELSE
+        kinds[place] := 'created';
+        created := created + 1;
+      END IF;
+      DELETE FROM new_station WHERE client = clients[place] AND abs(at_now - at) >= 3600000;
+      INSERT INTO new_station (client, at) VALUES (clients[place], at_now);
+    END LOOP;
+  END IF;
+
+  -- After the lock on the clock, and in the order in which settling pushes locks these rows.
+  IF joined <> '{}' OR array_remove(victims, NULL) <> '{}' THEN
+    leaving := ARRAY(
+      SELECT key FROM (
+        SELECT key, row_number() OVER (PARTITION BY station ORDER BY last_seen_at DESC) AS place
+        FROM device WHERE station = ANY (joined)
+      ) AS ranked WHERE place >= 8 /* MAX_DEVICES */);
+    PERFORM FROM push_due WHERE station = ANY (leaving || ARRAY(SELECT key FROM device WHERE station = ANY (victims)))
+      ORDER BY station FOR UPDATE;
+  END IF;
+  IF changing <> '{}' OR stale <> '{}' THEN
+    PERFORM FROM device
+      WHERE station = ANY (its_keys) AND (key = ANY (stale) OR base IS NOT NULL) OR station = ANY (victims)
+      ORDER BY key FOR UPDATE;
+    UPDATE device SET last_seen_at = at_now WHERE key = ANY (stale);
+  END IF;
+  PERFORM remove_devices(leaving, at_now - room_after_ms) WHERE leaving <> '{}';
+  FOREACH victim IN ARRAY array_remove(victims, NULL) LOOP
+    PERFORM remove_station(victim, 9007199254740991 /* NEVER */, NULL);
+  END LOOP;
+  IF proving <> '{}' THEN PERFORM prove_stations(proving); END IF;
+  IF base IS NOT NULL THEN
+    PERFORM write_registrations(kinds, base, at_now, created,
+      its_keys, own, its_platforms, its_tokens, its_acks, its_icons, its_images, its_hashes);
+  END IF;
+  RETURN QUERY
+    SELECT one.i, one.kind, base + one.i, station.registered_at, at_now, at_now, avatar.icon, avatar.hash,
+      avatar.updated_at, (
+        SELECT json_agg(json_build_object(
+          'id', substr(key, length(station) + 2), 'platform', platform, 'pushToken', push_token,
+          'tokenDead', token_dead, 'ackMessages', ack_messages, 'registeredAt', registered_at,
+          'lastSeenAt', last_seen_at) ORDER BY registered_at)
+        FROM device WHERE device.station = station.key),
+      one.victim
+    FROM unnest(kinds, its_keys, victims) WITH ORDINALITY AS one (kind, key, victim, i)
+      LEFT JOIN station ON station.key = one.key AND one.kind IN ('created', 'joined', 'refreshed')
+      LEFT JOIN avatar ON avatar.station = station.key
+    WHERE one.kind IS NOT NULL;
+END $$;

@@ -1,0 +1,81 @@
+import { LEASE_MS } from '../../../messages/leases.ts'
+import { UNPROVEN_MS } from '../../../messages/station.ts'
+import { MAX_DEVICES } from '../../../messages/store.ts'
+import { readSql } from '../../read-sql.ts'
+import { SCHEMA } from '../database/session.ts'
+
+/** The channel on which instances notify each other of changes of the registry. */
+export const CHANNEL = SCHEMA
+
+/** Later than any time. */
+export const NEVER = Number.MAX_SAFE_INTEGER
+
+/** The literals in the files that are constants of the sidecar too. */
+export const LITERALS = { CHANNEL, LEASE_MS, MAX_DEVICES, NEVER, UNPROVEN_MS } as const
+
+/** The files in `tables/`, in the order in which they are executed. */
+const TABLES = [
+  'now-ms',
+  'clock',
+  'station',
+  'device',
+  'avatar',
+  'ring',
+  'dropped',
+  'station-change',
+  'new-station',
+  'push-due',
+  'ack-sent',
+  'instance',
+  'lease',
+  'keyring',
+].map((name) => `tables/${name}`)
+
+/**
+ * The files of the functions. A function that takes other arguments or returns other columns than a published one needs
+ * another name: instances of the version before go on calling theirs.
+ */
+const FUNCTIONS = [
+  'registry/take-stamp',
+  'registry/note-change',
+  'registry/device-refusal',
+  'registry/station-refusal',
+  'registry/set-avatar',
+  'registry/register-stations',
+  'registry/oldest-unproven',
+  'registry/prove-stations',
+  'registry/end-by-token',
+  'registry/write-registrations',
+  'registry/remove-devices',
+  'registry/remove-station',
+  'registry/recount-stations',
+  'registry/mark-token-dead',
+  'instances/note-presence',
+  'instances/take-name',
+  'instances/leave',
+  'instances/hold-leases',
+  'messages/claim-acks',
+  'messages/make-rings',
+  'messages/append',
+  'messages/try-to-store',
+  'messages/read-newer',
+  'messages/fit-rings',
+  'pushes/claim-pushes',
+  'pushes/settle-pushes',
+  'pushes/postpone-pushes',
+]
+
+const fileOf = (name: string): URL => new URL(`./${name}.sql`, import.meta.url)
+const textOf = (file: URL): string => readSql(file, LITERALS)
+
+const TABLE_FILES = TABLES.map(fileOf)
+const FUNCTION_FILES = FUNCTIONS.map(fileOf)
+
+/** All files of the schema, in the order in which they are executed. */
+export const SCHEMA_FILES: readonly URL[] = [...TABLE_FILES, ...FUNCTION_FILES]
+
+/** The statements that create the tables. */
+export const TABLE_TEXTS: readonly string[] = TABLE_FILES.map(textOf)
+
+/** The statements that create or replace the functions. */
+export const FUNCTION_TEXTS: readonly string[] = FUNCTION_FILES.map(textOf)

@@ -1,0 +1,19 @@
+-- Devices of stations. There are no foreign keys: the functions that remove a station delete everything of it.
+CREATE TABLE device (
+  -- `CALL-SSID` for the device without an id, `CALL-SSID id` for others. Neither part has blanks.
+  key text COLLATE "C" PRIMARY KEY,
+  station text COLLATE "C" NOT NULL,
+  platform text NOT NULL,
+  push_token text NOT NULL,
+  token_dead boolean NOT NULL DEFAULT false,
+  ack_messages boolean NOT NULL,
+  registered_at bigint NOT NULL,
+  last_seen_at bigint NOT NULL,
+  -- The device was notified of messages up to this stamp, or the sidecar gave up on them.
+  pushed_through bigint NOT NULL,
+  -- The newest cursor that the device sent, or an older one.
+  asked bigint NOT NULL DEFAULT 0,
+  -- The first push token of the device, once another one has replaced it.
+  first_token text
+) WITH (fillfactor = 70);
+CREATE INDEX device_station ON device (station);

@@ -1,0 +1,14 @@
+-- Slots for the messages of stations. All slots of a station are created with its first message, so that its ring is on
+-- one or two pages. Callsigns, numbers and texts are bytea, because the type text does not allow NUL.
+CREATE TABLE ring (
+  station text COLLATE "C" NOT NULL,
+  slot int NOT NULL,
+  -- The stamp; 0 for a free slot. In no index, so that an update stays on its page (HOT).
+  time bigint NOT NULL,
+  source bytea NOT NULL,
+  seq_id bytea NOT NULL,
+  text bytea NOT NULL,
+  identity bytea NOT NULL,
+  received_at bigint NOT NULL,
+  PRIMARY KEY (station, slot)
+) WITH (fillfactor = 70);

@@ -1,0 +1,13 @@
+-- Messages, in the order of their arrival, so that messages which arrive together are neighbours in the file. The ring
+-- of a station is its newest `per_station` rows; memory knows where they are. Older rows have left the ring, and stay
+-- while a duplicate of them may arrive. A row with a `time` below 0 is in no ring, however large the rings are.
+CREATE TABLE message (
+  -- The stamp.
+  time INTEGER PRIMARY KEY,
+  station TEXT NOT NULL,
+  source TEXT NOT NULL,
+  seq_id TEXT NOT NULL,
+  text BLOB NOT NULL,
+  -- What the wall clock said, right or wrong. Duplicates are judged by it.
+  received_at INTEGER NOT NULL
+) STRICT;

@@ -1,0 +1,8 @@
+-- Registered callsigns. Each has at least one row in device.
+CREATE TABLE station (
+  key TEXT PRIMARY KEY,
+  registered_at INTEGER NOT NULL,
+  -- The station registered again or synced, or a push gateway accepted its token. Others make room in a full registry.
+  proven INTEGER NOT NULL DEFAULT 0 CHECK (proven IN (0, 1))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX station_unproven ON station (registered_at) WHERE proven = 0;

@@ -1,0 +1,21 @@
+import { expect } from 'chai'
+import { claim, startApi } from '../../support/running-api.ts'
+
+describe('A request for a callsign that is not registered', () => {
+  // Shows: sidecar C3.4.
+  it('is answered with not_registered for sync, avatars and unregister', async () => {
+    const api = await startApi()
+    try {
+      for (const [path, members] of [
+        ['/v1/sync', { since: 0 }],
+        ['/v1/avatars', { stations: ['N0CALL-7'] }],
+        ['/v1/unregister', { pushToken: 'token' }],
+      ] as const) {
+        const { status, body } = await api.post(path, { ...claim('N0CALL'), ...members })
+        expect([path, status, body.error]).to.deep.equal([path, 404, 'not_registered'])
+      }
+    } finally {
+      await api.close()
+    }
+  })
+})

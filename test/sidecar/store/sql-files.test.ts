@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { SCHEMA } from '../../../sidecar/store/postgres/database/session.ts'
+import { LITERALS, SCHEMA_FILES } from '../../../sidecar/store/postgres/schema/schema-files.ts'
+import { readSql } from '../../../sidecar/store/read-sql.ts'
+import { freshDatabase, runAt } from './postgres/shared-server.ts'
+
+const STORE = new URL('../../../sidecar/store/', import.meta.url)
+const FILES = readdirSync(STORE, { recursive: true, encoding: 'utf8' })
+  .map((name) => name.replaceAll('\\', '/'))
+  .filter((name) => name.endsWith('.sql'))
+  .map((name) => new URL(name, STORE))
+const textOf = (file: URL) => readFileSync(file, 'utf8')
+const nameOf = (file: URL) => file.href.slice(STORE.href.length)
+
+/** Files that the schema consists of; all others are single statements with parameters. */
+const isOfSchema = (file: URL) => /^postgres\/schema\/\w+\//.test(nameOf(file))
+const statements = FILES.filter((file) => nameOf(file).startsWith('postgres/') && !isOfSchema(file))
+
+describe('The SQL files', () => {
+  it('are formatted: short lines, no tabs, no trailing blanks, a newline at the end', () => {
+    expect(FILES.length).to.be.above(40)
+    for (const file of FILES) {
+      const text = textOf(file)
+      const wrong = text.split('\n').filter((line) => line.length > 120 || /\t|\s$/.test(line))
+      expect(wrong, nameOf(file)).to.deep.equal([])
+      expect(text, nameOf(file)).to.match(/[^\n]\n$/)
+    }
+  })
+
+  it('have the values of the constants that they name', () => {
+    const values = { ...LITERALS, SCHEMA, PAGE: 5000 }
+    for (const file of FILES) expect(readSql(file, values), nameOf(file)).to.equal(textOf(file))
+  })
+
+  it('take the values that they are read with, and need one for each name', () => {
+    const file = SCHEMA_FILES.find((one) => one.href.endsWith('take-name.sql')) as URL
+    expect(readSql(file, { LEASE_MS: 1 })).to.include('>= 1 /* LEASE_MS */')
+    expect(() => readSql(file)).to.throw('names LEASE_MS, which has no value')
+  })
+
+  it('of the PostgreSQL schema are all executed', () => {
+    expect(SCHEMA_FILES.map(nameOf)).to.have.members(FILES.filter(isOfSchema).map(nameOf))
+  })
+
+  describe('on PostgreSQL', () => {
+    let address = ''
+    before(async function () {
+      this.timeout(120_000)
+      address = await freshDatabase()
+      await runAt(address, `CREATE SCHEMA ${SCHEMA}`)
+    })
+    const run = (text: string) => runAt(address, `SET search_path = ${SCHEMA}; ${text}`)
+
+    it('create the schema as they are, and replace the functions', async () => {
+      for (const file of SCHEMA_FILES) await run(textOf(file))
+      for (const file of SCHEMA_FILES) if (!nameOf(file).includes('/tables/')) await run(textOf(file))
+      const [made] = await run(`SELECT
+        (SELECT count(*)::int FROM pg_class WHERE relnamespace = '${SCHEMA}'::regnamespace AND relkind = 'r') AS tables,
+        (SELECT count(*)::int FROM pg_proc WHERE pronamespace = '${SCHEMA}'::regnamespace) AS functions`)
+      const tables = SCHEMA_FILES.filter((file) => nameOf(file).includes('/tables/')).length - 1
+      expect(made).to.deep.equal({ tables, functions: SCHEMA_FILES.length - tables })
+    })
+
+    for (const file of statements)
+      it(`prepare ${nameOf(file).replace(/.*\//, '')} as a single statement`, () =>
+        run(`PREPARE statement AS ${textOf(file)}`))
+  })
+
+  it('are below the folder that the build copies', () => {
+    const root = fileURLToPath(new URL('../../../', import.meta.url))
+    const elsewhere = readdirSync(`${root}sidecar`, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => name.endsWith('.sql') && !/^store[\\/]/.test(name),
+    )
+    expect(elsewhere).to.deep.equal([])
+  })
+})
