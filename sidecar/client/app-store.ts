@@ -1,35 +1,36 @@
 import type { AvatarRecord, MessageRecord } from './wire/bodies.ts'
 
-/** What the client remembers from one launch of the app to the next; plain JSON. */
+/** State that the client keeps from one launch of the app to the next; plain JSON. */
 export interface ClientState {
-  /** Server time, in milliseconds: everything up to it is stored. */
+  /** Server time, in milliseconds: all messages up to it are stored. */
   readonly cursor: number
-  /** Hash of the station's avatar that the server confirmed last. */
+  /** Hash of the station's avatar that the server last confirmed. */
   readonly avatarHash?: string
   /**
-   * What this phone is to the server, made when it first calls: a secret. Two phones with the same would be one device.
+   * This phone's id at the server, made before its first request: a secret. Two phones with the same id would be one
+   * device.
    */
   readonly deviceId?: string
 }
 
-/** Where the app keeps what the client brings. What is thrown here ends the call, and the messages come again. */
+/** The app's storage for messages and state. If a method throws, the request fails and the messages come again. */
 export interface AppStore {
-  /** The state that was saved last; undefined at the first launch. */
+  /** Returns the last saved state; undefined at the first launch. */
   load(): Promise<ClientState | undefined>
   /**
-   * Keeps and shows `messages`, oldest first, and keeps `state`: in one transaction, and no message is ever seen twice;
-   * else the messages before the state, and those that come again after a crash are known by their `time`. Resolves
-   * once all of it is durable.
+   * Stores and shows `messages`, oldest first, and stores `state`. If one transaction stores both, no message ever
+   * comes twice. Otherwise store the messages before the state, and recognize messages that come again after a crash by
+   * their `time`. Resolve once everything is durable.
    */
   save(state: ClientState, messages: readonly MessageRecord[]): Promise<void>
-  /** Whether a copy of the message came over radio or a live APRS-IS connection already: then it is left out. */
+  /** Returns whether the app already received the message over radio or APRS-IS; if so, `save` does not get it. */
   heard?(message: MessageRecord): boolean | Promise<boolean>
 }
 
-/** Where the app keeps the avatars of others, by station (`CALL-SSID`). Default: in memory, the last 200. */
+/** The app's storage for other stations' avatars, by station (`CALL-SSID`). Default: the last 200 in memory. */
 export interface AvatarStore {
   hashOf(station: string): string | undefined | Promise<string | undefined>
-  /** Undefined: the station took its avatar away. */
+  /** Undefined: the station cleared its avatar. */
   put(station: string, avatar: AvatarRecord | undefined): void | Promise<void>
 }
 

@@ -5,22 +5,22 @@ import type { AvatarRecord } from './wire/bodies.ts'
 import type { PushPayload } from './wire/push-payload.ts'
 
 /** Source: Limits, stations per `/v1/avatars` request. */
-const MAX_PER_CALL = 50
-/** Far more than the senders of one answer; the oldest are forgotten until they are advertised again. */
+const MAX_PER_REQUEST = 50
+/** Far more than the senders of one answer. Beyond it, the oldest are dropped until they are advertised again. */
 const MAX_WANTED = 500
 
-/** Keeps the avatars of others up to date with as few requests as can be. */
+/** Keeps other stations' avatars up to date with few requests. */
 export interface AvatarBook {
-  /** Takes what a push says of its sender's avatar. */
+  /** Stores the sender's avatar from a push. */
   pushed(push: PushPayload): Promise<void>
   /**
-   * Fetches those whose advertised hash is not that of the copy here. What cannot be had now is asked for the next
-   * time.
+   * Fetches avatars whose advertised hash differs from that of the stored copy. Failed ones are requested again the
+   * next time.
    */
   advertised(hashes: Readonly<Record<string, string>>): Promise<void>
 }
 
-/** `fetchAvatars`: those of up to 50 stations that have one. */
+/** @param fetchAvatars returns the avatars of up to 50 stations, as far as they have one */
 export function createAvatarBook(
   store: AvatarStore,
   fetchAvatars: (stations: readonly string[]) => Promise<Readonly<Record<string, AvatarRecord>>>,
@@ -42,25 +42,25 @@ export function createAvatarBook(
     async pushed(push) {
       const avatar = pushedAvatar(push)
       if (avatar === 'unknown') return
-      const before = await store.hashOf(push.fromCall)
+      const storedHash = await store.hashOf(push.fromCall)
       if (avatar === 'cleared') {
-        if (before !== undefined) await store.put(push.fromCall, undefined)
-      } else if (avatar.hash !== before) await store.put(push.fromCall, avatar)
+        if (storedHash !== undefined) await store.put(push.fromCall, undefined)
+      } else if (avatar.hash !== storedHash) await store.put(push.fromCall, avatar)
     },
 
     async advertised(hashes) {
       await note(hashes)
       while (wanted.size > 0) {
-        const stations = [...wanted].slice(0, MAX_PER_CALL)
+        const stations = [...wanted].slice(0, MAX_PER_REQUEST)
         try {
-          const found = await fetchAvatars(stations)
+          const fetched = await fetchAvatars(stations)
           for (const station of stations) {
-            const avatar = found[station]
+            const avatar = fetched[station]
             if (avatar) await store.put(station, avatar)
             wanted.delete(station)
           }
         } catch (error) {
-          // Messages do not depend on pictures.
+          // Messages must not fail because of avatars.
           if (error instanceof ClientError) return
           throw error
         }

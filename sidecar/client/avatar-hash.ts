@@ -1,6 +1,6 @@
 import { sha256 } from './sha-256.ts'
 
-/** A station's own avatar: a built-in icon, an image, or both; what is missing is empty. */
+/** A station's own avatar: a built-in icon, an image, or both. A missing part is empty. */
 export interface OwnAvatar {
   readonly icon: string
   /** Base64 of a 64x64 PNG, at most 24,000 characters. */

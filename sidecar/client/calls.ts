@@ -12,7 +12,7 @@ import type {
   WebPushAnswer,
 } from './wire/bodies.ts'
 
-/** What of `fetch` is used. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (
   address: string,
   init: {
@@ -24,24 +24,24 @@ export type Fetch = (
 ) => Promise<{ readonly status: number; json(): Promise<unknown> }>
 
 export interface CallsOptions {
-  /** Where the sidecar is, without `/v1`, such as `https://push.example.org`. */
+  /** The sidecar's address without `/v1`, such as `https://push.example.org`. */
   readonly baseUrl: string
-  /** Default: that of the platform. */
+  /** Default: the platform's. */
   readonly fetch?: Fetch
   readonly timers?: Timers
-  /** For a whole call, in milliseconds. Default: 30,000. */
+  /** Time limit of a whole request, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number
-  /** Ends what is under way, which rejects with `closed`, as does whatever is asked for later. */
+  /** Aborting it makes open and later requests reject with `closed`. */
   readonly signal?: AbortSignal
 }
 
-/** The calls of the API, one request each. They reject with a {@link ClientError}. */
+/** The requests of the API. They reject with a {@link ClientError}. */
 export interface Calls {
   register(body: RegisterBody): Promise<RegisterAnswer>
   sync(body: SyncBody): Promise<SyncAnswer>
   avatars(body: AvatarsBody): Promise<AvatarsAnswer>
   unregister(body: UnregisterBody): Promise<Stamped>
-  /** The key that apps subscribe with; `not_found` while Web Push is off. */
+  /** Returns the key that apps subscribe with; rejects with `not_found` while Web Push is off. */
   webPush(): Promise<WebPushAnswer>
 }
 
@@ -49,14 +49,14 @@ export function createCalls(options: CallsOptions): Calls {
   const { baseUrl, fetch = globalThis.fetch, timers = platformTimers, timeoutMs = 30_000, signal } = options
   const base = withoutTrailingSlashes(baseUrl)
 
-  /** `members`: what an answer has at least; a page that a proxy or a network puts in its place has not. */
-  async function call<Answer>(path: string, body: object | undefined, members: Members): Promise<Answer> {
+  /** @param members required members of the answer, which a page from a proxy or a captive portal does not have */
+  async function send<Answer>(path: string, body: object | undefined, members: Members): Promise<Answer> {
     const { status, content } = await exchange(path, body)
     if (status === 200 && hasMembers<Answer>(content, members)) return content
     if (status !== 200 && hasMembers<Refusal>(content, { error: 'string' }) && isApiCode(content.error))
       throw new ClientError(content.error, String(content.message), { details: content.details ?? [] })
-    // What a rate limit is behind a proxy; without one the connection ends.
-    if (status === 429) throw new ClientError('unreachable', `${base} takes no more calls from here now.`)
+    // A rate limit behind a proxy. Without a proxy the connection ends.
+    if (status === 429) throw new ClientError('unreachable', `${base} accepts no more requests from this address now.`)
     throw new ClientError('bad_answer', `${base} did not answer ${path} as a sidecar does (status ${status}).`)
   }
 
@@ -83,11 +83,11 @@ export function createCalls(options: CallsOptions): Calls {
   }
 
   return {
-    register: (body) => call('/v1/register', body, { serverTime: 'number', avatarHash: 'string', avatars: 'object' }),
-    sync: (body) => call('/v1/sync', body, { serverTime: 'number', messages: 'object', avatars: 'object' }),
-    avatars: (body) => call('/v1/avatars', body, { serverTime: 'number', avatars: 'object' }),
-    unregister: (body) => call('/v1/unregister', body, { serverTime: 'number' }),
-    webPush: () => call('/v1/webpush', undefined, { publicKey: 'string' }),
+    register: (body) => send('/v1/register', body, { serverTime: 'number', avatarHash: 'string', avatars: 'object' }),
+    sync: (body) => send('/v1/sync', body, { serverTime: 'number', messages: 'object', avatars: 'object' }),
+    avatars: (body) => send('/v1/avatars', body, { serverTime: 'number', avatars: 'object' }),
+    unregister: (body) => send('/v1/unregister', body, { serverTime: 'number' }),
+    webPush: () => send('/v1/webpush', undefined, { publicKey: 'string' }),
   }
 }
 
@@ -99,7 +99,7 @@ interface Refusal {
   readonly details?: ClientError['details']
 }
 
-/** Undefined for what is no JSON; throws where the answer broke off. */
+/** Returns undefined if the content is no JSON; throws if the connection broke. */
 async function contentOf(answer: { json(): Promise<unknown> }, signal: AbortSignal): Promise<unknown> {
   try {
     return await answer.json()
@@ -110,11 +110,11 @@ async function contentOf(answer: { json(): Promise<unknown> }, signal: AbortSign
 }
 
 function hasMembers<Answer>(content: unknown, members: Members): content is Answer {
-  const found: Record<string, unknown> = Object(content)
-  return Object.entries(members).every(([name, type]) => found[name] !== null && typeof found[name] === type)
+  const values: Record<string, unknown> = Object(content)
+  return Object.entries(members).every(([name, type]) => values[name] !== null && typeof values[name] === type)
 }
 
-/** In linear time, as no regular expression does it. */
+/** Takes linear time, which a regular expression would not. */
 function withoutTrailingSlashes(address: string): string {
   let end = address.length
   while (address[end - 1] === '/') end -= 1

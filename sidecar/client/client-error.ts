@@ -1,34 +1,34 @@
 import type { ApiErrorCode, ErrorDetail } from '../errors.ts'
 
-/** Whether what the API refused now may be taken later. */
-const API_CODES: Readonly<Record<ApiErrorCode, 'passing' | 'lasting'>> = {
-  invalid_request: 'lasting',
-  wrong_passcode: 'lasting',
-  wrong_token: 'lasting',
-  reserved: 'lasting',
-  devices_full: 'lasting',
-  not_registered: 'lasting',
-  not_found: 'lasting',
-  method_not_allowed: 'lasting',
-  too_large: 'lasting',
-  unsupported_media_type: 'lasting',
-  internal: 'passing',
-  full: 'passing',
-  overloaded: 'passing',
+/** Whether the same request may succeed later, by the API's error code. */
+const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
+  invalid_request: 'permanent',
+  wrong_passcode: 'permanent',
+  wrong_token: 'permanent',
+  reserved: 'permanent',
+  devices_full: 'permanent',
+  not_registered: 'permanent',
+  not_found: 'permanent',
+  method_not_allowed: 'permanent',
+  too_large: 'permanent',
+  unsupported_media_type: 'permanent',
+  internal: 'temporary',
+  full: 'temporary',
+  overloaded: 'temporary',
 }
 
 /**
- * A code of the API, or of the client's own:
+ * A code of the API, or one of the client:
  * - `unreachable`: no answer, which is also what a rate limit looks like;
- * - `bad_answer`: something that is not the sidecar answered, such as a proxy or the login page of a network;
- * - `closed`: the client was closed meanwhile.
+ * - `bad_answer`: another server answered, such as a proxy or the login page of a network;
+ * - `closed`: the client was closed.
  */
 export type ClientErrorCode = ApiErrorCode | 'unreachable' | 'bad_answer' | 'closed'
 
-/** Why a call did not succeed. */
+/** The reason why a request failed. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode
-  /** What is wrong with the request, by JSON path. */
+  /** The mistakes in the request, by JSON path. */
   readonly details: readonly ErrorDetail[]
 
   constructor(code: ClientErrorCode, message: string, options?: ErrorOptions & { details?: readonly ErrorDetail[] }) {
@@ -38,10 +38,10 @@ export class ClientError extends Error {
     this.details = options?.details ?? []
   }
 
-  /** Whether the same call may succeed later. */
+  /** Whether the same request may succeed later. */
   get passing(): boolean {
     const { code } = this
-    return code === 'unreachable' || code === 'bad_answer' || (isApiCode(code) && API_CODES[code] === 'passing')
+    return code === 'unreachable' || code === 'bad_answer' || (isApiCode(code) && API_CODES[code] === 'temporary')
   }
 }
 
@@ -49,7 +49,7 @@ export function closedError(): ClientError {
   return new ClientError('closed', 'The client was closed.')
 }
 
-/** Whether `code` is one that the API has. */
+/** Returns whether `code` is a code of the API. */
 export function isApiCode(code: unknown): code is ApiErrorCode {
   return typeof code === 'string' && Object.hasOwn(API_CODES, code)
 }

@@ -2,22 +2,22 @@ import type { AppStore, ClientState } from './app-store.ts'
 import { createDeviceId } from './device-id.ts'
 import type { MessageRecord, Stamped } from './wire/bodies.ts'
 
-/** An answer that brings messages, or may have. */
+/** An answer that may have messages. */
 interface News extends Stamped {
   readonly messages?: readonly MessageRecord[]
 }
 
-/** The state that the app keeps, and when its cursor moves: only by answers to who asked for messages. */
+/** The stored state. Its cursor moves only by answers to requests for messages. */
 export interface Cursor {
   readonly state: ClientState
   /**
-   * Which phone this is to the sidecar. Kept before it is first sent: else a lost answer, or a crash, would leave a
-   * device that nobody is.
+   * Returns this phone's id at the sidecar. It is stored before it is first sent, because a lost answer or a crash
+   * would otherwise leave an orphaned device at the sidecar.
    */
   deviceId(): Promise<string>
-  /** Asks for messages; the cursor moves once they are stored. */
+  /** Requests messages; the cursor moves once they are stored. */
   take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
-  /** What the server holds of the station's own avatar now; undefined when it has forgotten the station. */
+  /** Stores which avatar the server has for the station; undefined if the server has forgotten the station. */
   confirm(avatarHash: string | undefined): Promise<void>
 }
 
@@ -49,8 +49,8 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
 
     async take(ask) {
       const first = await ask(state.cursor)
-      // A server that is not as far began anew, on an empty database and with a slower clock: none of what it has is
-      // known.
+      // An older server time means that the server started over with an empty database and a slower clock, so all of
+      // its messages are new.
       const answer = first.serverTime < state.cursor ? await ask(0) : first
       await save({ ...state, cursor: answer.serverTime }, await unheard(answer.messages ?? []))
       return answer

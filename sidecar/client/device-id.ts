@@ -1,8 +1,8 @@
 const BYTES = 16
 
 /**
- * An id for a device that nobody can guess, in hex. By Web Crypto, and by `random` where that is missing, as in React
- * Native: nobody but the sidecar sees what came of it.
+ * Makes an unguessable device id in hex, by Web Crypto if the platform has it. React Native has not; `random` is enough
+ * there, because only the sidecar ever sees its values.
  */
 export function createDeviceId(random: () => number): string {
   const bytes = new Uint8Array(BYTES)

@@ -1,100 +1,117 @@
 import { ClientError, closedError } from './client-error.ts'
 import type { Timers } from './timers.ts'
 
-/** Runs jobs one after the other: an answer's cursor is to be judged before the next request goes out. */
+/** Runs jobs one after the other, because an answer's cursor must be handled before the next request is sent. */
 export interface JobQueue<Name extends string> {
   /**
-   * Settles with the job. Jobs that wait are shared by who asks for the same; so at most one of each waits. What fails
-   * for a passing reason is tried again by itself, after a growing delay that holds up all jobs.
+   * Runs a job, and settles with it. Simultaneous requests for a job share it, so at most one of each waits. A job that
+   * fails for a temporary reason is retried after a growing delay that holds up all jobs.
    */
   run(name: Name): Promise<void>
-  /** Has jobs that wait after a failure go on at once. */
+  /** Ends the delay after a failure. */
   hurry(): void
-  /** What waits rejects with `closed`. Resolves once the job under way has ended, too. */
+  /** Rejects waiting jobs with `closed`. Resolves once the running job has ended too. */
   close(): Promise<void>
 }
 
 interface QueueParts<Name extends string> {
   readonly jobs: Readonly<Record<Name, () => Promise<void>>>
   readonly timers: Timers
-  /** From 0 to below 1. */
+  /** Returns 0 to below 1. */
   readonly random: () => number
 }
 
-export function createJobQueue<Name extends string>({ jobs, timers, random }: QueueParts<Name>): JobQueue<Name> {
-  const waiting = new Map<Name, Promise<void>>()
-  let last: Promise<void> = Promise.resolve()
-  let failures = 0
-  let closed = false
-  let pause: { readonly over: Promise<void>; end(): void } | undefined
+export function createJobQueue<Name extends string>(parts: QueueParts<Name>): JobQueue<Name> {
+  return new RetryingQueue(parts)
+}
 
-  async function perform(name: Name, before: Promise<unknown>): Promise<void> {
-    await before
-    while (pause) await pause.over
-    waiting.delete(name)
-    if (closed) throw closedError()
+/**
+ * The queue is running jobs or paused. A temporary failure pauses it: the failed job waits in the queue again, and no
+ * job runs until the delay is over or `hurry` ends it. The delay grows with each failure in a row, and a success resets
+ * it. After `close` no job runs any more.
+ */
+class RetryingQueue<Name extends string> implements JobQueue<Name> {
+  readonly #jobs: Readonly<Record<Name, () => Promise<void>>>
+  readonly #timers: Timers
+  readonly #random: () => number
+  readonly #waiting = new Map<Name, Promise<void>>()
+  #last: Promise<void> = Promise.resolve()
+  /** Temporary failures in a row. */
+  #failures = 0
+  #isClosed = false
+  #pause: { readonly over: Promise<void>; end(): void } | undefined
+
+  constructor({ jobs, timers, random }: QueueParts<Name>) {
+    this.#jobs = jobs
+    this.#timers = timers
+    this.#random = random
+  }
+
+  run(name: Name): Promise<void> {
+    const shared = this.#waiting.get(name)
+    if (shared !== undefined) return shared
+    const job = this.#perform(name, this.#last)
+    this.#waiting.set(name, job)
+    this.#last = job.catch(() => {})
+    return job
+  }
+
+  hurry(): void {
+    this.#pause?.end()
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    this.#pause?.end()
+    return this.#last
+  }
+
+  async #perform(name: Name, previous: Promise<unknown>): Promise<void> {
+    await previous
+    while (this.#pause) await this.#pause.over
+    this.#waiting.delete(name)
+    if (this.#isClosed) throw closedError()
     try {
-      await jobs[name]()
-      failures = 0
+      await this.#jobs[name]()
+      this.#failures = 0
     } catch (error) {
-      if (error instanceof ClientError && error.passing && !closed) {
-        failures++
-        hold(retryDelayMs(failures, random()))
-        retry(name)
+      if (error instanceof ClientError && error.passing && !this.#isClosed) {
+        this.#failures++
+        this.#startPause(retryDelayMs(this.#failures, this.#random()))
+        // The caller has the error of the first attempt; this attempt has no caller.
+        this.run(name).catch(() => {})
       }
       throw error
     }
   }
 
-  function hold(delayMs: number): void {
+  #startPause(delayMs: number): void {
     let settle = () => {}
     const over = new Promise<void>((resolve) => {
       settle = resolve
     })
     const end = () => {
       timer.cancel()
-      pause = undefined
+      this.#pause = undefined
       settle()
     }
-    const timer = timers.after(delayMs, end)
-    pause = { over, end }
-  }
-
-  function retry(name: Name): void {
-    // Whoever asked was told; this is for nobody.
-    run(name).catch(() => {})
-  }
-
-  function run(name: Name): Promise<void> {
-    const shared = waiting.get(name)
-    if (shared !== undefined) return shared
-    const job = perform(name, last)
-    waiting.set(name, job)
-    last = job.catch(() => {})
-    return job
-  }
-
-  return {
-    run,
-    hurry: () => pause?.end(),
-    close() {
-      closed = true
-      pause?.end()
-      return last
-    },
+    const timer = this.#timers.after(delayMs, end)
+    this.#pause = { over, end }
   }
 }
 
-const SHORTEST_MS = 2000
-const LONGEST_MS = 900_000
+const MIN_DELAY_MS = 2000
+const MAX_DELAY_MS = 900_000
 
 /**
- * How long to wait before the next try, in milliseconds: from half of a limit up to all of it, which doubles with each
- * failure from 4 s to 15 minutes. A rate limit shows as a connection that ends without a byte and lasts for a minute
- * or, for new stations, an hour; the spread keeps phones from returning all at once. `failures` counts from 1; `random`
- * is from 0 to below 1.
+ * Returns the delay before the next attempt, in milliseconds: half of a limit up to all of it. The limit doubles with
+ * each failure, from 4 s to 15 minutes. A rate limit shows as a connection that ends without an answer; it lasts a
+ * minute, or an hour for new stations. The spread keeps phones from returning all at once.
+ *
+ * @param failures counts from 1
+ * @param random 0 to below 1
  */
 export function retryDelayMs(failures: number, random: number): number {
-  const limit = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** failures)
+  const limit = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** failures)
   return Math.round((limit * (1 + random)) / 2)
 }

@@ -1,11 +1,12 @@
 import type { MessageRecord } from './wire/bodies.ts'
 
 /**
- * What copies of one message have in common, however they came: two within minutes that have it are one message. Later
- * it may be sent again, and means another one. Source: Message, identity for duplicate detection.
+ * Returns a value that all copies of one message share, over whatever way they came. Two messages with the same value
+ * within minutes are one message; later it is a new message with the same text. Source: Message, identity for duplicate
+ * detection.
  *
- * Of a number with a reply-ack (`MM}AA`) only `MM` counts, for `AA` changes between retransmissions; blanks at the end
- * of the text do not count, nor does the SSID 0.
+ * Of a number with a reply-ack (`MM}AA`) only `MM` counts, because `AA` changes between retransmissions. Trailing
+ * blanks of the text and the SSID 0 do not count.
  */
 export function messageIdentity(message: Pick<MessageRecord, 'from' | 'to' | 'seqId' | 'text'>): string {
   const { from, to, seqId, text } = message
@@ -21,6 +22,6 @@ function withoutPadding(text: string): string {
   return text.slice(0, end)
 }
 
-function station(call: string): string {
-  return call.toUpperCase().replace(/-0$/, '')
+function station(name: string): string {
+  return name.toUpperCase().replace(/-0$/, '')
 }

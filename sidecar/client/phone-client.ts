@@ -1,13 +1,13 @@
-import { type AppStore, type AvatarStore, avatarsInMemory } from './app-store.ts'
-import { createAvatarBook } from './avatar-book.ts'
+import { type AppStore, type AvatarStore, avatarsInMemory, type ClientState } from './app-store.ts'
+import { type AvatarBook, createAvatarBook } from './avatar-book.ts'
 import { avatarHash, type OwnAvatar } from './avatar-hash.ts'
-import { type CallsOptions, createCalls } from './calls.ts'
+import { type Calls, type CallsOptions, createCalls } from './calls.ts'
 import { ClientError } from './client-error.ts'
-import { createCursor } from './cursor.ts'
-import { createJobQueue } from './job-queue.ts'
+import { type Cursor, createCursor } from './cursor.ts'
+import { createJobQueue, type JobQueue } from './job-queue.ts'
 import { readPush } from './push-data.ts'
-import { platformTimers } from './timers.ts'
-import type { DeviceClaim, Platform, RegisterAnswer, RegisterBody } from './wire/bodies.ts'
+import { platformTimers, type Timers } from './timers.ts'
+import type { DeviceClaim, Platform, RegisterAnswer, RegisterBody, StationClaim } from './wire/bodies.ts'
 
 /** Source: Other operations. */
 const HEARTBEAT_MS = 6 * 60 * 60 * 1000
@@ -21,221 +21,302 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly platform: Platform
   /** FCM's registration token, APNs' device token in hex, or the JSON text of a Web Push subscription. */
   readonly pushToken: string
-  /** Whether the sidecar is to acknowledge messages in the station's name. Default: false, the app does. */
+  /** Whether the sidecar acknowledges messages in the station's name. Default: false, the app does it. */
   readonly ackMessages?: boolean
-  /** The station's own avatar; null: it took it away. Default: it never had one, and what the server holds stays. */
+  /** The station's own avatar; null clears it. Default: the app has none, and the server's avatar stays as it is. */
   readonly avatar?: OwnAvatar | null
   readonly store: AppStore
   readonly avatars?: AvatarStore
-  /** From 0 to below 1: how long to wait, and the device id where there is no Web Crypto. Default: `Math.random`. */
+  /** Returns 0 to below 1, for delays, and for the device id if there is no Web Crypto. Default: `Math.random`. */
   readonly random?: () => number
 }
 
 /**
- * One station's phone. Calls go out one at a time; each method's promise is for its own first try and rejects with a
- * {@link ClientError}, or with what the app's store threw. What failed for a passing reason is tried again by itself,
+ * One phone of a station. Requests go out one at a time. Each method's promise is for its own first attempt; it rejects
+ * with a {@link ClientError}, or with the error of the app's store. The client retries temporary failures by itself,
  * after a delay that grows from seconds to 15 minutes.
  */
 export interface PhoneClient {
-  /** At each launch: registers, brings what was missed, and from then on registers every 6 hours. */
+  /** To be called at each launch: registers, gets missed messages, and from then on registers every 6 hours. */
   start(): Promise<void>
-  /** Brings what is new: registers first where that is due, or the server has forgotten the station. */
+  /** Gets new messages. Registers first if that is due or the server has forgotten the station. */
   sync(): Promise<void>
-  /**
-   * For each push that the app gets while it runs, as the platform hands it over: keeps the sender's avatar, and syncs.
-   */
+  /** To be called for each push while the app runs, with the platform's data: stores the sender's avatar, and syncs. */
   pushReceived(data: unknown): Promise<void>
   /**
-   * The same for a tap on a notification. Resolves with whose conversation to open, also when the sync has to wait;
-   * undefined for a push of others.
+   * The same for a tap on a notification. Resolves with the callsign whose conversation to open, even if the sync has
+   * to wait; undefined for a push that is not the sidecar's.
    */
   pushTapped(data: unknown): Promise<string | undefined>
-  /** The platform gave the app another token. */
+  /** To be called when the platform gives the app a new token. */
   setPushToken(pushToken: string): Promise<void>
   /**
-   * Null takes the avatar away. Rejects with `invalid_request` where the server does not take it; the station stays
+   * Null clears the avatar. Rejects with `invalid_request` if the server refuses the avatar; the station stays
    * registered.
    */
   setAvatar(avatar: OwnAvatar | null): Promise<void>
-  /** The network is back: does not wait for the next try. */
+  /** To be called when the network is back: retries at once. */
   networkChanged(): void
   /**
-   * Has the server forget this phone, and with the station's last one its messages; registers no more, until
-   * {@link start}.
+   * Makes the server forget this phone, and with the station's last phone its messages. The client registers no more,
+   * until {@link start}.
    */
   unregister(): Promise<void>
   /**
-   * Ends what is under way, all waiting and the heartbeat. The station stays registered. Resolves once the app's stores
-   * are left alone: what was being saved is saved by then (so they must not wait for it themselves).
+   * Ends open requests, all waiting and the heartbeat. The station stays registered. Resolves once the client has
+   * finished with the app's stores, so the stores must not wait for it.
    */
   close(): Promise<void>
 }
 
 /** Loads the state from the store; sends nothing yet. */
 export async function createClient(options: ClientOptions): Promise<PhoneClient> {
-  const { callsign, ssid, passcode, platform, ackMessages = false, store } = options
-  const { avatars = avatarsInMemory(), timers = platformTimers, random = Math.random } = options
-  const ending = new AbortController()
-  const calls = createCalls({ ...options, signal: ending.signal })
-  const cursor = createCursor(store, (await store.load()) ?? { cursor: 0 }, random)
-  const claim = { callsign, ssid, auth: passcode }
-  let { pushToken, avatar } = options
-  /** Hash of an avatar that the server does not take. */
-  let refusedHash: string | undefined
-  let registeredAt: number | undefined
-  let heartbeat: { cancel(): void } | undefined
-  /** The station is to be unregistered: what was asked for before, or comes by a late push, does not bring it back. */
-  let left = false
-
-  const book = createAvatarBook(avatars, async (stations) => (await calls.avatars({ ...claim, stations })).avatars)
-
-  async function device(): Promise<DeviceClaim> {
-    return { ...claim, deviceId: await cursor.deviceId() }
+  const phone = new StationPhone(options, (await options.store.load()) ?? { cursor: 0 })
+  // Plain functions, so that an app can pass a method on as a callback.
+  return {
+    start: () => phone.start(),
+    sync: () => phone.sync(),
+    pushReceived: (data) => phone.pushReceived(data),
+    pushTapped: (data) => phone.pushTapped(data),
+    setPushToken: (pushToken) => phone.setPushToken(pushToken),
+    setAvatar: (avatar) => phone.setAvatar(avatar),
+    networkChanged: () => phone.networkChanged(),
+    unregister: () => phone.unregister(),
+    close: () => phone.close(),
   }
+}
 
-  function ownHash(): string {
-    return avatar ? avatarHash(avatar) : ''
-  }
+type Job = 'launch' | 'sync' | 'heartbeat' | 'unregister'
 
-  async function registration(): Promise<RegisterBody> {
-    return { ...(await device()), platform, pushToken, ackMessages, avatarHash: ownHash() }
-  }
+/**
+ * The client as a state machine.
+ *
+ * It is idle until `start`, `sync` or a push runs a job. A launch, a heartbeat or an avatar upload registers the
+ * station and plans the next heartbeat; a sync registers first if a heartbeat is due or the server has forgotten the
+ * station. The job queue runs one job at a time and retries it after a temporary failure. `unregister` makes the client
+ * unregistered: requests made before, or a late push, do not register again; only `start` does. `close` ends everything
+ * for good.
+ *
+ * Guarantees: the cursor moves only once the app's store has the messages; at most one request is open; an avatar that
+ * the server refused is not sent again.
+ */
+class StationPhone implements PhoneClient {
+  readonly #claim: StationClaim
+  readonly #platform: Platform
+  readonly #ackMessages: boolean
+  readonly #timers: Timers
+  readonly #ending = new AbortController()
+  readonly #calls: Calls
+  readonly #cursor: Cursor
+  readonly #book: AvatarBook
+  readonly #queue: JobQueue<Job>
+  /** Avatars from pushes that are being written to the app's store. */
+  readonly #savingAvatars = new Set<Promise<void>>()
+  #pushToken: string
+  /** The station's own avatar; null: cleared; undefined: the app has never set one. */
+  #avatar: OwnAvatar | null | undefined
+  /** Hash of an avatar that the server refused. */
+  #refusedHash: string | undefined
+  /** Time of the last registration. */
+  #registeredAt: number | undefined
+  #heartbeat: { cancel(): void } | undefined
+  #isUnregistered = false
 
-  /** Whether the server is known to hold another avatar than it should. */
-  function isAvatarDue(): boolean {
-    const { avatarHash: confirmed } = cursor.state
-    const hash = ownHash()
-    return avatar !== undefined && confirmed !== undefined && confirmed !== hash && hash !== refusedHash
-  }
-
-  function planHeartbeat(): void {
-    heartbeat?.cancel()
-    if (ending.signal.aborted || left) return
-    heartbeat = timers.after(HEARTBEAT_MS, () => {
-      // Before this one, which may be refused for good, by an operator's mistake that is mended by the next.
-      planHeartbeat()
-      queue.run('heartbeat').catch(() => {})
+  constructor(options: ClientOptions, state: ClientState) {
+    const { callsign, ssid, passcode, platform, ackMessages = false, pushToken, avatar, store } = options
+    const { avatars = avatarsInMemory(), timers = platformTimers, random = Math.random } = options
+    const { baseUrl, fetch, timeoutMs } = options
+    this.#claim = { callsign, ssid, auth: passcode }
+    this.#platform = platform
+    this.#ackMessages = ackMessages
+    this.#timers = timers
+    this.#pushToken = pushToken
+    this.#avatar = avatar
+    const { signal } = this.#ending
+    this.#calls = createCalls({
+      baseUrl,
+      ...(fetch && { fetch }),
+      timers,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      signal,
+    })
+    this.#cursor = createCursor(store, state, random)
+    this.#book = createAvatarBook(avatars, async (stations) => {
+      const answer = await this.#calls.avatars({ ...this.#claim, stations })
+      return answer.avatars
+    })
+    this.#queue = createJobQueue({
+      jobs: {
+        launch: () => this.#launch(),
+        sync: () => this.#syncOrLaunch(),
+        heartbeat: () => this.#stayRegistered(),
+        unregister: () => this.#unregisterNow(),
+      },
+      timers,
+      random,
     })
   }
 
-  async function registered(answer: RegisterAnswer): Promise<void> {
-    await cursor.confirm(answer.avatarHash)
-    registeredAt = timers.now()
-    planHeartbeat()
+  start(): Promise<void> {
+    this.#isUnregistered = false
+    return this.#queue.run('launch')
   }
 
-  async function beat(): Promise<void> {
-    await registered(await calls.register(await registration()))
+  sync(): Promise<void> {
+    return this.#queue.run('sync')
   }
 
-  async function uploadAvatar(): Promise<void> {
-    const { icon, image } = avatar ?? { icon: '', image: '' }
-    const body = await registration()
+  async pushReceived(data: unknown): Promise<void> {
+    const push = readPush(data)
+    if (push && !this.#ending.signal.aborted) await this.#untilSaved(this.#book.pushed(push))
+    await this.#queue.run('sync')
+  }
+
+  async pushTapped(data: unknown): Promise<string | undefined> {
+    await this.pushReceived(data).catch((error: unknown) => {
+      if (!(error instanceof ClientError)) throw error
+    })
+    return readPush(data)?.fromCall
+  }
+
+  async setPushToken(pushToken: string): Promise<void> {
+    if (pushToken === this.#pushToken) return
+    this.#pushToken = pushToken
+    await this.#queue.run('heartbeat')
+  }
+
+  async setAvatar(avatar: OwnAvatar | null): Promise<void> {
+    this.#avatar = avatar
+    this.#refusedHash = undefined
+    await this.#queue.run('heartbeat')
+  }
+
+  networkChanged(): void {
+    this.#queue.hurry()
+  }
+
+  unregister(): Promise<void> {
+    this.#isUnregistered = true
+    return this.#queue.run('unregister')
+  }
+
+  async close(): Promise<void> {
+    this.#heartbeat?.cancel()
+    const ended = this.#queue.close()
+    this.#ending.abort()
+    await Promise.all([ended, ...[...this.#savingAvatars].map((saving) => saving.catch(() => {}))])
+  }
+
+  async #launch(): Promise<void> {
+    if (this.#isUnregistered) return
+    this.#planHeartbeat()
+    const body = await this.#registration()
+    const answer = await this.#cursor.take((since) => this.#calls.register({ ...body, wantHistory: true, since }))
+    await this.#noteRegistered(answer)
+    await this.#book.advertised(answer.avatars)
+    if (this.#isAvatarDue()) await this.#uploadAvatar()
+  }
+
+  async #syncOrLaunch(): Promise<void> {
+    if (this.#isHeartbeatDue()) return this.#launch()
     try {
-      await registered(await calls.register({ ...body, avatarIcon: icon, avatarImage: image, avatarUpdate: true }))
+      const claim = await this.#deviceClaim()
+      const answer = await this.#cursor.take((since) => this.#calls.sync({ ...claim, since }))
+      await this.#book.advertised(answer.avatars)
+    } catch (error) {
+      if (!(error instanceof ClientError) || error.code !== 'not_registered') throw error
+      await this.#cursor.confirm(undefined)
+      await this.#launch()
+    }
+  }
+
+  async #stayRegistered(): Promise<void> {
+    if (this.#isUnregistered) return
+    if (!this.#isAvatarDue()) await this.#register()
+    if (this.#isAvatarDue()) await this.#uploadAvatar()
+  }
+
+  async #unregisterNow(): Promise<void> {
+    if (!this.#isUnregistered) return
+    this.#heartbeat?.cancel()
+    this.#registeredAt = undefined
+    await this.#calls.unregister(await this.#deviceClaim()).catch((error: unknown) => {
+      if (!(error instanceof ClientError) || error.code !== 'not_registered') throw error
+    })
+    await this.#cursor.confirm(undefined)
+  }
+
+  async #register(): Promise<void> {
+    await this.#noteRegistered(await this.#calls.register(await this.#registration()))
+  }
+
+  async #uploadAvatar(): Promise<void> {
+    const { icon, image } = this.#avatar ?? { icon: '', image: '' }
+    const body = await this.#registration()
+    const upload = { ...body, avatarIcon: icon, avatarImage: image, avatarUpdate: true }
+    try {
+      await this.#noteRegistered(await this.#calls.register(upload))
     } catch (error) {
       if (error instanceof ClientError && error.code === 'invalid_request') {
-        await beat()
-        // Without it all is well. It would be refused at every heartbeat, and the station forgotten over it.
-        refusedHash = body.avatarHash ?? undefined
+        await this.#register()
+        // The registration works without the avatar. If it were sent with each heartbeat, the server would refuse each
+        // one and forget the station.
+        this.#refusedHash = body.avatarHash ?? undefined
       }
       throw error
     }
   }
 
-  async function launch(): Promise<void> {
-    if (left) return
-    planHeartbeat()
-    const body = await registration()
-    const answer = await cursor.take((since) => calls.register({ ...body, wantHistory: true, since }))
-    await registered(answer)
-    await book.advertised(answer.avatars)
-    if (isAvatarDue()) await uploadAvatar()
+  async #noteRegistered(answer: RegisterAnswer): Promise<void> {
+    await this.#cursor.confirm(answer.avatarHash)
+    this.#registeredAt = this.#timers.now()
+    this.#planHeartbeat()
   }
 
-  function isHeartbeatDue(): boolean {
-    // Timers stand still while the phone sleeps.
-    return registeredAt === undefined || Math.abs(timers.now() - registeredAt) >= HEARTBEAT_MS
+  #planHeartbeat(): void {
+    this.#heartbeat?.cancel()
+    if (this.#ending.signal.aborted || this.#isUnregistered) return
+    this.#heartbeat = this.#timers.after(HEARTBEAT_MS, () => {
+      // Planned before this heartbeat runs: the server may refuse it for good, by a mistake that the operator corrects
+      // before the next one.
+      this.#planHeartbeat()
+      this.#queue.run('heartbeat').catch(() => {})
+    })
   }
 
-  async function sync(): Promise<void> {
-    if (isHeartbeatDue()) return launch()
-    try {
-      const phone = await device()
-      const answer = await cursor.take((since) => calls.sync({ ...phone, since }))
-      await book.advertised(answer.avatars)
-    } catch (error) {
-      if (!(error instanceof ClientError) || error.code !== 'not_registered') throw error
-      await cursor.confirm(undefined)
-      await launch()
+  #isHeartbeatDue(): boolean {
+    // Timers stop while the phone sleeps.
+    return this.#registeredAt === undefined || Math.abs(this.#timers.now() - this.#registeredAt) >= HEARTBEAT_MS
+  }
+
+  /** Returns whether the server is known to have another avatar than the station's. */
+  #isAvatarDue(): boolean {
+    const { avatarHash: confirmed } = this.#cursor.state
+    const hash = this.#ownHash()
+    return this.#avatar !== undefined && confirmed !== undefined && confirmed !== hash && hash !== this.#refusedHash
+  }
+
+  #ownHash(): string {
+    return this.#avatar ? avatarHash(this.#avatar) : ''
+  }
+
+  async #deviceClaim(): Promise<DeviceClaim> {
+    return { ...this.#claim, deviceId: await this.#cursor.deviceId() }
+  }
+
+  async #registration(): Promise<RegisterBody> {
+    const claim = await this.#deviceClaim()
+    return {
+      ...claim,
+      platform: this.#platform,
+      pushToken: this.#pushToken,
+      ackMessages: this.#ackMessages,
+      avatarHash: this.#ownHash(),
     }
   }
 
-  async function keepRegistered(): Promise<void> {
-    if (left) return
-    if (!isAvatarDue()) await beat()
-    if (isAvatarDue()) await uploadAvatar()
-  }
-
-  async function unregister(): Promise<void> {
-    if (!left) return
-    heartbeat?.cancel()
-    registeredAt = undefined
-    await calls.unregister(await device()).catch((error: unknown) => {
-      if (!(error instanceof ClientError) || error.code !== 'not_registered') throw error
-    })
-    await cursor.confirm(undefined)
-  }
-
-  /** Avatars that pushes brought, on their way into the app's store. */
-  const keeping = new Set<Promise<void>>()
-
-  function kept(avatar: Promise<void>): Promise<void> {
-    keeping.add(avatar)
-    return avatar.finally(() => keeping.delete(avatar))
-  }
-
-  const queue = createJobQueue({ jobs: { launch, sync, heartbeat: keepRegistered, unregister }, timers, random })
-
-  async function pushReceived(data: unknown): Promise<void> {
-    const push = readPush(data)
-    if (push && !ending.signal.aborted) await kept(book.pushed(push))
-    await queue.run('sync')
-  }
-
-  return {
-    start() {
-      left = false
-      return queue.run('launch')
-    },
-    sync: () => queue.run('sync'),
-    pushReceived,
-    async pushTapped(data) {
-      await pushReceived(data).catch((error: unknown) => {
-        if (!(error instanceof ClientError)) throw error
-      })
-      return readPush(data)?.fromCall
-    },
-    async setPushToken(token) {
-      if (token === pushToken) return
-      pushToken = token
-      await queue.run('heartbeat')
-    },
-    async setAvatar(own) {
-      avatar = own
-      refusedHash = undefined
-      await queue.run('heartbeat')
-    },
-    networkChanged: () => queue.hurry(),
-    unregister() {
-      left = true
-      return queue.run('unregister')
-    },
-    async close() {
-      heartbeat?.cancel()
-      const ended = queue.close()
-      ending.abort()
-      await Promise.all([ended, ...[...keeping].map((one) => one.catch(() => {}))])
-    },
+  #untilSaved(saving: Promise<void>): Promise<void> {
+    this.#savingAvatars.add(saving)
+    return saving.finally(() => this.#savingAvatars.delete(saving))
   }
 }

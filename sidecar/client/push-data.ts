@@ -2,21 +2,20 @@ import type { AvatarRecord } from './wire/bodies.ts'
 import type { PushPayload } from './wire/push-payload.ts'
 
 /**
- * The payload in what the platform hands the app: FCM's `data`, the `userInfo` of iOS, the JSON of a Web Push.
- * Undefined for a push that is none of ours.
+ * Returns the payload of a push in the platform's form: FCM's `data`, the `userInfo` of iOS, the JSON of a Web Push.
+ * Undefined for a push that is not the sidecar's.
  */
 export function readPush(data: unknown): PushPayload | undefined {
   return isPayload(data) ? data : undefined
 }
 
 function isPayload(data: unknown): data is PushPayload {
-  const found: Record<string, unknown> = Object(data)
-  return ['fromCall', 'seqId', 'to', 'count', 'collapseId'].every((key) => typeof found[key] === 'string')
+  const values: Record<string, unknown> = Object(data)
+  return ['fromCall', 'seqId', 'to', 'count', 'collapseId'].every((key) => typeof values[key] === 'string')
 }
 
 /**
- * What a push says of its sender's avatar. `unknown`: nothing, or that it has one whose image was too large for the
- * push.
+ * Returns the sender's avatar in a push. `unknown`: the push has none, or the image was too large for it.
  */
 export function pushedAvatar(push: PushPayload): AvatarRecord | 'cleared' | 'unknown' {
   const { fromAvatarIcon: icon = '', fromAvatarImage: image = '', fromAvatarHash: hash } = push

@@ -1,13 +1,13 @@
 /**
- * SHA-256 of a text in UTF-8, in hex (FIPS 180-4): React Native has no Web Crypto, and that of browsers is missing on
- * plain HTTP.
+ * Returns the SHA-256 of a text in UTF-8, in hex (FIPS 180-4). React Native has no Web Crypto, and browsers have none
+ * over plain HTTP.
  */
 export function sha256(text: string): string {
   const state = Uint32Array.from(PRIMES.slice(0, 8), (prime) => fractionBits(prime ** (1 / 2)))
   const schedule = new Uint32Array(64)
   const blocks = padded(new TextEncoder().encode(text))
-  for (let at = 0; at < blocks.byteLength; at += 64) {
-    for (let i = 0; i < 64; i++) schedule[i] = i < 16 ? blocks.getUint32(at + i * 4) : extended(schedule, i)
+  for (let start = 0; start < blocks.byteLength; start += 64) {
+    for (let i = 0; i < 64; i++) schedule[i] = i < 16 ? blocks.getUint32(start + i * 4) : extended(schedule, i)
     compress(state, schedule)
   }
   return Array.from(state, (word) => word.toString(16).padStart(8, '0')).join('')
@@ -21,12 +21,12 @@ function hasDivisor(n: number): boolean {
   return false
 }
 
-/** The first 32 bits behind the point. */
+/** Returns the first 32 bits after the binary point. */
 function fractionBits(value: number): number {
   return ((value % 1) * 2 ** 32) >>> 0
 }
 
-/** With the bit 1, zeros and the length in bits behind it, up to whole blocks of 64 bytes. */
+/** Appends the bit 1, zeros and the length in bits, up to whole blocks of 64 bytes. */
 function padded(bytes: Uint8Array): DataView {
   const view = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / 64) * 64))
   bytes.forEach((byte, i) => {
@@ -64,6 +64,6 @@ function compress(state: Uint32Array, schedule: Uint32Array): void {
   for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = (state[i] ?? 0) + word
 }
 
-function rotated(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by))
+function rotated(word: number, bits: number): number {
+  return (word >>> bits) | (word << (32 - bits))
 }

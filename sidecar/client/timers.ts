@@ -1,4 +1,4 @@
-/** Time as the client sees it. */
+/** The client's clock. */
 export interface Timers {
   /** Milliseconds since 1970. */
   now(): number
@@ -6,7 +6,7 @@ export interface Timers {
   after(delayMs: number, task: () => void): { cancel(): void }
 }
 
-/** Those of the platform. */
+/** The platform's timers. */
 export const platformTimers: Timers = {
   now: () => Date.now(),
   after(delayMs, task) {

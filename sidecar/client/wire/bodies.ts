@@ -3,7 +3,7 @@ import type { ApiErrorCode, ErrorDetail } from '../../errors.ts'
 /** Where a station's notifications go: FCM, APNs, or a push service by Web Push (RFC 8030). */
 export type Platform = 'android' | 'ios' | 'webpush'
 
-/** What every call says of who calls. */
+/** The members of every request that identify the station. */
 export interface StationClaim {
   readonly callsign: string
   /** 0 to 99, or at most two of A-Z and 0-9; 0, `""`, `"0"` and null all mean none. */
@@ -12,18 +12,18 @@ export interface StationClaim {
   readonly auth: number
 }
 
-/** What a call of one of the station's phones says of who calls. */
+/** The members of a request that identify one of the station's phones. */
 export interface DeviceClaim extends StationClaim {
   /**
-   * 1 to 64 visible ASCII characters without blanks, which the app made at random once: a secret between it and the
-   * sidecar. Without it, or null: the one device that has none.
+   * 1 to 64 visible ASCII characters without spaces: random, made once by the app, a secret between it and the sidecar.
+   * Absent or null: the one device without an id.
    */
   readonly deviceId?: string | null
 }
 
 /** Body of `/v1/unregister`. */
 export interface UnregisterBody extends DeviceClaim {
-  /** As it was registered last. Required without `deviceId`, and not read with one. */
+  /** The token that was registered last. Required without `deviceId`, ignored with it. */
   readonly pushToken?: string | null
 }
 
@@ -41,7 +41,7 @@ export interface RegisterBody extends DeviceClaim {
   readonly avatarIcon?: string | null
   /** Base64 of a 64x64 PNG. */
   readonly avatarImage?: string | null
-  /** The whole avatar is in this call. */
+  /** Whether this request has the whole avatar. */
   readonly avatarUpdate?: boolean | null
 }
 
@@ -57,16 +57,16 @@ export interface AvatarsBody extends StationClaim {
   readonly stations: readonly string[]
 }
 
-/** A message as clients get it. */
+/** A message in an answer. */
 export interface MessageRecord {
   readonly from: string
   readonly to: string
-  /** What the sender put after the last `{`; empty when none. */
+  /** The text after the last `{` of the message; empty if there is none. */
   readonly seqId: string
   readonly text: string
-  /** Server time at which it was stored, in milliseconds: no other message has it. */
+  /** Server time of storing the message, in milliseconds; unique. */
   readonly time: number
-  /** The text's bytes in base64, where they are not UTF-8. */
+  /** The bytes of the text in base64, if they are not UTF-8. */
   readonly textBytes?: string
 }
 
@@ -75,43 +75,43 @@ export interface AvatarRecord {
   readonly icon: string
   /** Base64 of a 64x64 PNG, or empty. */
   readonly image: string
-  /** SHA-256 (hex) of icon, newline, image; of an icon alone `icon:<name>`. */
+  /** SHA-256 (hex) of icon, newline, image; for an icon alone `icon:<name>`. */
   readonly hash: string
 }
 
-/** Server time in milliseconds is in every answer. */
+/** The member of every answer: server time in milliseconds. */
 export interface Stamped {
   readonly serverTime: number
 }
 
-/** 200 of `/v1/register`; of `avatars`, hashes of the messages' senders that have one, by station. */
+/** Answer of `/v1/register`. `avatars` has the hashes of the messages' senders that have an avatar, by station. */
 export interface RegisterAnswer extends Stamped {
-  /** What the server holds now; empty when none. */
+  /** Hash of the stored avatar; empty if there is none. */
   readonly avatarHash: string
   readonly avatars: Readonly<Record<string, string>>
-  /** Oldest first; there with `wantHistory`. */
+  /** Oldest first; present with `wantHistory`. */
   readonly messages?: readonly MessageRecord[]
 }
 
-/** 200 of `/v1/sync`; of `avatars`, hashes of the messages' senders that have one, by station. */
+/** Answer of `/v1/sync`. `avatars` has the hashes of the messages' senders that have an avatar, by station. */
 export interface SyncAnswer extends Stamped {
   /** Oldest first, strictly newer than `since`. */
   readonly messages: readonly MessageRecord[]
   readonly avatars: Readonly<Record<string, string>>
 }
 
-/** 200 of `/v1/avatars`: those of the stations that have one. */
+/** Answer of `/v1/avatars`: the avatars of the stations that have one. */
 export interface AvatarsAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, AvatarRecord>>
 }
 
-/** 200 of `GET /v1/webpush`. */
+/** Answer of `GET /v1/webpush`. */
 export interface WebPushAnswer {
-  /** What apps subscribe with, base64url (RFC 8292). */
+  /** The key that apps subscribe with, base64url (RFC 8292). */
   readonly publicKey: string
 }
 
-/** Every answer that is not 200. */
+/** Every answer with another status than 200. */
 export interface ErrorAnswer {
   readonly error: ApiErrorCode
   readonly message: string

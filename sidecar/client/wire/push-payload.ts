@@ -1,6 +1,6 @@
 /**
- * The data of a notification: FCM's `data`, beside `aps` on iOS, beside `title` and `body` by Web Push. Values are
- * texts, numbers too. Source: Push data payload.
+ * The data of a notification: FCM's `data`; beside `aps` on iOS; beside `title` and `body` with Web Push. All values
+ * are strings, also numbers. Source: Push data payload.
  */
 export interface PushPayload {
   /** Sender of the newest message; the key `from` is reserved. */
@@ -8,19 +8,19 @@ export interface PushPayload {
   readonly seqId: string
   /** The station that the message is for. */
   readonly to: string
-  /** How many messages the notification stands for. */
+  /** Number of messages in the notification. */
   readonly count: string
-  /** A later notification with the same replaces this one. */
+  /** A later notification with the same value replaces this one. */
   readonly collapseId: string
   readonly fromAvatarIcon?: string
   readonly fromAvatarHash?: string
-  /** Base64; left out where it is too large. */
+  /** Base64; absent if it is too large. */
   readonly fromAvatarImage?: string
-  /** The sender took its avatar away. */
+  /** The sender cleared its avatar. */
   readonly fromAvatarCleared?: '1'
 }
 
-/** What a Web Push brings, as JSON. */
+/** The JSON of a Web Push. */
 export interface WebPushMessage extends PushPayload {
   readonly title: string
   readonly body: string
