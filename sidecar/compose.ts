@@ -21,7 +21,7 @@ import { reloadBy } from './operator/reload.ts'
 import { createShutdown, type Shutdown, StoreLeftOpenError } from './operator/shutdown.ts'
 import { type RecentEvents, rememberEvents } from './operator/watch/recent-events.ts'
 import { type Storing, watchStoring } from './operator/watch/storing.ts'
-import { createDispatcher, type Dispatcher } from './push/delivery/dispatcher.ts'
+import { Dispatcher } from './push/delivery/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
 import { agreeOnVapidKeys } from './push/web-push/shared-vapid-keys.ts'
 import { type FileWatch, watchDatabaseFile } from './store/sqlite/database/file-watch.ts'
@@ -115,7 +115,7 @@ async function startParts(core: Core, outside: Outside, recent: RecentEvents): P
       upstream: () => link.status(),
       problems: () => [...link.problems(), ...file.problems(), ...storing.problems()],
       gateways: () => dispatcher.gateways(),
-      pushesUnderWay: () => dispatcher.underWay(),
+      pushesUnderWay: () => dispatcher.inFlight(),
       backups,
       certificateExpiresAt: api.certificateExpiresAt,
       lastPacketAt: () => link.lastPacketAt,
@@ -140,7 +140,7 @@ function startPushes(core: Core, outside: Outside, vapidKeys: VapidKeys | undefi
   const { settings, clock, log, metrics, shutdown, store } = core
   const { stations, pushes } = store
   const gateways = outside.openGateways(settings.push, log, clock, vapidKeys)
-  return shutdown.add('work', 'push', createDispatcher({ gateways, stations, pushes, clock, log, metrics }))
+  return shutdown.add('work', 'push', new Dispatcher({ gateways, stations, pushes, clock, log, metrics }))
 }
 
 async function startApi(core: Core, callsigns: CallsignRules, publicKey: string | undefined): Promise<Api> {

@@ -6,40 +6,32 @@ import type { Platform, StationKey, Stations } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { PushOutcome } from '../gateway/gateway.ts'
 import { buildNotification, type SenderAvatar } from '../gateway/notification.ts'
-import type { Lane } from './lane.ts'
 import { type NextTry, planAfterFailure, planAfterRefusal, planWhilePhoneIsAway } from './retry-plan.ts'
+import type { SendSlots } from './send-slots.ts'
+import type { WatchedGateway } from './watched-gateway.ts'
 
 interface DeliveryParts {
   readonly stations: Pick<Stations, 'get' | 'markTokenDead' | 'prove'>
   readonly pushes: Pick<PushQueue, 'settle' | 'retryLater'>
-  readonly hasGateway: (platform: Platform) => boolean
+  readonly gateways: ReadonlyMap<Platform, Pick<WatchedGateway, 'send'>>
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
   /** At least 0 and below 1, for the jitter. */
   readonly random: () => number
+  /** Whether the dispatcher is closing. */
+  readonly isClosing: () => boolean
 }
 
-/** One claim of the queue, with a place in its lane. */
-export interface Claimed {
+/** A claim of the queue that has taken a slot. */
+export interface ClaimInFlight {
   readonly claim: PushClaim
-  readonly lane: Lane
-  /** In elapsed milliseconds. */
-  readonly at: number
+  readonly slots: SendSlots
+  /** Elapsed time of the claim in milliseconds. */
+  readonly claimedAt: number
 }
 
-/**
- * What is made of one claim, which leaves its place. None of it rejects; it resolves once the queue knows what became
- * of the claim.
- */
-export interface Deliveries {
-  /** Tells the phone, or lets it rest where there is nowhere to send to, or plans another try. */
-  deliver(claimed: Claimed, avatar: SenderAvatar): Promise<void>
-  /** Plans another try, since the database failed before the gateway was asked. */
-  putOff(claimed: Claimed, error: unknown): Promise<void>
-}
-
-/** A try that came to nothing: by the gateway, by the phone that is away, or by the database. */
+/** A try that failed for now: because of the gateway, because the phone is offline, or because of the database. */
 interface Failure {
   readonly cause: 'gateway' | 'phone' | 'database'
   readonly reason: string
@@ -49,171 +41,223 @@ interface Failure {
 const MS_PER_S = 1000
 
 /**
- * Where several share the store, what memory has of the registry may be this much older than a claim: asked at once,
- * both go round in circles.
+ * With a shared store, what memory knows of the registry may be this much older than a claim. Without this delay, a
+ * claim and the registry could disagree in a tight loop.
  */
-const CLAIM_AGAIN_MS = 1_000
+const CLAIM_AGAIN_MS = 1000
 
-/** Once `closed` says so, whatever has no answer is handed back to the queue as it was. */
-export function createDeliveries(parts: DeliveryParts, closed: () => boolean): Deliveries {
-  const { stations, pushes, hasGateway, clock, log, metrics, random } = parts
+/**
+ * Delivers claimed devices: each claim ends with its slot released, and its outcome in the queue.
+ *
+ * A claim is *settled* (its device was notified, or cannot be notified) or *retried later*. While the dispatcher is
+ * closing, whatever has no answer yet goes back to the queue unchanged. No method rejects.
+ */
+export class Deliveries {
+  readonly #parts: DeliveryParts
 
-  async function deliver(claimed: Claimed, avatar: SenderAvatar): Promise<void> {
-    const { claim, lane } = claimed
-    const { pushToken, tokenDead } = claim.device
-    if (closed()) {
-      lane.leave()
-      return handBack(claimed)
-    }
-    if (!lane.send || tokenDead) {
-      await letRest(claimed)
-      return lane.leave()
-    }
-    let outcome: PushOutcome
-    try {
-      outcome = await lane.send(pushToken, buildNotification(claim.station, claim.unpushed, avatar))
-    } catch (error) {
-      // None is meant to be thrown. One that is must not keep the place for good; its message could quote the token.
-      outcome = { kind: 'refused', reason: `unexpected ${error instanceof Error ? error.name : typeof error}` }
-    }
-    // Before the database has it, so that the gateway does not wait for the disk.
-    lane.leave()
-    await conclude(claimed, outcome)
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts
   }
 
-  /** Nowhere to send to, as the claim had it. Its phone may have registered anew since: it has not been told. */
-  function letRest({ claim, lane }: Claimed): Promise<void> {
+  /** Sends the notification of a claim, and resolves once the queue knows the outcome. */
+  async deliver(inFlight: ClaimInFlight, avatar: SenderAvatar): Promise<void> {
+    const { claim, slots } = inFlight
+    const { platform, tokenDead } = claim.device
+    if (this.#parts.isClosing()) {
+      slots.release()
+      return this.#handBack(claim, 0)
+    }
+    const gateway = this.#parts.gateways.get(platform)
+    if (!gateway || tokenDead) {
+      await this.#cannotSend(claim, gateway === undefined)
+      return slots.release()
+    }
+    const outcome = await this.#send(gateway, claim, avatar)
+    // Released before the outcome is stored, so that the gateway does not wait for the disk.
+    slots.release()
+    await this.#conclude(inFlight, outcome)
+  }
+
+  /** Plans another try, because the database failed before the notification could be sent. */
+  async postpone(inFlight: ClaimInFlight, error: unknown): Promise<void> {
+    inFlight.slots.release()
+    await this.#databaseFailed(inFlight, error)
+  }
+
+  async #send(gateway: Pick<WatchedGateway, 'send'>, claim: PushClaim, avatar: SenderAvatar): Promise<PushOutcome> {
+    try {
+      return await gateway.send(claim.device.pushToken, buildNotification(claim.station, claim.unpushed, avatar))
+    } catch (error) {
+      // Gateways should not throw. If one does, the slot must still be released. The error's message is not used,
+      // because it could quote the token.
+      return { kind: 'refused', reason: `unexpected ${error instanceof Error ? error.name : typeof error}` }
+    }
+  }
+
+  /** Settles a claim whose device has no gateway or a dead token. */
+  #cannotSend(claim: PushClaim, isGatewayOff: boolean): Promise<void> {
+    const { stations, pushes, gateways, metrics } = this.#parts
     const { station, device } = claim
-    const now = deviceOf(stations.get(station), device.id)
-    if (now && !now.tokenDead && hasGateway(now.platform))
-      return noted(station, pushes.retryLater(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
+    const current = deviceOf(stations.get(station), device.id)
+    // The phone has registered again since the claim, so it can be notified after all.
+    if (current && !current.tokenDead && gateways.has(current.platform))
+      return this.#record(station, pushes.retryLater(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
     metrics.countCase('pushes_unsendable', {
       platform: device.platform,
-      reason: lane.send ? 'token_dead' : 'gateway_off',
+      reason: isGatewayOff ? 'gateway_off' : 'token_dead',
     })
-    return noted(station, pushes.settle(claim))
+    return this.#record(station, pushes.settle(claim))
   }
 
-  async function conclude(claimed: Claimed, outcome: PushOutcome): Promise<void> {
-    const { claim, at } = claimed
-    const { station } = claim
-    const { platform, pushToken } = claim.device
-    if (outcome.kind === 'busy') return comeBack(claimed, outcome.afterMs)
-    if (outcome.kind === 'try_later') return tryLater(claimed, { ...outcome, cause: 'gateway' })
-    if (outcome.kind === 'phone_away') return tryLater(claimed, { ...outcome, cause: 'phone' })
-    if (outcome.kind === 'unauthorized') return waitForAuthorization(claimed, outcome.reason)
-    if (outcome.kind === 'accepted') {
-      metrics.countCase('pushes_accepted', { platform })
-      stations.prove(station)
-      // What waited for somebody else says nothing of how quick the gateway is.
-      if (claim.refusals === 0) metrics.observePushLatency(platform, (claim.waitedMs + clock.elapsed() - at) / MS_PER_S)
-    } else {
-      const fields = { station, platform, token: shortToken(pushToken), reason: outcome.reason }
-      if (outcome.kind === 'token_gone') return forgetToken(claimed, fields)
-      metrics.countCase('pushes_refused', { platform, reason: 'notification' })
-      log.error('push-refused', 'A push gateway refused a notification for good.', fields)
+  async #conclude(inFlight: ClaimInFlight, outcome: PushOutcome): Promise<void> {
+    const { claim } = inFlight
+    switch (outcome.kind) {
+      case 'accepted':
+        return this.#accepted(inFlight)
+      case 'busy':
+        return this.#handBack(claim, outcome.afterMs)
+      case 'try_later':
+        return this.#failed(inFlight, { cause: 'gateway', reason: outcome.reason, afterMs: outcome.afterMs })
+      case 'phone_away':
+        return this.#failed(inFlight, { cause: 'phone', reason: outcome.reason })
+      case 'unauthorized':
+        return this.#unauthorized(claim, outcome.reason)
+      case 'token_gone':
+        return this.#tokenGone(inFlight, outcome.reason)
+      case 'refused':
+        return this.#refused(claim, outcome.reason)
     }
-    await noted(station, pushes.settle(claim))
   }
 
-  async function forgetToken(claimed: Claimed, fields: Readonly<Record<string, string>>): Promise<void> {
-    const { claim } = claimed
+  async #accepted({ claim, claimedAt }: ClaimInFlight): Promise<void> {
+    const { stations, pushes, clock, metrics } = this.#parts
+    const { station, device, refusals, waitedMs } = claim
+    const { platform } = device
+    metrics.countCase('pushes_accepted', { platform })
+    stations.prove(station)
+    // A notification that waited for an administrator says nothing about the speed of the gateway.
+    if (refusals === 0) metrics.observePushLatency(platform, (waitedMs + clock.elapsed() - claimedAt) / MS_PER_S)
+    await this.#record(station, pushes.settle(claim))
+  }
+
+  async #refused(claim: PushClaim, reason: string): Promise<void> {
+    const { pushes, log, metrics } = this.#parts
+    metrics.countCase('pushes_refused', { platform: claim.device.platform, reason: 'notification' })
+    log.error(
+      'push-refused',
+      'A push gateway refused a notification, which is dropped; the phone gets its messages by sync. Please report this as a bug, with the reason.',
+      logFields(claim, reason),
+    )
+    await this.#record(claim.station, pushes.settle(claim))
+  }
+
+  async #tokenGone(inFlight: ClaimInFlight, reason: string): Promise<void> {
+    const { stations, pushes, log, metrics } = this.#parts
+    const { claim } = inFlight
     const { station } = claim
     const { id, platform, pushToken } = claim.device
     metrics.countCase('push_tokens_gone', { platform })
-    log.info('push-token-gone', 'A push token is dead; its phone gets no notifications until it registers one.', fields)
+    log.info(
+      'push-token-gone',
+      'A push token is dead; its phone gets no notifications until its app registers a token.',
+      logFields(claim, reason),
+    )
     try {
       await stations.markTokenDead(station, id, pushToken)
     } catch (error) {
-      return databaseFailed(claimed, error)
+      return this.#databaseFailed(inFlight, error)
     }
-    // Meanwhile registered with another token: that phone has not been told.
+    // The device has registered another token meanwhile, and was not notified by that one.
     const isAlive = deviceOf(stations.get(station), id)?.tokenDead === false
-    await noted(
+    await this.#record(
       station,
       isAlive ? pushes.retryLater(claim, { delayMs: 0, tries: 0, refusals: 0 }) : pushes.settle(claim),
     )
   }
 
-  function putOff(claimed: Claimed, error: unknown): Promise<void> {
-    claimed.lane.leave()
-    return databaseFailed(claimed, error)
+  async #unauthorized(claim: PushClaim, reason: string): Promise<void> {
+    const { random, isClosing, metrics } = this.#parts
+    if (isClosing()) return this.#handBack(claim, 0)
+    metrics.countCase('pushes_retried', { platform: claim.device.platform, reason: 'credentials' })
+    await this.#retry(claim, planAfterRefusal(claim, random()), reason)
   }
 
-  function databaseFailed(claimed: Claimed, error: unknown): Promise<void> {
-    return tryLater(claimed, { cause: 'database', reason: `the database failed (${messageOf(error)})` })
+  #databaseFailed(inFlight: ClaimInFlight, error: unknown): Promise<void> {
+    const message = error instanceof Error ? error.message : typeof error
+    return this.#failed(inFlight, { cause: 'database', reason: `the database failed (${message})` })
   }
 
-  async function tryLater(claimed: Claimed, { cause, reason, afterMs }: Failure): Promise<void> {
-    if (closed()) return handBack(claimed)
-    const { claim, at } = claimed
+  async #failed(inFlight: ClaimInFlight, failure: Failure): Promise<void> {
+    const { pushes, isClosing, log, metrics } = this.#parts
+    const { claim } = inFlight
     const { station } = claim
     const { platform } = claim.device
-    const triedMs = clock.elapsed() - at
-    // In either direction: where the clock was wrong, the oldest message counts.
-    const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
-    const next =
-      cause === 'phone'
-        ? planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
-        : planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
+    const { cause, reason } = failure
+    if (isClosing()) return this.#handBack(claim, 0)
+    const next = this.#planAfter(inFlight, failure)
     if (next) {
       metrics.countCase('pushes_retried', { platform, reason: cause })
-      return plan(claim, next, reason)
+      return this.#retry(claim, next, reason)
     }
     metrics.countCase('pushes_given_up', { platform, reason: cause })
-    // Of phones that are away there always are some.
+    // Some phones are always offline, so this is not worth a warning.
     if (cause !== 'phone')
-      log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
-        station,
-        tries: claim.tries + 1,
-        reason,
-      })
-    // Only what it was about: what came meanwhile was in no notification yet.
-    await noted(station, pushes.settle(claim))
+      log.warn(
+        'push-given-up',
+        'A notification failed too often and is dropped; the phone gets its messages by sync.',
+        {
+          station,
+          tries: claim.tries + 1,
+          reason,
+        },
+      )
+    // Settles only the messages of this claim. Newer messages get their own notification.
+    await this.#record(station, pushes.settle(claim))
   }
 
-  function waitForAuthorization(claimed: Claimed, reason: string): Promise<void> {
-    if (closed()) return handBack(claimed)
-    const { claim } = claimed
-    const { platform } = claim.device
-    metrics.countCase('pushes_retried', { platform, reason: 'credentials' })
-    return plan(claim, planAfterRefusal(claim, random()), reason)
+  /** Returns undefined if the notification is to be dropped. */
+  #planAfter({ claim, claimedAt }: ClaimInFlight, { cause, afterMs }: Failure): NextTry | undefined {
+    const { clock, random } = this.#parts
+    const triedMs = clock.elapsed() - claimedAt
+    if (cause !== 'phone') return planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
+    // The absolute value, because the clock may have been set back. If it was wrong, the oldest message counts.
+    const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
+    return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }
 
-  function plan(claim: PushClaim, next: NextTry, reason: string): Promise<void> {
+  #retry(claim: PushClaim, next: NextTry, reason: string): Promise<void> {
+    const { pushes, log } = this.#parts
     const { station } = claim
     const { tries, refusals, delayMs } = next
-    log.debug('push-retry', 'A notification is tried again later.', {
+    log.debug('push-retry', 'A notification failed and is retried later.', {
       station,
       tries: tries || refusals,
       delayMs,
       reason,
     })
-    return noted(station, pushes.retryLater(claim, next))
+    return this.#record(station, pushes.retryLater(claim, next))
   }
 
-  function handBack(claimed: Claimed): Promise<void> {
-    return comeBack(claimed, 0)
+  /** Returns a claim to the queue, without counting a try: the gateway was not asked, or its answer did not arrive. */
+  #handBack(claim: PushClaim, delayMs: number): Promise<void> {
+    const { pushes, isClosing } = this.#parts
+    const { station, tries, refusals } = claim
+    return this.#record(station, pushes.retryLater(claim, { delayMs: isClosing() ? 0 : delayMs, tries, refusals }))
   }
 
-  /** The gateway was not asked, so this was no try. */
-  function comeBack({ claim }: Claimed, delayMs: number): Promise<void> {
-    const { tries, refusals } = claim
-    return noted(claim.station, pushes.retryLater(claim, { delayMs: closed() ? 0 : delayMs, tries, refusals }))
-  }
-
-  async function noted(station: StationKey, written: Promise<void>): Promise<void> {
+  async #record(station: StationKey, written: Promise<void>): Promise<void> {
     try {
       await written
     } catch (error) {
-      // At worst its phone is told twice.
-      log.warn('push-not-marked', 'The database did not take what became of a notification.', { station, error })
+      this.#parts.log.warn(
+        'push-not-marked',
+        'Could not record the outcome of a notification; its phone may be notified again.',
+        { station, error },
+      )
     }
   }
-
-  return { deliver, putOff }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : typeof error
+function logFields({ station, device }: PushClaim, reason: string): Readonly<Record<string, string>> {
+  return { station, platform: device.platform, token: shortToken(device.pushToken), reason }
 }

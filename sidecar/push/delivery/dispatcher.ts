@@ -6,179 +6,202 @@ import type { Metrics } from '../../metrics.ts'
 import type { PushGateway } from '../gateway/gateway.ts'
 import type { SenderAvatar } from '../gateway/notification.ts'
 import type { GatewayAnswers } from './answers.ts'
-import { type Claimed, createDeliveries } from './delivery.ts'
-import { type Lane, openLane } from './lane.ts'
+import { type ClaimInFlight, Deliveries } from './delivery.ts'
+import { SendSlots } from './send-slots.ts'
+import { WatchedGateway } from './watched-gateway.ts'
 
+/** What the dispatcher needs from the rest of the sidecar. */
 export interface DispatcherParts {
-  /** Those that are configured. The dispatcher closes them when it is closed. */
+  /** The gateways that are configured. The dispatcher closes them when it is closed. */
   readonly gateways: Readonly<Partial<Record<Platform, PushGateway>>>
   readonly stations: Pick<Stations, 'get' | 'avatars' | 'markTokenDead' | 'prove'>
-  /** The dispatcher claims what falls due in it, and closes it when it is closed. */
+  /** The queue of devices to notify. The dispatcher closes it when it is closed. */
   readonly pushes: PushQueue
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** At least 0 and below 1, for the jitter. */
+  /** At least 0 and below 1, for the jitter. `Math.random` by default. */
   readonly random?: () => number
 }
 
-/** Tells phones what they have not been told yet, whatever the gateways make of it. */
-export interface Dispatcher {
-  /** How many devices are being notified right now. */
-  underWay(): number
-  /** How each gateway that is configured fares. */
-  gateways(): readonly GatewayStatus[]
-  /**
-   * Claims nothing more, and gives what is under way {@link GRACE_MS} to be answered. What has no answer then is handed
-   * back to the queue. May be called twice.
-   */
-  close(): Promise<void>
-}
-
-/** One gateway, its latest answers, and how many devices are being notified by it or wait, be it for another try. */
+/** The state of one gateway. */
 export type GatewayStatus = GatewayAnswers & {
   readonly platform: Platform
+  /** How many devices are being notified, or wait for a notification or another try. */
   readonly waiting: number
-  /** The gateway called so many tokens in a row dead that it is not believed. */
+  /** The gateway reported so many tokens in a row dead that its reports are doubted. */
   readonly tokensDoubted: boolean
 }
 
 export const GRACE_MS = 2_000
 
-const WARN_EVERY_MS = 60_000
+const WARN_INTERVAL_MS = 60_000
 
-/** Claims at once what falls due, as much as there is room for; whatever becomes of it is the queue's to keep. */
-export function createDispatcher(parts: DispatcherParts): Dispatcher {
-  const { gateways, stations, pushes, clock, log, metrics, random = Math.random } = parts
-  const lanes = PLATFORMS.map((platform) =>
-    openLane({ platform, gateway: gateways[platform], onRoom: wake, clock, log }),
-  )
-  /** Those of which something may be due that is not claimed. */
-  const due = new Set<Lane>()
-  const hasGateway = (platform: Platform) => gateways[platform] !== undefined
-  const deliveries = createDeliveries(
-    { stations, pushes, hasGateway, clock, log, metrics, random },
-    () => closing !== undefined,
-  )
-  /** Claims to come, and what was claimed. */
-  const working = new Set<Promise<void>>()
-  let isClaiming = false
-  let underWay = 0
-  /** In elapsed time. */
-  let warnedAt = Number.NEGATIVE_INFINITY
-  let closing: Promise<void> | undefined
+/**
+ * Claims devices from the queue as they fall due, as many as there are free slots, and has them notified.
+ *
+ * - *Idle*: nothing is due, or no slot is free. A due device or a free slot wakes it.
+ * - *Claiming*: one claim at a time, until nothing is due or no slot is free. Slots that become free meanwhile belong to
+ *   the next claim: the busier the dispatcher is, the more devices each claim brings.
+ * - *Closing*: it claims nothing more, and waits 2 s for answers. Then it closes the gateways, which ends what still
+ *   waits for an answer, and those claims go back to the queue.
+ */
+export class Dispatcher {
+  readonly #parts: DispatcherParts
+  readonly #slots: readonly SendSlots[]
+  readonly #gateways: ReadonlyMap<Platform, WatchedGateway>
+  readonly #deliveries: Deliveries
+  /** The slots of platforms for which unclaimed devices may be due. */
+  readonly #due = new Set<SendSlots>()
+  /** The claim that runs, and all deliveries. */
+  readonly #work = new Set<Promise<void>>()
+  #isClaiming = false
+  #inFlight = 0
+  /** Elapsed time of the last warning that the queue fails. */
+  #warnedAt = Number.NEGATIVE_INFINITY
+  #closing: Promise<void> | undefined
 
-  function wake(): void {
-    // While a claim is made, places become free for the next one: the busier it gets, the more devices each of them
-    // brings.
-    if (isClaiming) return
-    isClaiming = true
-    work(claimWhatIsDue())
+  constructor(parts: DispatcherParts) {
+    const { gateways, stations, pushes, clock, log, metrics, random = Math.random } = parts
+    this.#parts = parts
+    this.#slots = PLATFORMS.map((platform) => new SendSlots({ platform, clock, onFree: () => this.#wake() }))
+    this.#gateways = new Map(
+      PLATFORMS.flatMap((platform) => {
+        const gateway = gateways[platform]
+        return gateway ? [[platform, new WatchedGateway({ platform, gateway, clock, log })]] : []
+      }),
+    )
+    this.#deliveries = new Deliveries({
+      stations,
+      pushes,
+      gateways: this.#gateways,
+      clock,
+      log,
+      metrics,
+      random,
+      isClosing: () => this.#closing !== undefined,
+    })
+    pushes.onDue(() => {
+      for (const slots of this.#slots) this.#due.add(slots)
+      this.#wake()
+    })
   }
 
-  function work(promise: Promise<void>): void {
-    working.add(promise)
-    void promise.finally(() => working.delete(promise))
+  /** How many devices are being notified right now. */
+  inFlight(): number {
+    return this.#inFlight
   }
 
-  async function claimWhatIsDue(): Promise<void> {
-    for (let wanted = lanesToFill(); wanted.length > 0; wanted = lanesToFill()) {
-      const room: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
-      for (const lane of wanted) room[lane.platform] = lane.room()
-      // What falls due from here on may not be among what is claimed.
-      for (const lane of wanted) due.delete(lane)
-      const claims = await claim(room)
-      metrics.count('pushes_claimed', claims.length)
-      for (const lane of wanted) {
-        const count = claims.filter(({ device }) => device.platform === lane.platform).length
-        if (count > 0 && count >= room[lane.platform]) due.add(lane)
+  /** The state of each gateway that is configured. */
+  gateways(): readonly GatewayStatus[] {
+    const { pushes } = this.#parts
+    return [...this.#gateways.values()].map((gateway) => ({
+      ...gateway.answers(),
+      platform: gateway.platform,
+      // Computed on demand, because it looks at all waiting devices.
+      get waiting() {
+        return pushes.waiting(gateway.platform)
+      },
+    }))
+  }
+
+  /**
+   * Stops claiming and gives the notifications in flight {@link GRACE_MS} to be answered. Those without an answer go
+   * back to the queue. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  #wake(): void {
+    if (this.#isClaiming) return
+    this.#isClaiming = true
+    this.#track(this.#claimDue())
+  }
+
+  #track(work: Promise<void>): void {
+    this.#work.add(work)
+    void work.finally(() => this.#work.delete(work))
+  }
+
+  async #claimDue(): Promise<void> {
+    for (let wanted = this.#slotsToFill(); wanted.length > 0; wanted = this.#slotsToFill()) {
+      const free: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
+      for (const slots of wanted) free[slots.platform] = slots.free
+      // Before the claim: a device that falls due during the claim may not be part of it.
+      for (const slots of wanted) this.#due.delete(slots)
+      const claims = await this.#claim(free)
+      this.#parts.metrics.count('pushes_claimed', claims.length)
+      for (const slots of wanted) {
+        const count = claims.filter(({ device }) => device.platform === slots.platform).length
+        if (count > 0 && count >= free[slots.platform]) this.#due.add(slots)
       }
-      begin(claims)
+      this.#begin(claims)
     }
-    // In the same breath as the last look: whoever wakes it now starts the next round.
-    isClaiming = false
+    // In the same turn as the last look at the slots, so that no wake-up is lost in between.
+    this.#isClaiming = false
   }
 
-  function lanesToFill(): readonly Lane[] {
-    return closing === undefined ? [...due].filter((lane) => lane.room() > 0) : []
+  #slotsToFill(): readonly SendSlots[] {
+    return this.#closing === undefined ? [...this.#due].filter(({ free }) => free > 0) : []
   }
 
-  async function claim(room: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]> {
+  async #claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]> {
+    const { pushes, clock, log } = this.#parts
     try {
-      return await pushes.claim(room)
+      return await pushes.claim(free)
     } catch (error) {
-      if (clock.elapsed() - warnedAt >= WARN_EVERY_MS) {
-        warnedAt = clock.elapsed()
-        log.warn('push-queue-failing', 'The database does not say whom to notify; it is asked again.', { error })
+      if (clock.elapsed() - this.#warnedAt >= WARN_INTERVAL_MS) {
+        this.#warnedAt = clock.elapsed()
+        log.warn('push-queue-failing', 'Could not read due notifications from the database; retrying.', { error })
       }
       return []
     }
   }
 
-  function begin(claims: readonly PushClaim[]): void {
-    const at = clock.elapsed()
-    const claimed = claims.flatMap((claim): readonly Claimed[] => {
-      const lane = lanes.find(({ platform }) => platform === claim.device.platform)
-      return lane ? [{ claim, lane, at }] : []
+  #begin(claims: readonly PushClaim[]): void {
+    const claimedAt = this.#parts.clock.elapsed()
+    const begun = claims.flatMap((claim): readonly ClaimInFlight[] => {
+      const slots = this.#slots.find(({ platform }) => platform === claim.device.platform)
+      return slots ? [{ claim, slots, claimedAt }] : []
     })
-    for (const { lane } of claimed) lane.enter()
-    underWay += claimed.length
-    if (claimed.length > 0) work(deliverAll(claimed))
+    for (const { slots } of begun) slots.take()
+    this.#inFlight += begun.length
+    if (begun.length > 0) this.#track(this.#deliverAll(begun))
   }
 
-  async function deliverAll(claimed: readonly Claimed[]): Promise<void> {
-    const senderOf = ({ claim }: Claimed) => claim.unpushed.newest.from
-    let deliver: (one: Claimed) => Promise<void>
+  async #deliverAll(begun: readonly ClaimInFlight[]): Promise<void> {
+    const senderOf = ({ claim }: ClaimInFlight) => claim.unpushed.newest.from
+    let deliver: (inFlight: ClaimInFlight) => Promise<void>
     try {
-      const avatarOf = await avatarsOf(stations, claimed.map(senderOf))
-      deliver = (one) => deliveries.deliver(one, avatarOf(senderOf(one)))
+      const avatarOf = await avatarsOf(this.#parts.stations, begun.map(senderOf))
+      deliver = (inFlight) => this.#deliveries.deliver(inFlight, avatarOf(senderOf(inFlight)))
     } catch (error) {
-      deliver = (one) => deliveries.putOff(one, error)
+      deliver = (inFlight) => this.#deliveries.postpone(inFlight, error)
     }
-    await Promise.all(claimed.map((one) => deliver(one).finally(() => (underWay -= 1))))
+    await Promise.all(
+      begun.map(async (inFlight) => {
+        await deliver(inFlight)
+        this.#inFlight -= 1
+      }),
+    )
   }
 
-  async function close(): Promise<void> {
-    pushes.close()
-    await within(GRACE_MS, allDone(), clock).catch(() => undefined)
-    // Closing a gateway settles what still waits for it.
-    await Promise.all(lanes.map((lane) => lane.close?.()))
-    await allDone()
+  async #close(): Promise<void> {
+    this.#parts.pushes.close()
+    await within(GRACE_MS, this.#idle(), this.#parts.clock).catch(() => undefined)
+    // Closing a gateway ends what still waits for its answer.
+    await Promise.all([...this.#gateways.values()].map((gateway) => gateway.close()))
+    await this.#idle()
   }
 
-  async function allDone(): Promise<void> {
-    while (working.size > 0) await Promise.all(working)
-  }
-
-  pushes.onDue(() => {
-    for (const lane of lanes) due.add(lane)
-    wake()
-  })
-
-  return {
-    underWay: () => underWay,
-    gateways() {
-      return lanes.flatMap(({ platform, answers }) =>
-        answers
-          ? {
-              ...answers(),
-              platform,
-              // For one of those who ask.
-              get waiting() {
-                return pushes.waiting(platform)
-              },
-            }
-          : [],
-      )
-    },
-    close() {
-      closing ??= close()
-      return closing
-    },
+  async #idle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.all(this.#work)
   }
 }
 
-/** The avatars of `senders`, their images read all at once. Rejects where the store does. */
+/** Reads the avatars of `senders`, all images at once. Rejects if the store does. */
 async function avatarsOf(
   stations: Pick<Stations, 'get' | 'avatars'>,
   senders: readonly StationKey[],

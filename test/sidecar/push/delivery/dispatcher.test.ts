@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { GRACE_MS } from '../../../../sidecar/push/delivery/dispatcher.ts'
-import { MAX_IN_FLIGHT } from '../../../../sidecar/push/delivery/lane.ts'
 import { GIVE_UP_AFTER_MS } from '../../../../sidecar/push/delivery/retry-plan.ts'
+import { MAX_IN_FLIGHT } from '../../../../sidecar/push/delivery/send-slots.ts'
 import type { PushGateway, PushOutcome } from '../../../../sidecar/push/gateway/gateway.ts'
 import { registration } from '../../store/sqlite/temporary-stores.ts'
 import { ACCEPTED, Dispatching, KEY, LATER, ManualGateway } from './dispatching.ts'
@@ -123,7 +123,7 @@ describe('The dispatcher', () => {
     // Shows: sidecar C9.7.
     it('sends to the token that the station registered meanwhile', async () => {
       const first = await its.underWay()
-      expect(its.dispatcher.underWay()).to.equal(1)
+      expect(its.dispatcher.inFlight()).to.equal(1)
       await its.register(KEY, 'another token')
       first.answer(gone)
       const { pushToken, answer } = await its.arrival(2)
@@ -194,7 +194,7 @@ describe('The dispatcher', () => {
       await its.tell()
       await its.dispatcher.close()
       expect(its.stores.clock.pending).to.equal(0)
-      expect(its.dispatcher.underWay()).to.equal(0)
+      expect(its.dispatcher.inFlight()).to.equal(0)
       await its.advance(GIVE_UP_AFTER_MS)
       expect(its.android.sent).to.have.length(1)
       expect(await its.left()).to.deep.equal([KEY])

@@ -9,7 +9,7 @@ import {
   type Store,
 } from '../../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
-import { createDispatcher, type Dispatcher } from '../../../../sidecar/push/delivery/dispatcher.ts'
+import { Dispatcher } from '../../../../sidecar/push/delivery/dispatcher.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../../sidecar/push/gateway/gateway.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 import { append, message, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
@@ -66,7 +66,7 @@ function watch(pushes: PushQueue, clock: Clock) {
         watched.claiming -= 1
       }
     },
-    later(...put: Parameters<PushQueue['retryLater']>) {
+    retryLater(...put: Parameters<PushQueue['retryLater']>) {
       watched.putOff.push(clock.elapsed() + put[1].delayMs)
       return pushes.retryLater(...put)
     },
@@ -113,7 +113,7 @@ export class Dispatching {
     await this.store?.close()
     this.store = await this.stores.open({ push: { coalesceMs: 0 } })
     this.#queue = watch(pushes?.(this.store.pushes) ?? this.store.pushes, this.stores.clock)
-    this.dispatcher = createDispatcher({
+    this.dispatcher = new Dispatcher({
       gateways,
       stations: stations?.(this.store.stations) ?? this.store.stations,
       pushes: this.#queue,
@@ -147,7 +147,7 @@ export class Dispatching {
     for (let next: number | undefined = clock.elapsed(); next !== undefined; ) {
       await clock.advance(next - clock.elapsed())
       do await new Promise((resolve) => setImmediate(resolve))
-      while (this.#queue.claiming + this.dispatcher.underWay() > 0)
+      while (this.#queue.claiming + this.dispatcher.inFlight() > 0)
       next = this.#queue.putOff.filter((at) => at > clock.elapsed() && at <= end).sort((one, other) => one - other)[0]
     }
     await clock.advance(end - clock.elapsed())

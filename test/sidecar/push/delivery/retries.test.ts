@@ -17,7 +17,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     it('tries again with growing delays, and tells of what came meanwhile too', async () => {
       await its.tell('one')
       await its.advance(999)
-      expect([its.android.sent.length, its.dispatcher.underWay()]).to.deep.equal([1, 0])
+      expect([its.android.sent.length, its.dispatcher.inFlight()]).to.deep.equal([1, 0])
       await its.advance(1)
       expect(its.android.sent).to.have.length(2)
       await its.advance(2_999)

@@ -1,0 +1,125 @@
+import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import type { Platform } from '../../messages/store.ts'
+import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
+import { type AnswerRecord, type GatewayAnswers, recordAnswers } from './answers.ts'
+import { SUSPICIOUS_KILLS, TokenKills } from './token-kills.ts'
+
+const WARN_INTERVAL_MS = 60_000
+
+/** What to check if a gateway reports every token dead. */
+const REMEDIES: Readonly<Record<Platform, string>> = {
+  android: 'Check that push.fcm.serviceAccountFile belongs to the Firebase project of the app.',
+  ios: 'Check push.apns.production (false for builds from Xcode) and push.apns.topic (the bundle id of the app).',
+  webpush: 'Check that the app subscribes with the VAPID keys of this sidecar.',
+}
+
+interface WatchedGatewayParts {
+  readonly platform: Platform
+  readonly gateway: PushGateway
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * A push gateway whose answers are remembered and logged.
+ *
+ * - A gateway that *fails* (it does not answer, or asks for a later try) is logged once a minute.
+ * - A gateway that *refuses the sidecar* is logged when this begins, when the reason changes, and when it ends.
+ * - A gateway that reports every token dead is *doubted*: see {@link TokenKills}. Until it accepts a notification again,
+ *   dead tokens count as a refusal of the sidecar, so that notifications wait.
+ *
+ * Outcomes that are `unasked` say nothing about the gateway. Otherwise a stranger who registers something that cannot be
+ * a token could make a gateway that refuses the sidecar look fine.
+ */
+export class WatchedGateway {
+  readonly #parts: WatchedGatewayParts
+  readonly #answers: AnswerRecord
+  readonly #kills = new TokenKills()
+  /** Elapsed time of the last warning that the gateway fails. */
+  #warnedAt = Number.NEGATIVE_INFINITY
+  /** Why the gateway refuses the sidecar; undefined while it does not. */
+  #refusal: string | undefined
+  #closing = false
+
+  constructor(parts: WatchedGatewayParts) {
+    this.#parts = parts
+    this.#answers = recordAnswers(parts.clock)
+  }
+
+  get platform(): Platform {
+    return this.#parts.platform
+  }
+
+  answers(): GatewayAnswers & { readonly tokensDoubted: boolean } {
+    return { ...this.#answers.read(), tokensDoubted: this.#kills.doubts }
+  }
+
+  /** Sends one notification. Rejects only if the gateway's adapter does, which is a bug. */
+  async send(pushToken: string, notification: Notification): Promise<PushOutcome> {
+    const { gateway, platform } = this.#parts
+    const outcome = await gateway.send(pushToken, notification)
+    const wasDoubted = this.#kills.doubts
+    if (!('unasked' in outcome)) this.#note(outcome)
+    if (outcome.kind !== 'token_gone' || 'unasked' in outcome || !wasDoubted) return outcome
+    return {
+      kind: 'unauthorized',
+      reason: `${outcome.reason}; the gateway says this of every token. ${REMEDIES[platform]}`,
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing = true
+    return this.#parts.gateway.close()
+  }
+
+  #note(outcome: PushOutcome): void {
+    this.#answers.note(outcome)
+    this.#noteKills(outcome)
+    // A gateway that cannot be reached neither accepts nor refuses the sidecar.
+    if (outcome.kind === 'try_later') this.#warnOfFailure(outcome.reason)
+    else this.#noteRefusal(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
+  }
+
+  /** Warns once a minute at most, because every device's try fails while a gateway is down. */
+  #warnOfFailure(reason: string): void {
+    const { clock, log, platform } = this.#parts
+    if (this.#closing || clock.elapsed() - this.#warnedAt < WARN_INTERVAL_MS) return
+    this.#warnedAt = clock.elapsed()
+    log.warn(
+      'push-gateway-failing',
+      'A push gateway fails; its notifications are retried. If this lasts, check the network to the gateway and its status.',
+      { platform, reason },
+    )
+  }
+
+  #noteRefusal(reason: string | undefined): void {
+    const { log, platform } = this.#parts
+    if (reason === this.#refusal) return
+    this.#refusal = reason
+    if (reason === undefined) log.info('push-authorized', 'A push gateway accepts notifications again.', { platform })
+    else
+      log.error(
+        'push-unauthorized',
+        'A push gateway refuses the sidecar, so its notifications wait. Mend what the reason names.',
+        { platform, reason },
+      )
+  }
+
+  #noteKills(outcome: PushOutcome): void {
+    const { log, platform } = this.#parts
+    const wereDoubted = this.#kills.doubts
+    this.#kills.note(outcome)
+    if (this.#kills.doubts === wereDoubted) return
+    if (this.#kills.doubts)
+      log.error(
+        'push-tokens-doubted',
+        `A push gateway reported ${SUSPICIOUS_KILLS} tokens in a row dead, so it probably belongs to another app. No more tokens are removed, and notifications wait. ${REMEDIES[platform]}`,
+        { platform },
+      )
+    else
+      log.info('push-tokens-trusted', 'A push gateway accepts notifications again; dead tokens are removed again.', {
+        platform,
+      })
+  }
+}
