@@ -21,18 +21,18 @@ import { faultInWords, type Verdict } from './live/verdict.ts'
 export type { Verdict } from './live/verdict.ts'
 
 export interface LiveOptions {
-  /** Limited; default: this process's own, through the proxy that the environment names. */
+  /** Limited. Default: this process's own `fetch`, through the proxy that the environment names. */
   readonly fetch?: Fetch
-  /** Base URLs that take the place of the vendors' own. */
+  /** Base URLs that replace the vendors' own. */
   readonly presets?: PresetUrls
-  /** Default: that of this machine. */
+  /** Default: the clock of this machine. */
   readonly clock?: Clock
 }
 
 /**
- * Asks the IdP of a domain, with nobody signed in, what a login depends on, by the client that logins use. Each request
- * has 10 s and 1 MB, and there are two for each question at most. Nothing is left behind, but lines in the log of the
- * IdP. Never rejects.
+ * Asks the IdP of a domain everything that a login depends on, without a signed-in user and with the client that logins
+ * use. Each request has limits of 10 s and 1 MB; each question needs two requests at most. Leaves only lines in the
+ * IdP's log behind. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { clock = systemClock, presets = {} } = options
@@ -53,12 +53,12 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
       outcome ??= { kind: 'failed', error, byHand }
     },
     onAudience: () => undefined,
-    // In a running server, the file may hold another secret by now than at its start.
+    // In a running server, the file may contain another secret now than at its start.
     secretSource: secretSource(settings.key, NO_LOG),
   })
   const { issuer, keySet, client, clientOf } = provider
   try {
-    // `onFailure` was told why.
+    // `onFailure` has received the reason.
     const metadata = await issuer.metadata().catch(() => undefined)
     const verdicts = outcome ? [judgeDiscovery(settings.issuer, outcome, settings.custom.preset !== null)] : []
     if (!metadata) return [...verdicts, ...watch.verdicts()]
@@ -78,13 +78,13 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
 
 const NO_LOG = { info: () => undefined, warn: () => undefined }
 
-/** How a discovery went: with what the IdP calls itself, or with why it failed. */
+/** The outcome of discovery: the published issuer, or the error. */
 type DiscoveryOutcome =
   | { readonly kind: 'discovered'; readonly publishedIssuer: string }
-  /** `byHand`: logins go on with the endpoints that were given. */
+  /** `byHand`: logins still work, with the configured endpoints. */
   | { readonly kind: 'failed'; readonly error: LoginError; readonly byHand: boolean }
 
-/** @param hasPreset the issuer is the preset's: there is nothing to spell otherwise */
+/** @param hasPreset the preset determines the issuer, so its spelling is not the administrator's */
 function judgeDiscovery(
   { issuer }: Pick<IssuerSettings, 'issuer'>,
   outcome: DiscoveryOutcome,
@@ -98,9 +98,9 @@ function judgeDiscovery(
   }
   const published = printableText(outcome.publishedIssuer)
   if (outcome.publishedIssuer === issuer || hasPreset) {
-    const over = new URL(issuer).protocol === 'https:' ? 'TLS chain trusted' : 'plain HTTP on loopback'
-    return { question, verdict: 'ok', text: `status 200, ${over}, issuer ${published}` }
+    const transport = new URL(issuer).protocol === 'https:' ? 'TLS chain trusted' : 'plain HTTP on loopback'
+    return { question, verdict: 'ok', text: `status 200, ${transport}, issuer ${published}` }
   }
-  const text = `The IdP calls itself ${published}, to the letter: write it so in \`issuer\`. The difference is understood, but not by all programs.`
+  const text = `The IdP publishes the issuer ${published}. Write exactly that in \`issuer\`. The plugin accepts the difference, but not all programs do.`
   return { question, verdict: 'warn', text }
 }

@@ -29,18 +29,18 @@ import { goBack } from './going-back/go-back.ts'
 export type { ExitCode } from './command/call.ts'
 export type { Terminal } from './command/terminal.ts'
 
-/** The package's. Read through its own name, since sources and build lie at different depths. */
+/** Version of the package, read through its own name, because sources and build are at different depths. */
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
 
 /**
- * The command but for `--live`, which {@link checkToTheEnd} does; `args` without the names of Node and the script.
- * Never prints a value from the file but by `--migrate` and `--back`.
+ * Runs the command except for `--live`, which {@link checkToTheEnd} runs. `args` are the arguments after the names of
+ * Node and the script. Prints values from the file only for `--migrate` and `--back`.
  */
 export function check(args: readonly string[], terminal: Terminal): ExitCode {
   return run(args, terminal).code
 }
 
-/** The whole command: asks the IdPs too, one domain after the other, where that is wanted. Never rejects. */
+/** Runs the whole command. With `--live`, it also asks the IdPs, one domain after the other. Never rejects. */
 export async function checkToTheEnd(
   args: readonly string[],
   terminal: Terminal,
@@ -48,12 +48,12 @@ export async function checkToTheEnd(
 ): Promise<ExitCode> {
   const { code, toAsk, say } = run(args, terminal)
   if (toAsk.length === 0) return code
-  // A client of IdPs takes longer to load than a file to be checked.
+  // Loaded only for `--live`, because loading a client of IdPs takes longer than checking a file.
   const { askProvider } = await import('./check-live.ts')
   let failed = false
   for (const { key, settings } of toAsk) {
     if (!settings) {
-      say(`domain ${quoted(key)}, live: asked once the errors are mended\n`)
+      say(`domain ${quoted(key)}, live: not asked before the errors are corrected\n`)
       continue
     }
     const verdicts = await askProvider(settings, options)
@@ -66,69 +66,69 @@ export async function checkToTheEnd(
 
 interface FileCheck {
   readonly code: ExitCode
-  /** Domains whose IdP is to be asked. */
+  /** Domains whose IdP must be asked. */
   readonly toAsk: readonly DomainReading[]
   readonly say: (text: string) => void
 }
 
 function run(args: readonly string[], terminal: Terminal): FileCheck {
-  const over = (code: ExitCode): FileCheck => ({ code, toAsk: [], say: terminal.out })
-  const call = parseCall(args)
-  switch (call.kind) {
+  const finished = (code: ExitCode): FileCheck => ({ code, toAsk: [], say: terminal.out })
+  const request = parseCall(args)
+  switch (request.kind) {
     case 'help':
       terminal.out(USAGE)
-      return over(0)
+      return finished(0)
     case 'version':
       terminal.out(`${VERSION}\n`)
-      return over(0)
+      return finished(0)
     case 'wrong':
-      terminal.err(`${call.reason}\n\n${USAGE}`)
-      return over(call.code)
+      terminal.err(`${request.reason}\n\n${USAGE}`)
+      return finished(request.code)
     case 'installation':
-      return over(checkInstallation(call.folder, terminal))
+      return finished(checkInstallation(request.folder, terminal))
     default: {
-      const file = readConfigurationFile(call.file, terminal)
-      return file ? checkFile(call, file, terminal) : over(2)
+      const file = readConfigurationFile(request.file, terminal)
+      return file ? checkFile(request, file, terminal) : finished(2)
     }
   }
 }
 
-function checkFile(call: CheckCall, file: ConfigurationFile, terminal: Terminal): FileCheck {
+function checkFile(request: CheckCall, file: ConfigurationFile, terminal: Terminal): FileCheck {
   const { config } = file
-  const basePathOf = call.meshCentral ? pathsOfMeshCentral(config) : () => '/'
+  const basePathOf = request.meshCentral ? pathsOfMeshCentral(config) : () => '/'
   const readings = readDomains(config, {
     readFile: terminal.read,
-    configFolder: dirname(resolve(call.file)),
+    configFolder: dirname(resolve(request.file)),
     now: systemClock.now(),
-    ...(call.meshCentral
+    ...(request.meshCentral
       ? { meshCentral: true, unknownKeys: 'warn', inferPresets: true, hasRights: true, basePathOf }
       : {}),
   })
-  const server = call.meshCentral
-    ? checkMeshCentralServer(config, { isLoaded: call.print === 'back' })
+  const server = request.meshCentral
+    ? checkMeshCentralServer(config, { isLoaded: request.print === 'back' })
     : { problems: [], warnings: [] }
   if (readings.problems.length > 0 || readings.domains.length === 0) {
     return { code: reportUnusable(readings, server, terminal), toAsk: [], say: terminal.out }
   }
 
-  // Stdout has nothing but the configuration then.
-  const say = call.print !== null && call.out === null ? terminal.err : terminal.out
+  // Then stdout contains only the configuration.
+  const say = request.print !== null && request.out === null ? terminal.err : terminal.out
   if (server.problems.length + server.warnings.length > 0) {
     say(findingsReport('server', server.problems, server.warnings))
   }
   for (const domain of readings.domains) {
     say(domainReport(domain))
-    if (call.groups) say(groupsReport(call.groups, domain.settings))
+    if (request.groups) say(groupsReport(request.groups, domain.settings))
   }
   say(lines('warning', [...repeatedMembers(file.node), ...environmentWarnings()]))
-  const unlimited = call.meshCentral && call.print !== 'back' ? unlimitedTokens(config, readings) : []
+  const unlimited = request.meshCentral && request.print !== 'back' ? unlimitedTokens(config, readings) : []
   if (unlimited.length > 0) say(`note: ${unlimitedTokensNote(unlimited)}\n`)
   for (const { key, settings } of readings.domains) {
-    if (settings && call.print !== 'back') say(addressesReport(key, settings, basePathOf(key)))
+    if (settings && request.print !== 'back') say(addressesReport(key, settings, basePathOf(key)))
   }
   const hasErrors = server.problems.length > 0 || readings.domains.some(({ problems }) => problems.length > 0)
-  const isPrinted = printConfiguration(call, file, readings.domains, terminal, say)
-  return { code: isPrinted ? (hasErrors ? 1 : 0) : 2, toAsk: call.live ? readings.domains : [], say }
+  const isPrinted = printConfiguration(request, file, readings.domains, terminal, say)
+  return { code: isPrinted ? (hasErrors ? 1 : 0) : 2, toAsk: request.live ? readings.domains : [], say }
 }
 
 function unlimitedTokens(config: unknown, { domains }: Readings): readonly string[] {
@@ -138,12 +138,12 @@ function unlimitedTokens(config: unknown, { domains }: Readings): readonly strin
   )
 }
 
-/** Settings beside the file that do not do what their writer expects. */
+/** Warnings about settings of the environment that do not do what their author expects. */
 function environmentWarnings(): readonly Problem[] {
   return isVerificationSwitchedOff() ? [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', ...SWITCHED_OFF }] : []
 }
 
-/** Says why no domain can be checked. The code is 1 where a mistake in the file explains it. */
+/** Reports why no domain can be checked. The exit code is 1 if a mistake in the file explains it. */
 function reportUnusable({ problems }: Readings, server: ServerReading, terminal: Terminal): ExitCode {
   terminal.err(lines('error', problems))
   if (problems.length > 0) return 2
@@ -154,7 +154,7 @@ function reportUnusable({ problems }: Readings, server: ServerReading, terminal:
   return server.problems.some(({ path }) => path.startsWith('domain')) ? 1 : 2
 }
 
-/** Prints or writes the configuration that is wanted. Returns false where that failed. */
+/** Prints or writes the requested configuration. Returns false if that failed. */
 function printConfiguration(
   { print, out, meshCentral }: CheckCall,
   { text, config }: ConfigurationFile,
@@ -171,7 +171,7 @@ function printConfiguration(
   if (print === 'migrated') return write(migrate(text, { meshCentral }))
   const settings = new Map(domains.flatMap((domain) => (domain.settings ? [[domain.key, domain.settings]] : [])))
   if (settings.size < domains.length) {
-    say('The configuration for the built-in strategy is made once the errors are mended.\n')
+    say('The configuration for the built-in strategy is only printed once the errors are corrected.\n')
     return true
   }
   const way = goBack(membersOf(config), settings)
@@ -187,11 +187,11 @@ function printConfiguration(
 function checkInstallation(folder: string, terminal: Terminal): ExitCode {
   const reading = readInstallation(folder, VERSION, terminal)
   if (!reading) {
-    terminal.err(`${folder}: no MeshCentral is installed there. Name the folder that its node_modules is in.\n`)
+    terminal.err(`${folder}: no MeshCentral is installed there. Name the folder that contains its node_modules.\n`)
     return 2
   }
   terminal.out(reading.text)
-  if (!reading.isFine) terminal.err('Single sign-on may not work with it. Put the lines above into a report.\n')
+  if (!reading.isFine) terminal.err('Single sign-on may not work with it. Paste the lines above into a report.\n')
   return reading.isFine ? 0 : 1
 }
 
@@ -201,4 +201,4 @@ function pathsOfMeshCentral(config: unknown): (domainKey: string) => string {
 }
 
 const NO_DOMAIN =
-  'No domain has authStrategies.oidc: there is nothing to check. Single sign-on is configured in domains.<key>.authStrategies.oidc.'
+  'No domain has authStrategies.oidc, so there is nothing to check. Configure single sign-on in domains.<key>.authStrategies.oidc.'

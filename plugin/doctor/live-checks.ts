@@ -1,26 +1,27 @@
 import type { Verdict } from './live/verdict.ts'
 
-/** What is known of the live check of a domain. Times are milliseconds since 1970. */
+/** The state of a domain's live check. Times are milliseconds since 1970. */
 export type LiveCheck =
   | { readonly kind: 'never' }
   | { readonly kind: 'running'; readonly since: number }
   | { readonly kind: 'done'; readonly at: number; readonly verdicts: readonly Verdict[] }
 
 export interface LiveChecks {
-  /** Begins one, unless one is under way or the last one is too fresh. */
+  /** Starts a check, unless one is running or the last one ended less than {@link PAUSE_MS} ago. */
   start(domainKey: string): void
   of(domainKey: string): LiveCheck
 }
 
 /**
- * From the end of a check to the next one of the same domain: it makes about ten requests to somebody else's server.
+ * The shortest time between the end of a check and the next check of the same domain, because a check sends about ten
+ * requests to another company's server.
  */
 export const PAUSE_MS = 10_000
 
 /**
- * Live checks on demand, one at a time for each domain; the last outcome is kept.
+ * Runs live checks on demand, one at a time for each domain, and keeps the last outcome.
  *
- * @param askers by domain key; others cannot be checked
+ * @param askers checks by domain key; other domains cannot be checked
  * @param now milliseconds since 1970
  */
 export function createLiveChecks(
@@ -32,7 +33,7 @@ export function createLiveChecks(
   const of = (domainKey: string): LiveCheck => checks.get(domainKey) ?? { kind: 'never' }
 
   function isFresh(check: LiveCheck): boolean {
-    // A clock that was set back does not keep anybody waiting.
+    // A clock that was set back must not delay the next check.
     return check.kind === 'done' && check.at <= now() && now() - check.at < PAUSE_MS
   }
 

@@ -1,7 +1,7 @@
-/** What the package was tested with. */
+/** The versions of MeshCentral that this package was tested with. */
 export const TESTED_VERSIONS: readonly string[] = ['1.1.51', '1.1.55']
 
-/** What one of MeshCentral's objects has. None of it is a documented interface. */
+/** Members of one of MeshCentral's objects. None of them is a documented interface. */
 export interface MemberGroup {
   /** The source file that sets it in the tested versions. */
   readonly file: string
@@ -9,11 +9,11 @@ export interface MemberGroup {
   readonly objects: readonly string[]
 }
 
-/** All that single sign-on relies on, by whose it is. Without one of them it does not begin. */
+/** All members that single sign-on relies on, by their owner. Without one of them it does not start. */
 export const MEMBERS = {
   server: {
     file: 'meshcentral.js',
-    functions: [...['authLog', 'DispatchEvent', 'encodeCookie', 'decodeCookie', 'generateCookieKey']],
+    functions: ['authLog', 'DispatchEvent', 'encodeCookie', 'decodeCookie', 'generateCookieKey'],
     objects: ['config', 'db', 'certificates', 'common'],
   },
   web: {
@@ -28,5 +28,5 @@ export const MEMBERS = {
   },
 } as const satisfies Readonly<Record<string, MemberGroup>>
 
-/** What MeshCentral notes of a request before any route sees it. */
+/** Members that MeshCentral adds to a request before any route sees it. */
 export const REQUEST_MEMBERS = ['session', 'xdomain', 'clientIp'] as const

@@ -5,14 +5,14 @@ import { oidcSchema } from '../config/rules/schema/schema.ts'
 import { PRESETS } from '../presets/all.ts'
 
 /**
- * Part of `npm run build`: JSON Schemas by which editors complete and explain a server's configuration, made of the
- * very schema that it is checked with. `oidc.json` is of the `oidc` object alone, for hosts with a schema of their own;
- * `server.json` of the whole file.
+ * The folder for the JSON Schemas, which `npm run build` writes. With them, editors complete and explain a server's
+ * configuration. They come from the schema that the checker uses. `oidc.json` describes the `oidc` object alone, for
+ * hosts with a schema of their own; `server.json` describes the whole file.
  */
-const PLACE = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 
-const named = { type: 'string', description: 'Where an editor finds this schema.' }
+const named = { type: 'string', description: 'The address of this schema, for editors.' }
 const own = oidcSchema(PRESETS)
 const oidc = { ...own, properties: { $schema: named, ...own.properties } }
 
@@ -22,9 +22,9 @@ const member = (name: string, description: string, schema: object) => ({
   properties: { [name]: schema },
 })
 const server = {
-  ...member('domains', "A server's configuration; what is not of single sign-on belongs to the server.", {
+  ...member('domains', "A server's configuration. Members that do not configure single sign-on belong to the server.", {
     type: 'object',
-    description: 'The domains by their keys; that of the default domain is "".',
+    description: 'The domains by key. The default domain has the key "".',
     additionalProperties: member(
       'authStrategies',
       'A domain of the server.',
@@ -34,11 +34,11 @@ const server = {
   definitions: { oidc },
 }
 
-await mkdir(PLACE, { recursive: true })
+await mkdir(FOLDER, { recursive: true })
 for (const [name, title, schema] of [
   ['oidc.json', 'Single sign-on of one domain', oidc],
   ['server.json', 'Single sign-on in the configuration of a server', server],
 ] as const) {
   const published = { $schema: DRAFT, title: `mesh-companion: ${title}`, ...schema }
-  await writeFile(join(PLACE, name), `${JSON.stringify(published, null, 2)}\n`)
+  await writeFile(join(FOLDER, name), `${JSON.stringify(published, null, 2)}\n`)
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * MeshCentral keeps in the browser whether a person wants its pages dark (1), light (2) or as the system has it; a
- * domain may settle it. Without this script all is there but the copy buttons' work, times are in UTC, and somebody
- * looks by a link whether a check has ended.
+ * The page's script. MeshCentral stores in the browser whether a user wants dark pages (1), light ones (2) or the
+ * system's choice; a domain can override that. Without the script, the page is complete except for the copy buttons:
+ * times are in UTC, and a link shows whether a check has ended.
  */
 export const SCRIPT = `
 const root = document.documentElement
@@ -31,7 +31,7 @@ addEventListener('DOMContentLoaded', () => {
 })
 `
 
-/** In the colours of MeshCentral's own pages. */
+/** The page's style, in the colours of MeshCentral's own pages. */
 export const STYLE = `
 :root { color-scheme: light dark; --back: light-dark(#fff, #000); --text: light-dark(#000, #bbb);
   --soft: light-dark(#eee, #222); --line: light-dark(#b7b7b7, #444); --link: light-dark(#036, #8bf);
@@ -58,7 +58,7 @@ ul { list-style: none; margin: 0; padding: 0 } li { border-top: 1px solid var(--
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** This script, this style, and nothing else; framed by the server's own pages alone. */
+/** Allows this script and this style only. Only pages of this server may frame the page. */
 export const POLICY = [
   "default-src 'none'",
   `script-src ${digest(SCRIPT)}`,

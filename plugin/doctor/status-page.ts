@@ -12,22 +12,23 @@ import { SCRIPT, STYLE } from './page-look.ts'
 export interface StatusPage {
   /** Undefined: the domain has no single sign-on. */
   readonly status: DomainStatus | undefined
-  /** What is to be known of the server, a sentence each. */
+  /** Notes about the server, one sentence each. */
   readonly notes: readonly string[]
   readonly check: LiveCheck
-  /** What the button of the live check proves that it was pressed on this page with. */
+  /** Proves that the live check's button was pressed on this page. */
   readonly token: string
-  /** Which look the server settles; null: the person does. */
+  /** The look that the server enforces. Null: the user chooses. */
   readonly look: 'night' | 'day' | null
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
-/** The page on which an administrator sees how single sign-on of a domain is. No secret is in it. */
+/** The page that shows an administrator the state of a domain's single sign-on. It contains no secrets. */
 export function statusPage({ status, notes, check, token, look, now }: StatusPage): string {
   const place = status?.domainKey ? ` of the domain <code>${escapeMarkup(status.domainKey)}</code>` : ''
   const isRunning = check.kind === 'running'
-  // Until the check has ended. The button's own request was answered by a redirect, so nothing is sent twice.
+  // Reloads until the check has ended. The button's own request was answered with a redirect, so a reload repeats
+  // nothing.
   const reload = isRunning ? ' data-reload' : ''
   return [
     `<!doctype html><html lang="en"${look === null ? '' : ` data-look="${look}"`}${reload}><head><meta charset="utf-8">`,
@@ -43,16 +44,16 @@ function sections(status: DomainStatus, check: LiveCheck, token: string, now: nu
   const { addresses, configured, issuer, discovery, groupRights, keySetAgeMs, lastLogin, refusals } = status
   const { problems, warnings, loginWarnings, uncheckedSessions } = status
   return [
-    configured ? '' : '<p class="fail">The configuration has errors, and every login is refused.</p>',
+    configured ? '' : '<p class="fail">The configuration has errors, so every login is refused.</p>',
     configurationSection(problems, warnings),
     '<dl>',
     configured ? entry('Issuer', issuer === null ? 'unknown' : `<code>${escapeMarkup(issuer)}</code>`) : '',
     discovery ? entry('Discovery', discoveryText(discovery)) : '',
     configured ? entry('Key set', keySetAgeMs === null ? 'not needed yet' : `${duration(keySetAgeMs)} old`) : '',
-    entry('Last login', lastLogin === null ? 'nobody yet' : time(lastLogin)),
+    entry('Last login', lastLogin === null ? 'none yet' : time(lastLogin)),
     uncheckedSessions > 0 ? entry('Sessions never checked', uncheckedText(uncheckedSessions)) : '',
     groupRights ? entry('Rights by groups', groupRights.map(rightsText).join('<br>') || 'none') : '',
-    '</dl><p class="quiet">Logins and refusals count since this server was started.</p>',
+    '</dl><p class="quiet">Logins and refusals are counted since the server started.</p>',
     addresses ? addressSection(addresses) : '',
     configured ? checkSection(check, token) : '',
     loginWarningSection(loginWarnings, now),
@@ -61,7 +62,10 @@ function sections(status: DomainStatus, check: LiveCheck, token: string, now: nu
 }
 
 function configurationSection(problems: readonly Problem[], warnings: readonly Problem[]): string {
-  const items = [...problems.map((one) => findingItem('fail', one)), ...warnings.map((one) => findingItem('warn', one))]
+  const items = [
+    ...problems.map((problem) => findingItem('fail', problem)),
+    ...warnings.map((warning) => findingItem('warn', warning)),
+  ]
   return items.length === 0 ? '' : `<h2>Configuration</h2><ul>${items.join('')}</ul>`
 }
 
@@ -76,7 +80,7 @@ function rightsText({ group, rights }: GroupRights): string {
 
 function uncheckedText(count: number): string {
   const remedy =
-    'they have no refresh token and cannot be introspected; see `session-unchecked` in the authentication log'
+    'these sessions have no refresh token and cannot be introspected; see `session-unchecked` in the authentication log'
   return `<span class="fail">${count}</span>: ${prose(remedy)}`
 }
 
@@ -111,18 +115,19 @@ function address(id: string, label: string, value: string | null): string {
 function checkSection(check: LiveCheck, token: string): string {
   const isRunning = check.kind === 'running'
   return [
-    '<h2>Live check</h2><p>Asks the identity provider what a login depends on, with nobody signed in. It leaves nothing behind but lines in the log there.</p>',
+    '<h2>Live check</h2><p>Asks the identity provider everything that a login depends on, without a signed-in user. Leaves only lines in its log behind.</p>',
     `<form method="post"><input type="hidden" name="token" value="${escapeMarkup(token)}">`,
     `<button${isRunning ? ' disabled' : ''}>${isRunning ? 'Asking …' : 'Ask now'}</button></form>`,
-    isRunning ? '<noscript><p><a href="">Look whether it has ended</a></p></noscript>' : '',
+    isRunning ? '<noscript><p><a href="">See whether it has ended</a></p></noscript>' : '',
     check.kind === 'done' ? outcome(check) : '',
   ].join('')
 }
 
 function outcome({ at, verdicts }: Extract<LiveCheck, { kind: 'done' }>): string {
-  const told = `<p>Asked ${time(at)}. Again after ${duration(PAUSE_MS)} at the earliest.</p>`
-  if (verdicts.length === 0) return `${told}<p class="fail">No question could be asked. See the authentication log.</p>`
-  return `${told}<ul>${verdicts.map(verdictItem).join('')}</ul>`
+  const intro = `<p>Asked ${time(at)}. The next check is possible after ${duration(PAUSE_MS)}.</p>`
+  if (verdicts.length === 0)
+    return `${intro}<p class="fail">No question could be asked. See the authentication log.</p>`
+  return `${intro}<ul>${verdicts.map(verdictItem).join('')}</ul>`
 }
 
 function verdictItem({ question, verdict, text }: Verdict): string {
@@ -134,35 +139,38 @@ function loginWarningSection(warnings: readonly LoginWarning[], now: number): st
   return `<h2>Warnings about logins</h2><ul>${warnings.map((warning) => warningItem(warning, now)).join('')}</ul>`
 }
 
-function warningItem({ time: at, times, event, account, otherAccount, message }: LoginWarning, now: number): string {
+function warningItem(
+  { time: loggedAt, times, event, account, otherAccount, message }: LoginWarning,
+  now: number,
+): string {
   const other = otherAccount === null ? '' : `, other account <b>${escapeMarkup(otherAccount)}</b>`
   return [
-    `<li>${time(at)} <span class="quiet">(${duration(now - at)} ago${often(times)})</span>: <code>${escapeMarkup(event)}</code>`,
-    `${whose(account)}${other}<br>${prose(message)}</li>`,
+    `<li>${time(loggedAt)} <span class="quiet">(${duration(now - loggedAt)} ago${repetitions(times)})</span>: <code>${escapeMarkup(event)}</code>`,
+    `${accountText(account)}${other}<br>${prose(message)}</li>`,
   ].join('')
 }
 
-function often(times: number): string {
+function repetitions(times: number): string {
   return times === 1 ? '' : `, ${times} times`
 }
 
-function whose(account: string | null): string {
+function accountText(account: string | null): string {
   return account === null ? '' : `, account <b>${escapeMarkup(account)}</b>`
 }
 
 function refusalSection(refusals: readonly Refusal[], now: number): string {
   const list = refusals.map((refusal) => refusalItem(refusal, now)).join('')
   if (list === '') return '<h2>Last refusals</h2><p>None.</p>'
-  // Their values may be of persons: they are there, and not here.
+  // These values may be personal data, so they are in the log and not on this page.
   const elsewhere =
-    '<p class="quiet">Members of the log line that a text names, such as <code>reason</code> or <code>claimNames</code>, are in the authentication log (<code>settings.authLog</code>) alone.</p>'
+    '<p class="quiet">Values of members that a text names, such as <code>reason</code> or <code>claimNames</code>, are only in the authentication log (<code>settings.authLog</code>).</p>'
   return `<h2>Last refusals</h2>${elsewhere}<ul>${list}</ul>`
 }
 
-function refusalItem({ time: at, times, code, event, account, remedy }: Refusal, now: number): string {
+function refusalItem({ time: loggedAt, times, code, event, account, remedy }: Refusal, now: number): string {
   return [
-    `<li>${time(at)} <span class="quiet">(${duration(now - at)} ago${often(times)})</span>: <code>${escapeMarkup(code)}</code>`,
-    ` <span class="quiet">${escapeMarkup(event)}</span>${whose(account)}<br>${prose(remedy)}</li>`,
+    `<li>${time(loggedAt)} <span class="quiet">(${duration(now - loggedAt)} ago${repetitions(times)})</span>: <code>${escapeMarkup(code)}</code>`,
+    ` <span class="quiet">${escapeMarkup(event)}</span>${accountText(account)}<br>${prose(remedy)}</li>`,
   ].join('')
 }
 
@@ -170,12 +178,12 @@ function entry(name: string, markup: string): string {
   return `<dt>${name}</dt><dd>${markup}</dd>`
 }
 
-/** Text in which backticks mark what is typed. */
+/** Formats a text in which backticks mark code. */
 function prose(text: string): string {
   return escapeMarkup(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }
 
-/** In UTC, until the page's script puts it into words of the reader's place. */
+/** Shows a time in UTC, until the page's script shows it in the reader's time zone and format. */
 function time(ms: number): string {
   const iso = new Date(ms).toISOString()
   return `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`

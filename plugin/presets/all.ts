@@ -7,17 +7,17 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
 /**
- * The presets that there are. To add one, write the file of its name beside this one, a {@link PresetDefinition}, and
- * name it here: schema, checks, callback path, login and the type of the `presets` option follow from it.
+ * All presets. To add one, write a {@link PresetDefinition} in a file with its name in this folder, and add it here.
+ * Schema, checks, callback path, login and the type of the `presets` option follow from it.
  */
 export const PRESETS = [google, azure] as const
 
-/** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
+/** Base URLs that replace the vendors' own, for sovereign clouds and tests. */
 export type PresetUrls = {
   readonly [Preset in (typeof PRESETS)[number] as Preset['name']]?: Partial<Preset['urls']>
 }
 
-/** The preset of that name; `standard` where there is none. */
+/** Returns the preset with this name, or `standard` if there is none. */
 export function openPreset(name: string | null, urls: PresetUrls, access: VendorAccess): Preset {
   const definition: PresetDefinition | undefined = PRESETS.find((preset) => preset.name === name)
   return definition ? definition.open(vendorUrls(definition, urls), access) : standard
@@ -25,7 +25,7 @@ export function openPreset(name: string | null, urls: PresetUrls, access: Vendor
 
 const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'
 
-/** Any OpenID provider: everything comes in claims. */
+/** Any OpenID provider: claims contain everything. */
 export const standard: Preset = {
   title: null,
   scopes: () => [],

@@ -20,7 +20,7 @@ import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess 
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   name: 'azure',
   urls: {
-    /** What stands before `/<tenant_id>/v2.0` in the issuer. */
+    /** The part of the issuer before `/<tenant_id>/v2.0`. */
     login: 'https://login.microsoftonline.com',
     graph: 'https://graph.microsoft.com',
   },
@@ -42,22 +42,21 @@ export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
 function checkTenant(tenantId: unknown): readonly Finding[] {
   const at = ['custom', 'tenant_id']
   const remedy = "Write the directory's tenant id; the vendor's portal shows it as Directory (tenant) ID."
-  if (tenantId === undefined) return [{ at, reason: 'is missing, and the preset "azure" needs it', remedy }]
+  if (tenantId === undefined) return [{ at, reason: 'is missing, but the preset "azure" needs it', remedy }]
   if (typeof tenantId !== 'string' || !OPEN_TENANTS.includes(tenantId.toLowerCase())) return []
-  return [{ at, reason: 'must name one directory: with this value any account of the vendor could sign in', remedy }]
+  return [{ at, reason: 'must name one directory: with this value, any Microsoft account could sign in', remedy }]
 }
 
-// The last one is what `consumers` stands for: the directory of all personal accounts.
+// The last one is the id behind `consumers`: the directory of all personal accounts.
 const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
 
 /**
- * Logins of the directory: groups are those of the directory, by Microsoft Graph, unless a claim is configured for
- * them. A rule matches a group's object id or its display name.
+ * Logins with one directory. By default, groups are those of the directory, read from Microsoft Graph. If a groups
+ * claim is configured, it is read instead. A rule matches a group's object id or its display name.
  *
- * Without a configured claim, the ids in the token's claim `groups` are enough where every rule says ids and nothing is
- * mirrored: then Graph is not asked. A rule with a display name would not be met by them, and mirrored groups would
- * change their names. The ids in a token are those of groups through other groups too, unless the directory says
- * otherwise for this application.
+ * Without a configured claim, the ids in the token's `groups` claim suffice if every rule contains ids and no groups
+ * are mirrored: then Graph is not asked. A rule with a display name would not match ids, and mirrored groups would
+ * change their names. By default, these ids also contain groups that the user is in through other groups.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
@@ -66,32 +65,34 @@ const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5
 export function azurePreset(graph: string, access: VendorAccess): Preset {
   return {
     title: 'Microsoft',
-    // With a claim, Graph is not asked: guests may often not use it, and its scope needs an administrator's consent.
+    // With a configured claim, Graph is not asked: guests often may not use it, and its scope needs an administrator's
+    // consent.
     scopes: ({ groups, custom }) =>
-      groups?.scope && groups.claim === null && takesGroups(custom) ? [groups.scope] : [],
+      groups?.scope && groups.claim === null && countsGroups(custom) ? [groups.scope] : [],
     renewalScope: 'offline_access',
-    groupsClaim: ({ groups, custom }) => groups?.claim ?? (takesGroups(custom) ? null : 'roles'),
-    // Often there is no `email`. The stand-in is no verified address, whatever the token says of one.
+    groupsClaim: ({ groups, custom }) => groups?.claim ?? (countsGroups(custom) ? null : 'roles'),
+    // Tokens often lack `email`. The substitute is not a verified address, whatever the token says about it.
     claims: (claims) =>
       !isText(claims.email) && isText(claims.preferred_username)
         ? { ...claims, email: claims.preferred_username, email_verified: false }
         : claims,
     async memberships(evidence, settings) {
       const { groups, custom } = settings
-      if (groups?.claim || !custom.authorities.includes('roles')) return ofGroups(graph, access, evidence, groups)
+      if (groups?.claim || !custom.authorities.includes('roles'))
+        return groupMemberships(graph, access, evidence, groups)
       const roles = claimedMemberships(evidence, 'roles')
-      if (roles === 'unknown' || !takesGroups(custom)) return roles
-      const others = await ofGroups(graph, access, evidence, groups)
-      return others === 'unknown' ? others : [...roles, ...others]
+      if (roles === 'unknown' || !countsGroups(custom)) return roles
+      const memberships = await groupMemberships(graph, access, evidence, groups)
+      return memberships === 'unknown' ? memberships : [...roles, ...memberships]
     },
   }
 }
 
-function takesGroups({ authorities }: CustomSettings): boolean {
+function countsGroups({ authorities }: CustomSettings): boolean {
   return authorities.includes('groups')
 }
 
-async function ofGroups(
+async function groupMemberships(
   graph: string,
   access: VendorAccess,
   evidence: Evidence,
@@ -100,14 +101,14 @@ async function ofGroups(
   const { claims, accessToken, grantedScopes } = evidence
   const claim = groups?.claim ?? null
   if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(evidence, claim)
-  const told = claim === null ? idsInToken(claims, groups) : undefined
-  if (told) return told
-  if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
+  const inToken = claim === null ? idsInToken(claims, groups) : undefined
+  if (inToken) return inToken
+  if (!accessToken) throw new Error('the flow issues no access token, which the request for groups needs')
   const method = groups?.recursive ? 'transitiveMemberOf' : 'memberOf'
   const first = new URL(`${withoutTrailingSlashes(graph)}/v1.0/me/${method}/microsoft.graph.group`)
   first.searchParams.set('$select', 'id,displayName')
   first.searchParams.set('$top', '999')
-  // A list that is narrowed down to one type is an advanced query, which needs both.
+  // A list that is restricted to one type is an advanced query, which needs this parameter and the header below.
   first.searchParams.set('$count', 'true')
   const headers = { consistencylevel: 'eventual' }
   const readGroup = claim === null ? groupByName : groupById
@@ -118,32 +119,34 @@ async function ofGroups(
     headers,
     read: (json) => readPage(json, readGroup),
   }).catch((error: unknown): Memberships => {
-    // Nobody can untick a scope there, but anybody can take it out of the address that the browser is sent to.
-    const asked = groups?.scope && claim === null ? [groups.scope] : []
+    // Users cannot decline a scope at Microsoft, but anyone can remove it from the address that the browser is sent to.
+    const requested = groups?.scope && claim === null ? [groups.scope] : []
     const isRefused = error instanceof RefusedPage && error.isFirst && error.status === 403
-    if (isRefused && isGroupScopeDeclined(asked, grantedScopes)) return []
+    if (isRefused && isGroupScopeDeclined(requested, grantedScopes)) return []
     throw error
   })
 }
 
 /**
- * Over 200 groups, the token says where they are instead of which; over 5 where the ID token comes with the browser, it
- * says only that there are some.
+ * Whether the token only refers to the groups. For more than 200 groups, it says where they can be read. An ID token
+ * that comes with the browser says for more than 5 groups only that there are some.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
 function isOverage(claims: Claims): boolean {
-  const has = claims.hasgroups
-  return isClaimElsewhere(claims, 'groups') || (claims.groups === undefined && (has === true || has === 'true'))
+  const hasGroups = claims.hasgroups
+  return (
+    isClaimElsewhere(claims, 'groups') || (claims.groups === undefined && (hasGroups === true || hasGroups === 'true'))
+  )
 }
 
-/** The groups that the token itself tells, where its ids answer all that is asked of them; else undefined. */
+/** The groups in the token itself, if their ids suffice for all rules. Otherwise undefined. */
 function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Membership[] | undefined {
   const rules = [...(groups?.required ?? []), ...(groups?.siteadmin ?? [])]
   if (groups?.sync !== false || !rules.every((name) => UUID.test(name))) return undefined
   if (claims.groups === undefined || isOverage(claims)) return undefined
-  const told = membershipsOf(claims.groups)
-  return told !== 'unknown' && told.every(({ name }) => UUID.test(name)) ? told : undefined
+  const memberships = membershipsOf(claims.groups)
+  return memberships !== 'unknown' && memberships.every(({ name }) => UUID.test(name)) ? memberships : undefined
 }
 
 function readPage(json: unknown, readGroup: (entry: unknown) => Membership | undefined): Page | undefined {
@@ -158,12 +161,14 @@ function readPage(json: unknown, readGroup: (entry: unknown) => Membership | und
 function groupByName(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined
-  // Every group has a name. A rule that says it would not be met, which is not the same as not being in the group.
-  if (!isText(displayName)) throw new Error('the access token does not show the names of groups: see groups.scope')
+  // Every group has a name. If the token hides names, rules with a name would not match, although the user may be in
+  // the group.
+  if (!isText(displayName))
+    throw new Error('the access token does not give access to the names of groups: see groups.scope')
   return groupOf(displayName, [id], UUID)
 }
 
-/** In the place of a claim with ids: mirrored groups keep the names that they have from it. */
+/** Reads a group in place of a claim with ids: its name is the id, so mirrored groups keep their names. */
 function groupById(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined

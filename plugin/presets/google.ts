@@ -9,12 +9,11 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
 /**
- * Half of what the API gives at most: a thousand groups with long descriptions would come near the limit on the size of
- * answers.
+ * Half of the API's limit, because a thousand groups with long descriptions would approach the size limit for answers.
  */
 const PAGE_SIZE = '500'
 
-/** Google: any account of the vendor, groups of one workspace. */
+/** Google: any Google account, with the groups of one workspace. */
 export const google: PresetDefinition<'google', 'issuer' | 'cloudIdentity'> = {
   name: 'google',
   urls: { issuer: 'https://accounts.google.com', cloudIdentity: 'https://cloudidentity.googleapis.com' },
@@ -45,18 +44,20 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
   return [
     {
       at: ['custom', 'customer_id'],
-      reason: 'is missing, and the preset "google" needs it for groups',
-      remedy: "Write the customer id of the workspace account; it starts with C, and the vendor's console shows it.",
+      reason: 'is missing, but the preset "google" needs it for groups',
+      remedy:
+        'Write the customer id of the workspace account; it starts with C, and the Google Admin console shows it.',
     },
   ]
 }
 
 /**
- * Logins with Google: groups are those of the workspace, by the Cloud Identity API. A rule matches a group's resource
- * name, its address or its display name. Display names are not unique, and a group of another company can bear any:
- * where the API does not let the search be limited to the company, a rule matches addresses alone, which are of a
- * domain that its company has proved to own. Without a customer id, groups are those of an identity source: mapped from
- * another directory.
+ * Logins with Google. Groups come from the Cloud Identity API: those of the workspace, or without a customer id those
+ * of an identity source, mapped from another directory.
+ *
+ * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of
+ * another company can have any. If the API does not allow a search limited to the company, a rule matches addresses
+ * only: an address belongs to a domain that its company has proved to own.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
@@ -69,17 +70,16 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
     groupsClaim: () => null,
     claims: (claims) => claims,
     async memberships({ claims, accessToken, grantedScopes }, { groups, custom }) {
-      // Google lets the user untick each scope.
-      if (isGroupScopeDeclined(groupScopesAsked(groups, custom), grantedScopes)) return []
-      if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
-      // The API looks members up by address: one that Google does not vouch for could be somebody else's.
+      // Google lets the user decline each scope.
+      if (isGroupScopeDeclined(requestedGroupScopes(groups, custom), grantedScopes)) return []
+      if (!accessToken) throw new Error('the flow issues no access token, which the request for groups needs')
+      // The API finds members by address, and an address that Google has not verified could belong to another user.
       if (!isText(claims.email) || isEmailVerified(claims) !== true)
         throw new Error('the account has no verified address')
       const { customer_id: customerId, identitysource } = custom.presetMembers
       if (customerId === undefined && identitysource === undefined)
         throw new Error('custom.customer_id is not configured')
-      // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with
-      // 403.
+      // Only Workspace Enterprise and Cloud Identity Premium may use `searchTransitiveGroups`; others get 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
       const base = new URL(`${withoutTrailingSlashes(cloudIdentity)}/v1/groups/-/memberships:${method}`)
       const endsAt = access.clock.elapsed() + PAGES_MS
@@ -96,28 +96,28 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
       }
       if (customerId === undefined) {
         const query = membersQuery(claims.email, MAPPED)
-        // Never without the parent: what identifies a group there is unique within its identity source alone.
+        // The parent is required, because a group's key is unique only within its identity source.
         return ask(`${query} && parent == ${celText(`identitysources/${identitysource}`)}`, groupOfCompany)
       }
       const query = membersQuery(claims.email, GROUPS)
       return ask(`${query} && parent == ${celText(`customers/${customerId}`)}`, groupOfCompany).catch(
         (error: unknown) => {
-          // The API lets nobody but administrators name the company.
+          // The API allows only administrators to name the company.
           if (!(error instanceof RefusedPage && error.isFirst && error.status === 403)) throw error
-          return ask(query, groupOfAnybody)
+          return ask(query, groupOfAnyCompany)
         },
       )
     },
   }
 }
 
-/** `groups.scope`, or what stands in `custom.scope` in its place: the API accepts several. */
-function groupScopesAsked(groups: GroupSettings | null, custom: CustomSettings): readonly string[] {
-  const own = groups?.scope ? [groups.scope] : []
-  return [...own, ...custom.scope.filter((scope) => scope.startsWith('https://www.googleapis.com/auth/cloud'))]
+/** The requested scopes for groups: `groups.scope`, and others of `custom.scope`, because the API accepts several. */
+function requestedGroupScopes(groups: GroupSettings | null, custom: CustomSettings): readonly string[] {
+  const scopes = groups?.scope ? [groups.scope] : []
+  return [...scopes, ...custom.scope.filter((scope) => scope.startsWith('https://www.googleapis.com/auth/cloud'))]
 }
 
-/** Labels of the two kinds: a workspace's own groups, and those that were mapped from another directory. */
+/** Labels of the two kinds of groups: a workspace's own groups, and groups that are mapped from another directory. */
 const GROUPS = 'cloudidentity.googleapis.com/groups.discussion_forum'
 const MAPPED = 'system/groups/external'
 
@@ -125,22 +125,22 @@ function membersQuery(email: string, label: string): string {
   return `member_key_id == ${celText(email)} && '${label}' in labels`
 }
 
-/** A string literal of the Common Expression Language: an apostrophe in an address must not end it. */
+/** Writes a string literal of the Common Expression Language, in which an apostrophe of an address must not end it. */
 function celText(text: string): string {
-  // Not dropped: what is left could be the address of somebody else.
-  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new Error('the address has characters that no search can carry')
+  // The characters are not removed, because the rest could be another user's address.
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new Error('the address has characters that a search cannot contain')
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 
-/** Undefined: the entry is not of the expected shape. Null: it is a group that no rule can mean. */
+/** Reads an entry. Undefined: it does not have the expected shape. Null: no rule can match this group. */
 type GroupReader = (entry: unknown) => Membership | null | undefined
 
 function readPage(json: unknown, first: URL, readGroup: GroupReader): Page | undefined {
   if (!isJsonObject(json)) return undefined
-  const { memberships: entries = [], nextPageToken = '', ...others } = json
+  const { memberships: entries = [], nextPageToken = '', ...otherMembers } = json
   if (!Array.isArray(entries) || typeof nextPageToken !== 'string') return undefined
-  // An empty list comes as `{}`. Where there is something else instead, it is not an empty list.
-  if (entries.length === 0 && Object.keys(others).length > 0) return undefined
+  // An empty list comes as `{}`. An answer with other members instead is not an empty list.
+  if (entries.length === 0 && Object.keys(otherMembers).length > 0) return undefined
   const read = entries.map(readGroup)
   if (!read.every((membership) => membership !== undefined)) return undefined
   const memberships = read.filter((membership) => membership !== null)
@@ -158,8 +158,11 @@ function groupOfCompany(entry: unknown): Membership | undefined {
   return groupOf(isText(displayName) ? displayName : undefined, identifiers, /^groups\/|^[^\s@]+@\S+$/)
 }
 
-/** Of any company: known by its address alone. A group with a namespace has an id there that is no address. */
-function groupOfAnybody(entry: unknown): Membership | null | undefined {
+/**
+ * Reads a group of any company, which rules match by its address only. A group with a namespace has another id instead
+ * of an address.
+ */
+function groupOfAnyCompany(entry: unknown): Membership | null | undefined {
   const { group, groupKey } = membersOf(entry)
   if (!isText(group)) return undefined
   const { id, namespace } = membersOf(groupKey)

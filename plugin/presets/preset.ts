@@ -4,44 +4,44 @@ import type { Memberships } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
-/** What a login brought that tells of a person. */
+/** What a login says about the user. */
 export interface Evidence {
-  /** ID token and UserInfo together. */
+  /** The claims of ID token and UserInfo together. */
   readonly claims: Claims
-  /** True if UserInfo was needed and gave no answer: a claim that is missing may exist. Default false. */
+  /** True if UserInfo was needed but did not answer, so missing claims may exist. Default false. */
   readonly isPartial?: boolean
-  /** Scopes that the IdP granted; null or absent: it does not say, so all that were asked for. */
+  /** Scopes that the IdP granted. Null or absent: it does not say, which means all requested scopes. */
   readonly grantedScopes?: readonly string[] | null
-  /** For the vendor's own API; null when the flow brings none. A secret. */
+  /** For the vendor's own API. Null if the flow issues none. A secret. */
   readonly accessToken: string | null
 }
 
 /**
- * Everything about one vendor, in the file of its name: what it means for the configuration, and how a login goes.
- * `Name` and `Url` are the texts that an administrator and a caller of `registerOidc` may write for it and its base
- * URLs.
+ * Everything about one vendor, in the file with its name: its part of the configuration, and the steps of a login.
+ * `Name` and `Url` are the names of the preset and of its base URLs that administrators and callers of `registerOidc`
+ * may write.
  */
 export interface PresetDefinition<Name extends string = string, Url extends string = string>
   extends PresetRules<Name, Url> {
   open(urls: VendorUrls<Url>, access: VendorAccess): Preset
 }
 
-/** What differs in a login from one kind of identity provider to the next. */
+/** The parts of a login that differ between identity providers. */
 export interface Preset {
-  /** Name on the button; null: the provider is named by its address. */
+  /** Text on the login button. Null: the button shows the address of the provider. */
   readonly title: string | null
-  /** Asked for beside `custom.scope`. */
+  /** Scopes to request in addition to `custom.scope`. */
   scopes(settings: DomainSettings): readonly string[]
-  /** Asked for as well where the server keeps tokens: without it the vendor gives no refresh token. */
+  /** Requested as well if the server stores tokens, because the vendor issues no refresh token without it. */
   readonly renewalScope?: string
-  /** The claim that {@link memberships} reads; null when groups come from an API instead. */
+  /** The claim that {@link memberships} reads. Null if groups come from an API instead. */
   groupsClaim(settings: DomainSettings): string | null
-  /** The claims with the vendor's stand-ins for standard ones that it leaves out. */
+  /** Returns the claims, with the vendor's substitutes for standard claims that it omits. */
   claims(claims: Claims): Claims
   /**
-   * The groups that the person is in. Asked only when groups are configured.
+   * Returns the groups that the user is in. Called only if groups are configured.
    *
-   * @throws Error when they cannot be learned; its message says why and quotes no secret
+   * @throws Error if they cannot be read; its message says why and quotes no secret
    */
   memberships(evidence: Evidence, settings: DomainSettings): Promise<Memberships>
 }

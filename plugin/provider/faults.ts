@@ -5,60 +5,60 @@ import { causes, deepestMessage } from '../log.ts'
 import { authorizationRefused } from './faults/authorization-refused.ts'
 import { reasonOf } from './faults/reason.ts'
 import { refusedAnswer } from './faults/refused-answer.ts'
-import { type Demanded, incompleteMetadata, tokenFault } from './faults/token-fault.ts'
+import { incompleteMetadata, type TimeRules, tokenFault } from './faults/token-fault.ts'
 import { unanswered } from './faults/unanswered.ts'
 
-/** What openid-client throws while a login is begun or redeemed, as one of our errors; the cause is kept. */
-export function translateLoginFault(error: unknown, demanded: Demanded): LoginError {
-  const own = ownFault(error)
-  if (own) return own
+/** Translates what openid-client throws while a login begins or is redeemed, and keeps the cause. */
+export function translateLoginFault(error: unknown, rules: TimeRules): LoginError {
+  const known = knownFault(error)
+  if (known) return known
   if (error instanceof oidc.AuthorizationResponseError) return authorizationRefused(error)
   return (
     refusedAnswer(error, 'token_request_failed') ??
     unanswered(error) ??
     incompleteMetadata(error) ??
     issuerParameterFault(error) ??
-    tokenFault(error, 'id_token', demanded)
+    tokenFault(error, 'id_token', rules)
   )
 }
 
-/** The same for the UserInfo request. */
+/** Translates errors of the UserInfo request. */
 export function translateUserInfoFault(error: unknown): LoginError {
   return (
-    ownFault(error) ?? refusedAnswer(error, 'userinfo_failed') ?? unanswered(error) ?? tokenFault(error, 'userinfo')
+    knownFault(error) ?? refusedAnswer(error, 'userinfo_failed') ?? unanswered(error) ?? tokenFault(error, 'userinfo')
   )
 }
 
-/** Errors of an exchange in which an answer, or an address, is not acceptable. */
+/** Codes of exchanges whose answer or address is not acceptable. */
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**
- * Returns the error if UserInfo refused the request or did not answer. Undefined: an answer came, and something in it
- * is wrong. Too large an answer is wrong, so that nobody hides a claim in it.
+ * Returns the error if UserInfo refused the request or did not answer. Undefined: an answer came, and its content is
+ * wrong. An answer that is too large counts as wrong, so that nobody can hide a claim by its size.
  */
 export function userInfoOutage(error: unknown): LoginError | undefined {
-  if (ownFault(error)) return undefined
+  if (knownFault(error)) return undefined
   const outage = refusedAnswer(error, 'userinfo_failed') ?? unanswered(error)
   return UNACCEPTABLE.includes(outage?.details.causeCode) ? undefined : outage
 }
 
-/** The same for a request about a token. */
+/** Translates errors of requests about a token. */
 export function translateTokenFault(error: unknown, code: LoginErrorCode): LoginError {
-  const known = ownFault(error) ?? refusedAnswer(error, code) ?? unanswered(error)
+  const known = knownFault(error) ?? refusedAnswer(error, code) ?? unanswered(error)
   return known ?? new LoginError(code, { cause: error, details: { reason: reasonOf(error) } })
 }
 
-/** One of ours that was thrown below the library, which wraps what it does not know. */
-function ownFault(error: unknown): LoginError | undefined {
+/** Finds an error of ours that was thrown below the library, which wraps errors that it does not know. */
+function knownFault(error: unknown): LoginError | undefined {
   return causes(error).find((cause) => cause instanceof LoginError)
 }
 
 /**
- * The issuer that an answer names for itself, beside any token: it keeps two IdPs of one server apart. Undefined: it is
- * something else. Source: RFC 9207, section 2.4.
+ * Translates a wrong issuer in an answer (`iss`), which keeps two IdPs on one server apart. Undefined: the error has
+ * another reason. Source: RFC 9207, section 2.4.
  */
 function issuerParameterFault(error: unknown): LoginError | undefined {
-  const fault = causes(error).find(isOfIssuer)
+  const fault = causes(error).find(isIssuerFault)
   if (!fault) return undefined
   const { expected, parameters } = membersOf(fault.cause)
   const received = parameters instanceof URLSearchParams ? parameters.get('iss') : null
@@ -73,9 +73,10 @@ function issuerParameterFault(error: unknown): LoginError | undefined {
 }
 
 /**
- * By what the library's error holds. The state, about which it holds as much, is in order: the login was found by it.
+ * Recognizes the fault by the data in the library's error. A wrong state has the same data, but the state is right
+ * here: the login was found by it.
  */
-function isOfIssuer(fault: Error): boolean {
+function isIssuerFault(fault: Error): boolean {
   const { expected, parameters } = membersOf(fault.cause)
   if (membersOf(fault).code !== 'OAUTH_INVALID_RESPONSE' || !(parameters instanceof URLSearchParams)) return false
   const received = parameters.get('iss')

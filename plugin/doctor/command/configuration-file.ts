@@ -4,15 +4,18 @@ import { type JsonNode, JsonSyntaxError, locateJson } from '../../config/json/js
 import type { Problem } from '../../config/problem.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A configuration file that is JSON. */
+/** A configuration file with valid JSON. */
 export interface ConfigurationFile {
-  /** Without a byte order mark. */
+  /** The text without a byte order mark. */
   readonly text: string
   readonly config: unknown
   readonly node: JsonNode
 }
 
-/** Reads a file. Undefined where it cannot be read or is no JSON; the terminal then says why, with line and column. */
+/**
+ * Reads a file. Returns undefined if it cannot be read or is not JSON; the terminal then shows why, with line and
+ * column.
+ */
 export function readConfigurationFile(file: string, terminal: Terminal): ConfigurationFile | undefined {
   const text = readText(file, terminal)
   if (text === undefined) return undefined
@@ -35,27 +38,29 @@ function readText(file: string, terminal: Terminal): string | undefined {
   }
 }
 
-/** `JSON.parse` keeps the last of two equal names without a word. */
+/** Finds repeated names, because `JSON.parse` silently keeps only the last of two equal names. */
 export function repeatedMembers(node: JsonNode, steps: readonly string[] = []): readonly Problem[] {
-  const here = node.repeated.map((name) => ({
+  const repeated = node.repeated.map((name) => ({
     path: jsonPath([...steps, name]),
-    reason: 'is there more than once',
-    remedy: 'Keep one of them: the last one is used.',
+    reason: 'occurs more than once',
+    remedy: 'Keep one of them. Only the last one is used.',
   }))
   const deeper = [...node.members].flatMap(([name, inner]) => repeatedMembers(inner, [...steps, name]))
-  return [...here, ...deeper]
+  return [...repeated, ...deeper]
 }
 
-/** Writes a new file, and says so. Returns false where that failed; the terminal then says why. */
+/** Writes a new file, and reports that. Returns false if that failed; the terminal then shows why. */
 export function createFile(file: string, text: string, terminal: Terminal): boolean {
   try {
     terminal.create(file, text)
-    terminal.out(`${file}: written. It holds secrets: give it the owner and the rights of the file that it replaces.\n`)
+    terminal.out(
+      `${file}: written. It contains secrets: give it the owner and the permissions of the file that it replaces.\n`,
+    )
     return true
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const reason =
-      code === 'EEXIST' ? 'is there already, and was left as it is. Name a new file' : `cannot be written (${code})`
+      code === 'EEXIST' ? 'already exists and was not changed. Name a new file' : `cannot be written (${code})`
     terminal.err(`${file}: ${reason}.\n`)
     return false
   }

@@ -1,13 +1,13 @@
 import { nearestName } from '../../config/json/nearest-name.ts'
 
 /**
- * Of what `parseArgs` throws its first sentence, without advice on arguments that begin with a dash, and the option
- * that was probably meant.
+ * Returns the first sentence of an error of `parseArgs`, without its advice about arguments that begin with a dash, and
+ * suggests the nearest option.
  */
 export function mistakeIn(error: unknown, options: readonly string[]): string {
-  const said = error instanceof Error ? error.message : String(error)
-  const [mistake] = said.split(/(?<=')\. |\.\n/)
-  const [, unknown] = /^Unknown option '([^']*)'/.exec(said) ?? []
-  const meant = unknown === undefined ? undefined : nearestName(unknown.replace(/^-+/, ''), options)
-  return `${mistake}.${meant === undefined ? '' : ` Did you mean --${meant}?`}`
+  const message = error instanceof Error ? error.message : String(error)
+  const [mistake] = message.split(/(?<=')\. |\.\n/)
+  const [, unknown] = /^Unknown option '([^']*)'/.exec(message) ?? []
+  const nearest = unknown === undefined ? undefined : nearestName(unknown.replace(/^-+/, ''), options)
+  return `${mistake}.${nearest === undefined ? '' : ` Did you mean --${nearest}?`}`
 }

@@ -34,21 +34,21 @@ const UNREAD = {
 } as const
 
 /**
- * Returns the `oidc` object with which MeshCentral's built-in strategy does as much as it can of what the plugin did.
- * Members that neither of both reads stay.
+ * Returns an `oidc` object for MeshCentral's built-in strategy that preserves as much as possible of the plugin's
+ * behaviour. Members that neither of the two reads are kept.
  *
  * @param oidc under canonical names, without deprecated keys
- * @see facts of `webserver.js` in MeshCentral 1.1.55: `setupDomainAuthStrategy` and `handleStrategyLogin`
+ * @see `setupDomainAuthStrategy` and `handleStrategyLogin` of `webserver.js` in MeshCentral 1.1.55
  */
 export function builtInOidc(oidc: JsonObject, settings: DomainSettings): JsonObject {
   const isNamed = isJsonObject(oidc.custom) && typeof oidc.custom.preset === 'string'
-  const { issuer, client, custom, groups, ...others } = isNamed ? withoutIssuer(oidc) : oidc
+  const { issuer, client, custom, groups, ...rest } = isNamed ? withoutIssuer(oidc) : oidc
   return {
     ...withMembers('issuer', typeof issuer === 'string' ? issuer : listsAsArrays(membersOf(issuer))),
     client: clientFor(membersOf(client)),
     ...withMembers('custom', customFor(membersOf(custom))),
     ...(isJsonObject(groups) && settings.groups ? { groups: groupsFor(groups, settings.groups) } : {}),
-    ...others,
+    ...rest,
   }
 }
 
@@ -56,7 +56,7 @@ function withMembers(name: string, value: string | JsonObject): JsonObject {
   return typeof value === 'string' || Object.keys(value).length > 0 ? { [name]: value } : {}
 }
 
-/** The library of the built-in strategy takes arrays where the plugin takes lists in a text. */
+/** The built-in strategy's library needs arrays where the plugin accepts lists in a text. */
 function listsAsArrays(issuer: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(issuer).map(([name, value]) => [
@@ -68,7 +68,7 @@ function listsAsArrays(issuer: JsonObject): JsonObject {
 
 function clientFor(client: JsonObject): JsonObject {
   const { post_logout_redirect_uri: afterLogout, ...rest } = without(client, UNREAD.client)
-  // It makes its own address of false, and sends none for true.
+  // The built-in strategy replaces false with its own address, and sends none for true.
   return typeof afterLogout === 'string' ? { ...rest, post_logout_redirect_uri: afterLogout } : rest
 }
 
@@ -77,7 +77,7 @@ function customFor(custom: JsonObject): JsonObject {
   return {
     ...(scope === undefined ? {} : { scope: scopes(scope as string | readonly string[]) }),
     ...(typeof preset === 'string' ? { preset } : {}),
-    // It knows no null, and would infer the preset.
+    // The built-in strategy does not support null, and would infer the preset.
     ...(preset === null ? without(rest, INFERRING) : rest),
   }
 }
@@ -86,13 +86,13 @@ function groupsFor(groups: JsonObject, { required, siteadmin, sync, scope }: Gro
   const { scope: written, ...rest } = without(groups, UNREAD.groups)
   return {
     ...rest,
-    // It takes an empty list for none, which admits every user.
+    // The built-in strategy ignores an empty list, which admits every user.
     ...(required === null ? {} : { required: required.length > 0 ? required : [NO_GROUP] }),
-    // It reads a text letter by letter.
+    // The built-in strategy reads a text letter by letter.
     ...(siteadmin === null ? {} : { siteadmin }),
-    // It takes an empty filter for all groups.
+    // The built-in strategy mirrors all groups if the filter is empty.
     ...(groups.sync === undefined ? {} : { sync: typeof sync === 'object' ? filterOf(sync) : sync === 'all' }),
-    // It asks for `groups` where nothing is written; `openid` is asked for anyway.
+    // By default, the built-in strategy requests `groups`. It requests `openid` in any case.
     ...(scope === null ? { scope: 'openid' } : written === undefined ? {} : { scope }),
   }
 }

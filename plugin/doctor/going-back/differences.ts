@@ -2,25 +2,25 @@ import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 import { PRESETS } from '../../presets/all.ts'
 
-/** Something that MeshCentral's built-in strategy does otherwise than the plugin. */
+/** A difference between MeshCentral's built-in strategy and the plugin. */
 export interface Difference {
-  /** Below the `oidc` object, or of the domain. */
+  /** Path below the `oidc` object, or the domain. */
   readonly path: string
-  /** To be read after the path. */
+  /** The rest of the sentence that the path begins. */
   readonly text: string
 }
 
-/** What is different whatever is configured. */
+/** Differences that do not depend on the configuration. */
 export const ALWAYS_DIFFERENT = [
-  'A sign-out at the IdP, and an account that is disabled there, end no session here.',
+  'A sign-out at the IdP, or a disabled account there, ends no session here.',
   'While the IdP cannot be reached, MeshCentral does not start.',
-  "An error of the IdP is shown to the user in the IdP's own words, and the authentication log has nothing about it.",
+  "The user sees the IdP's own error text, and the authentication log contains nothing about it.",
   'Claims count only if the UserInfo endpoint has them; those of the ID token do not.',
   'A user who leaves the last mirrored group at the IdP stays in that group here.',
   'Rights and groups that the plugin gave stay in the accounts. The built-in strategy revokes site admin only, where `groups.siteadmin` is configured.',
 ] as const
 
-/** Authentication by keys and certificates, which the built-in strategy has no files for. */
+/** Authentication with keys and certificates. The built-in strategy reads no files for them. */
 const BY_KEYS = ['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
 
 type Rule = (oidc: Parts, settings: DomainSettings) => string | undefined
@@ -82,7 +82,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'custom.scope': ({ custom }, settings) =>
     when(
       custom.scope !== undefined &&
-        [settings.custom.scope].flat().filter((one) => one !== settings.groups?.scope).length < 2,
+        [settings.custom.scope].flat().filter((scope) => scope !== settings.groups?.scope).length < 2,
       'of a single value is not read: openid, profile and email are requested.',
     ),
   'custom.claims.uuid': (_, { custom }) =>
@@ -94,7 +94,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'custom.required_acr': ({ custom }) =>
     when(
       isGiven(custom.required_acr),
-      'is not checked: a login without the second factor is admitted. Demand it at the IdP.',
+      'is not checked: a login without the second factor is admitted. Require it at the IdP.',
     ),
   'custom.previous_issuers': ({ custom }) =>
     when(isGiven(custom.previous_issuers), 'is not read: an account is not bound to an issuer.'),

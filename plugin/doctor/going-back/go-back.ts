@@ -13,17 +13,17 @@ const PLUGIN = 'meshcompanion'
 
 /** A server's configuration for MeshCentral's built-in strategy. */
 export interface WayBack {
-  /** The text of the configuration file. */
+  /** Differences by domain key. */
   readonly text: string
   /** By domain key. */
   readonly differences: ReadonlyMap<string, readonly Difference[]>
 }
 
 /**
- * Rewrites MeshCentral's configuration so that its built-in strategy does as much as it can of what the plugin did, and
- * lists the rest.
+ * Rewrites MeshCentral's configuration so that its built-in strategy preserves as much as possible of the plugin's
+ * behaviour, and lists the rest.
  *
- * @param settingsOf the settings of each domain that has a strategy; all have to be without errors
+ * @param settingsOf the settings of each domain with a strategy; none of them may have errors
  */
 export function goBack(config: JsonObject, settingsOf: ReadonlyMap<string, DomainSettings>): WayBack {
   const schema = oidcSchema(PRESETS)
@@ -31,12 +31,15 @@ export function goBack(config: JsonObject, settingsOf: ReadonlyMap<string, Domai
   const hasDefault = domains.some(({ key }) => key === '')
   const differences = new Map<string, readonly Difference[]>()
   const strategies = new Map<string, JsonObject>()
-  for (const found of domains) {
-    const settings = settingsOf.get(found.key)
-    if (!settings || !isJsonObject(found.oidc)) continue
-    const { oidc } = moveDeprecatedKeys(settleLetterCase(found.oidc, schema).oidc)
-    differences.set(found.key, [...differencesOf(oidc, settings), ...domainDifferences(found, hasDefault)])
-    strategies.set(found.key, builtInOidc(oidc, settings))
+  for (const domainsFound of domains) {
+    const settings = settingsOf.get(domainsFound.key)
+    if (!settings || !isJsonObject(domainsFound.oidc)) continue
+    const { oidc } = moveDeprecatedKeys(settleLetterCase(domainsFound.oidc, schema).oidc)
+    differences.set(domainsFound.key, [
+      ...differencesOf(oidc, settings),
+      ...domainDifferences(domainsFound, hasDefault),
+    ])
+    strategies.set(domainsFound.key, builtInOidc(oidc, settings))
   }
   const rewritten = withoutPlugin(withStrategies(config, domains, strategies))
   return { text: `${JSON.stringify(rewritten, null, 2)}\n`, differences }
@@ -52,28 +55,33 @@ function domainDifferences({ domain }: FoundDomain, hasDefault: boolean): readon
       ? [
           {
             path: 'dns',
-            text: 'ends MeshCentral at its start, unless the default domain has an `oidc` object too.',
+            text: 'makes MeshCentral exit at its start, unless the default domain has an `oidc` object too.',
           },
         ]
       : []),
   ]
 }
 
-/** Each domain gets an `oidc` object of its own: with several domains, one in `domaindefaults` ends MeshCentral. */
+/**
+ * Gives each domain an `oidc` object of its own. With several domains, one in `domaindefaults` would make MeshCentral
+ * exit.
+ */
 function withStrategies(
   config: JsonObject,
-  found: readonly FoundDomain[],
+  domainsFound: readonly FoundDomain[],
   strategies: ReadonlyMap<string, JsonObject>,
 ): JsonObject {
   const { value, written } = soleMember(config, 'domains', [])
   const domains: Record<string, unknown> = { ...membersOf(value) }
-  for (const { key, domain } of found) {
+  for (const { key, domain } of domainsFound) {
     const oidc = strategies.get(key)
     if (!oidc) continue
     const [name = 'authStrategies'] = spellingsOf(domain, 'authStrategies')
     const inherited = membersOf(domain[name])
-    const others = Object.entries(inherited).filter(([one]) => canonicalName(one, ['oidc']) === undefined)
-    domains[key] = { ...membersOf(domains[key]), [name]: { ...Object.fromEntries(others), oidc } }
+    const otherStrategies = Object.entries(inherited).filter(
+      ([member]) => canonicalName(member, ['oidc']) === undefined,
+    )
+    domains[key] = { ...membersOf(domains[key]), [name]: { ...Object.fromEntries(otherStrategies), oidc } }
   }
   const defaults = soleMember(config, 'domaindefaults', [])
   const rest = Object.entries(membersOf(defaults.value)).filter(
@@ -92,7 +100,7 @@ function withoutPlugin(config: JsonObject): JsonObject {
   if (!isJsonObject(plugins.value)) return config
   const rest = Object.entries(plugins.value)
     .filter(([name]) => canonicalName(name, [PLUGIN]) === undefined)
-    .map(([name, value]) => [name, Array.isArray(value) ? value.filter((one) => one !== PLUGIN) : value])
+    .map(([name, value]) => [name, Array.isArray(value) ? value.filter((plugin) => plugin !== PLUGIN) : value])
   return {
     ...config,
     [settings.written]: { ...membersOf(settings.value), [plugins.written]: Object.fromEntries(rest) },

@@ -5,43 +5,46 @@ import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
 const question = 'files of this server'
-const MOST_FILES = 5
-/** Addresses in a page's markup, and the paths of those that are files. */
+const MAX_FILES = 5
+/** Addresses in a page's markup, and the paths that lead to files. */
 const ADDRESS = /\s(?:src|href)=["']?([^"'\s>]+)["'\s>]/gi
 const FILE = /\.(?:css|js|png|svg|ico|jpe?g|webp|gif)$/i
 
 /**
- * Asks this server's public address for the files of its login page, as anybody may: a cache in front that kept a
- * `Set-Cookie` with one of them signs people in as whoever fetched it first. Never rejects.
+ * Requests the files of this server's login page at its public address, as any browser does. A cache that keeps a
+ * `Set-Cookie` with one of them signs users in as the first user who fetched it. Never rejects.
  */
 export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fetch: Fetch): Promise<Verdict> {
   const page = new URL('login', client.redirect_uri)
   const get = (url: URL) => fetch(url.href, { method: 'GET', headers: {}, body: undefined, redirect: 'manual' })
   try {
     const markup = await (await get(page)).text()
-    const there = [...markup.matchAll(ADDRESS)].flatMap(([, address = '']) =>
+    const addresses = [...markup.matchAll(ADDRESS)].flatMap(([, address = '']) =>
       URL.canParse(address, page.href) ? [new URL(address, page)] : [],
     )
-    const own = there
+    const files = addresses
       .filter(({ origin, pathname }) => origin === page.origin && FILE.test(pathname))
-      .slice(0, MOST_FILES)
-    for (const file of own) {
+      .slice(0, MAX_FILES)
+    for (const file of files) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue
-      // Where the plugin is loaded it takes these cookies away, and tells its keys, or that there are none, in JSON.
+      // If the plugin is loaded, it removes these cookies, and answers this address with JSON.
       const keys = await get(new URL(ROUTE_NAMES.jwks, page))
       if (!keys.headers.get('content-type')?.includes('json')) {
-        const text = `Not asked: ${page.origin} serves without the plugin. Start that server with it (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and ask again.`
+        const text = `Not checked: the server at ${page.origin} runs without the plugin. Start it with the plugin (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and check again.`
         return { question, verdict: 'warn', text }
       }
-      const text = `${printableText(file.origin + file.pathname)} comes with a cookie (${printableText(name)}). A cache that keeps such an answer signs people in as somebody else: have no cache keep Set-Cookie, empty those that there are, and see "Behind a proxy" in the documents.`
+      const text = `${printableText(file.origin + file.pathname)} comes with a cookie (${printableText(name)}). A cache that stores such an answer signs users in to another user's account. Configure all caches not to store Set-Cookie, empty them, and see "Behind a proxy" in the documentation.`
       return { question, verdict: 'fail', text }
     }
-    const none = own.length === 0 ? `none on ${page.href}` : `no cookie comes with ${own.length} of the login page`
-    return { question, verdict: 'ok', text: none }
+    const summary =
+      files.length === 0
+        ? `none on ${page.href}`
+        : `no cookie comes with the files of the login page (${files.length} checked)`
+    return { question, verdict: 'ok', text: summary }
   } catch (error) {
     const code = causeCode(error)
-    const text = `Not asked: ${page.origin} cannot be reached from here${code === undefined ? '' : ` [causeCode: ${code}]`}. Ask again once it serves, where its name is known and its certificate trusted (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).`
+    const text = `Not checked: ${page.origin} cannot be reached from this machine${code === undefined ? '' : ` [causeCode: ${code}]`}. Check again while it runs, on a machine that knows its name and trusts its certificate (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).`
     return { question, verdict: 'warn', text }
   }
 }

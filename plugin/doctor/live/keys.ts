@@ -3,7 +3,7 @@ import { isShared } from '../../provider/authentication/client-signature.ts'
 import type { KeySet, PublishedKeys } from '../../provider/issuer/key-set.ts'
 import { faultInWords, type Verdict } from './verdict.ts'
 
-/** Whether the keys that ID tokens are verified by can be had, and are of the configured kind. Never rejects. */
+/** Whether the keys for ID tokens can be loaded and fit the configured algorithm. Never rejects. */
 export async function askForKeys(
   { client }: Pick<DomainSettings, 'client'>,
   address: string | undefined,
@@ -12,16 +12,17 @@ export async function askForKeys(
   const question = 'key set'
   const algorithm = client.id_token_signed_response_alg
   if (isShared(algorithm)) {
-    return { question, verdict: 'ok', text: `not needed: ${algorithm} signs by the client secret` }
+    return { question, verdict: 'ok', text: `not needed: ${algorithm} signs with the client secret` }
   }
   if (address === undefined) {
-    return { question, verdict: 'fail', text: 'The IdP publishes no key set: set `issuer.jwks_uri` by hand.' }
+    return { question, verdict: 'fail', text: 'The IdP publishes no key set. Set `issuer.jwks_uri`.' }
   }
   try {
     const keys = await keySet.current(address)
     const count = `${keys.jwks.keys.length} key${keys.jwks.keys.length === 1 ? '' : 's'}`
-    if (await hasKeyFor(keys, algorithm)) return { question, verdict: 'ok', text: `${count}, for ${algorithm} too` }
-    const text = `None of its ${count} is for ${algorithm}: set \`client.id_token_signed_response_alg\` to what the IdP signs ID tokens of this client by, or have it sign by ${algorithm}.`
+    if (await hasKeyFor(keys, algorithm))
+      return { question, verdict: 'ok', text: `${count}, at least one for ${algorithm}` }
+    const text = `No key of ${count} is for ${algorithm}. Set \`client.id_token_signed_response_alg\` to the algorithm that the IdP uses for ID tokens of this client, or have the IdP use ${algorithm}.`
     return { question, verdict: 'fail', text }
   } catch (error) {
     return { question, verdict: 'fail', text: faultInWords(error) }
@@ -33,7 +34,7 @@ async function hasKeyFor({ find }: PublishedKeys, alg: string): Promise<boolean>
     await find({ alg }, { payload: '', signature: '' })
     return true
   } catch (error) {
-    // Which of several it is, only a token says.
+    // With several matching keys, only a token says which one applies.
     return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_MULTIPLE_MATCHING_KEYS'
   }
 }

@@ -7,31 +7,31 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'post-logout address'
 
 /**
- * Asks whether the IdP knows the address that a sign-out leads back to. Keycloak tells so without a signed-in user: it
- * redirects there, or answers with a page of its own and status 400. Many others first want to know who signs out; they
- * tell nothing here. Never rejects. Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
+ * Asks whether the IdP knows the address to which a sign-out returns. Keycloak tells without a signed-in user: it
+ * redirects there, or answers with its own page and status 400. Many other IdPs first need to know who signs out, so
+ * they tell nothing. Never rejects. Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
  *
  * @param endpoint undefined: the IdP publishes none
- * @param fetch limited, without this server's certificate: a browser has none
+ * @param fetch limited, without this server's certificate, because a browser has none
  */
 export async function askForPostLogout(
   { client, logoutUrl }: Pick<DomainSettings, 'client' | 'logoutUrl'>,
   endpoint: string | undefined,
   fetch: Fetch,
 ): Promise<Verdict> {
-  const { client_id, post_logout_redirect_uri: back } = client
-  if (logoutUrl !== null) return ok('not asked: sign-outs lead to `logouturl`')
-  if (back === null) return ok('none is sent')
-  if (endpoint === undefined) return ok('not asked: the IdP publishes no end-session endpoint')
+  const { client_id, post_logout_redirect_uri: returnAddress } = client
+  if (logoutUrl !== null) return ok('not checked: sign-outs lead to `logouturl`')
+  if (returnAddress === null) return ok('no such address is sent')
+  if (endpoint === undefined) return ok('not checked: the IdP publishes no end-session endpoint')
   try {
     const state = randomBytes(16).toString('base64url')
-    const answer = await ask(endpoint, { client_id, post_logout_redirect_uri: back, state }, fetch)
-    if (answer.leadsTo === withoutQuery(back)) return ok(`registered: a sign-out leads back to ${back}`)
-    if (!answer.objectsToAddress) return NOT_TOLD
-    // One that refuses every sign-out of a stranger says nothing of this address.
+    const answer = await ask(endpoint, { client_id, post_logout_redirect_uri: returnAddress, state }, fetch)
+    if (answer.leadsTo === withoutQuery(returnAddress)) return ok(`registered: a sign-out returns to ${returnAddress}`)
+    if (!answer.objectsToAddress) return UNKNOWN
+    // An IdP that refuses every anonymous sign-out says nothing about this address.
     const without = await ask(endpoint, { client_id, state }, fetch)
-    if (without.status >= 400) return NOT_TOLD
-    const text = `The IdP does not know ${printableText(back)}: a sign-out ends on a page of the IdP. Register it, to the letter, as a post-logout address of the client ${printableText(client_id)} (in Keycloak: Valid post logout redirect URIs). [status: ${answer.status}]`
+    if (without.status >= 400) return UNKNOWN
+    const text = `The IdP does not know ${printableText(returnAddress)}, so a sign-out ends on a page of the IdP. Register exactly this post-logout address for the client ${printableText(client_id)} (in Keycloak: Valid post logout redirect URIs). [status: ${answer.status}]`
     return { question, verdict: isKeycloak(endpoint) ? 'fail' : 'warn', text }
   } catch (error) {
     return { question, verdict: 'warn', text: faultInWords(error) }
@@ -39,7 +39,7 @@ export async function askForPostLogout(
 }
 
 /**
- * Its answer is certain: with a registered address it would have redirected. What others object to may be something
+ * Keycloak's answer is certain: it would have redirected to a registered address. Other IdPs may object to something
  * else.
  */
 function isKeycloak(endpoint: string): boolean {
@@ -47,13 +47,13 @@ function isKeycloak(endpoint: string): boolean {
 }
 
 const ok = (text: string): Verdict => ({ question, verdict: 'ok', text })
-const NOT_TOLD = ok('this IdP does not tell without a signed-in user')
+const UNKNOWN = ok('unknown: this IdP does not tell without a signed-in user')
 
 interface Answer {
   readonly status: number
-  /** Where the browser is sent, without a query; null: nowhere. */
+  /** The target of the redirect without its query. Null: no redirect. */
   readonly leadsTo: string | null
-  /** Whether the answer is an error that speaks of the address, and not of the ID token that it lacks. */
+  /** Whether the answer is an error about the address, and not about the missing ID token. */
   readonly objectsToAddress: boolean
 }
 

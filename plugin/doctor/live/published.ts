@@ -4,10 +4,10 @@ import { type Unpublished, unpublished } from '../../provider/issuer/published-l
 import type { Question, Verdict } from './verdict.ts'
 
 /**
- * Lists that an IdP has to publish whole (OpenID Connect Discovery 1.0, section 3). All others may be incomplete: what
- * they lack may work all the same, and the questions that are asked at the endpoints tell.
+ * Lists that an IdP must publish completely (OpenID Connect Discovery 1.0, section 3). All others may be incomplete: a
+ * missing value may work nevertheless, and the requests to the endpoints show that.
  */
-const WHOLE: readonly string[] = ['id_token_signing_alg_values_supported', 'response_types_supported']
+const COMPLETE: readonly string[] = ['id_token_signing_alg_values_supported', 'response_types_supported']
 
 const QUESTIONS = [
   ['algorithms', /_(?:alg|enc)_values_supported$/],
@@ -18,7 +18,7 @@ const QUESTIONS = [
 ] as const satisfies readonly (readonly [Question, RegExp])[]
 
 /**
- * What is configured, against what the IdP says that it has: a verdict a question, or one for each thing that it lacks.
+ * Compares the configuration with what the IdP publishes: one verdict for each question, or one for each missing value.
  */
 export function judgePublished(
   metadata: Parameters<typeof unpublished>[0],
@@ -26,16 +26,16 @@ export function judgePublished(
 ): readonly Verdict[] {
   const lacking = unpublished(metadata, settings)
   return QUESTIONS.flatMap(([question, lists]): readonly Verdict[] => {
-    const found = lacking.filter(({ list }) => lists.test(list))
-    if (found.length > 0) return found.map((one) => objection(question, one))
-    const isSaid = Object.entries(metadata).some(([name, value]) => lists.test(name) && Array.isArray(value))
-    const text = isSaid ? 'published as configured' : 'the IdP publishes nothing about it'
+    const missing = lacking.filter(({ list }) => lists.test(list))
+    if (missing.length > 0) return missing.map((value) => objection(question, value))
+    const isPublished = Object.entries(metadata).some(([name, value]) => lists.test(name) && Array.isArray(value))
+    const text = isPublished ? 'published as configured' : 'the IdP publishes nothing about it'
     return [{ question, verdict: 'ok', text }]
   })
 }
 
 function objection(question: Question, { member, configured, list, published }: Unpublished): Verdict {
   const has = published.length > 0 ? published.map(printableText).join(' ') : 'nothing'
-  const text = `The IdP's ${list} lacks ${configured} (${member}); it has ${has}. Choose what it has, or allow it there.`
-  return { question, verdict: WHOLE.includes(list) ? 'fail' : 'warn', text }
+  const text = `The IdP's ${list} lacks ${configured} (${member}); it has ${has}. Configure a value of that list, or allow ${configured} at the IdP.`
+  return { question, verdict: COMPLETE.includes(list) ? 'fail' : 'warn', text }
 }

@@ -11,24 +11,24 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'client and redirect address'
 
 /**
- * What there is to say to a request that forbids a page, when nobody is signed in. Source: OpenID Connect Core 1.0,
+ * Errors that an IdP may send if a request forbids pages and no user is signed in. Source: OpenID Connect Core 1.0,
  * section 3.1.2.6.
  */
-const NOBODY_IS_IN = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
-/** Of the moment, or of nobody: the answer came to the right place all the same. */
-const PASSING = ['access_denied', 'server_error', 'temporarily_unavailable']
+const NOT_SIGNED_IN = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
+/** Errors that are temporary or concern no user. The answer still came to the right place. */
+const TEMPORARY = ['access_denied', 'server_error', 'temporarily_unavailable']
 
 export interface RegistrationDeps {
   readonly client: Pick<ProviderClient, 'authorizationUrl' | 'openAnswer' | 'redeem'>
-  /** Limited, without this server's certificate: a browser has none. */
+  /** Limited, without this server's certificate, because a browser has none. */
   readonly fetch: Fetch
   readonly now: () => number
 }
 
 /**
- * Asks for a login without any page (`prompt=none`), as a browser in which nobody is signed in. An IdP that knows the
- * client and its redirect address sends the browser there with an error; one that does not must not send it anywhere
- * (RFC 6749, section 4.1.2.1). Never rejects.
+ * Requests a login without pages (`prompt=none`), like a browser without a signed-in user. An IdP that knows the client
+ * and its redirect address redirects the browser there with an error. Otherwise it must not redirect (RFC 6749, section
+ * 4.1.2.1). Never rejects.
  */
 export async function askForRegistration(settings: DomainSettings, deps: RegistrationDeps): Promise<Verdict> {
   const { redirect_uri: redirectUri } = settings.client
@@ -60,13 +60,13 @@ async function ask(url: URL, fetch: Fetch): Promise<Response> {
   }
 }
 
-/** What came back to the redirect address: in its query, in its fragment, or as a form. Undefined: nothing did. */
+/** Reads the answer to the redirect address from its query, its fragment or a form. Undefined: there is none. */
 async function answerIn(response: Response, url: URL, redirectUri: string): Promise<URLSearchParams | undefined> {
   const target = redirectOf(response, url)
-  // Some give the form that brings an error the status of the error.
+  // Some IdPs send a form that contains an error with the status of the error.
   if (!target) return formAnswer(await response.text(), redirectUri)
-  const own = new URL(redirectUri)
-  if (target.origin !== own.origin || target.pathname !== own.pathname) return undefined
+  const expected = new URL(redirectUri)
+  if (target.origin !== expected.origin || target.pathname !== expected.pathname) return undefined
   return target.hash === '' ? target.searchParams : new URLSearchParams(target.hash.slice(1))
 }
 
@@ -83,7 +83,7 @@ async function judgeAnswer(
   redirectUri: string,
 ): Promise<Verdict> {
   const registered = `both are registered: the answer came to ${redirectUri}`
-  // Nothing is redeemed of a login that somebody else may have made of it.
+  // The code is not redeemed, because this login may belong to another user.
   if (answer.has('code') || answer.has('id_token')) return { question, verdict: 'ok', text: registered }
   const fault = await openAnswer(answer)
     .then((opened) => redeem(opened, transaction))
@@ -92,14 +92,15 @@ async function judgeAnswer(
       (error: unknown) => error,
     )
   const error = fault instanceof LoginError && fault.code === 'provider_error' ? String(fault.details.error) : ''
-  if (NOBODY_IS_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
-  // Some send it with what succeeds alone (Canaille does), though all answers have to have it (RFC 9207, section 2).
-  if (isWithoutIssuer(fault) && NOBODY_IS_IN.includes(answer.get('error') ?? '')) {
-    const text = `Both are registered: the answer came to ${redirectUri}. But what the IdP refuses comes without the \`iss\` that it publishes, and the log will speak of that in place of its reason.`
+  if (NOT_SIGNED_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
+  // Some IdPs (Canaille) send `iss` only with successful answers, though every answer must have it (RFC 9207, section
+  // 2).
+  if (isWithoutIssuer(fault) && NOT_SIGNED_IN.includes(answer.get('error') ?? '')) {
+    const text = `Both are registered: the answer came to ${redirectUri}. But the IdP sends refusals without the \`iss\` that it announces, so the log will report that instead of the reason.`
     return { question, verdict: 'warn', text }
   }
   const text = `The answer came to ${redirectUri}. ${faultInWords(fault)}`
-  return { question, verdict: PASSING.includes(error) ? 'warn' : 'fail', text }
+  return { question, verdict: TEMPORARY.includes(error) ? 'warn' : 'fail', text }
 }
 
 function isWithoutIssuer(fault: unknown): boolean {
@@ -112,31 +113,31 @@ function judgePage(response: Response, url: URL, { client, origin }: DomainSetti
   const where = target ? ` to ${printableText(target.origin + target.pathname)}` : ''
   const isError = target ? /error/i.test(target.pathname + target.search) : status >= 400
   if (status >= 500) {
-    const text = `The authorization endpoint failed in itself: look into the log of the IdP, and of the proxy before it. [status: ${status}]`
+    const text = `The authorization endpoint reports an internal error. Check the logs of the IdP and of the proxy in front of it. [status: ${status}]`
     return { question, verdict: 'fail', text }
   }
   if (isError) {
     const advice = isLeftFromTest(client.redirect_uri, origin)
-      ? `${client.redirect_uri} leads to the user's own machine: do not register it, write one on ${origin} as \`client.redirect_uri\`, and register that one`
-      : `Register ${client.redirect_uri}, to the letter`
-    const text = `Nothing comes back: the IdP answers with a page of its own${where}. It does not know the client or this redirect address, or the client is switched off. ${advice}, for the client ${printableText(client.client_id)}; its own log names the reason. [status: ${status}]`
+      ? `${client.redirect_uri} leads to the user's own machine. Do not register it; set \`client.redirect_uri\` to an address on ${origin}, and register that one`
+      : `Register exactly ${client.redirect_uri}`
+    const text = `No answer came back: the IdP shows a page of its own${where}. It does not know the client or this redirect address, or the client is disabled. ${advice}, for the client ${printableText(client.client_id)}. The IdP's log names the reason. [status: ${status}]`
     return { question, verdict: 'fail', text }
   }
-  const text = `Nothing comes back: the IdP ${target ? 'sends the browser' : 'shows a page'}${where} though it was told to show none. That is its login page, where it does not know \`prompt=none\`, or a page that says what is wrong: begin a login to see it. [status: ${status}]`
+  const text = `No answer came back: the IdP ${target ? 'redirects the browser' : 'shows a page'}${where}, although \`prompt=none\` forbids pages. It may be the login page of an IdP that does not support \`prompt=none\`, or a page with an error. Start a login to see it. [status: ${status}]`
   return { question, verdict: 'warn', text }
 }
 
-/** Plain HTTP is for loopback alone: at a server with a name, it is an address of a test. */
+/** Whether the address is left over from a test: plain HTTP is for loopback only, but this server has a name. */
 function isLeftFromTest(redirectUri: string, origin: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return protocol === 'http:' && hostname !== new URL(origin).hostname
 }
 
 /**
- * The answer in a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode); undefined: the
- * page is none.
+ * Reads the answer from a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode).
+ * Undefined: it is not such a page.
  *
- * @param html of an IdP, so of anybody: the patterns run through it once
+ * @param html from an IdP, so not trusted: each pattern takes linear time
  */
 function formAnswer(html: string, redirectUri: string): URLSearchParams | undefined {
   const [form] = html.match(/<form\b[^<>]*>/i) ?? []
@@ -150,8 +151,8 @@ function formAnswer(html: string, redirectUri: string): URLSearchParams | undefi
 }
 
 function attribute(tag: string, name: string): string | undefined {
-  const found = new RegExp(`\\s${name}=(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(tag)
-  const value = found?.[1] ?? found?.[2] ?? found?.[3]
+  const match = new RegExp(`\\s${name}=(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(tag)
+  const value = match?.[1] ?? match?.[2] ?? match?.[3]
   return value?.replace(/&(?:#(\d{1,6})|#x([0-9a-f]{1,5})|(amp|quot|lt|gt|apos));/gi, character)
 }
 

@@ -9,9 +9,9 @@ const question = 'secret or key'
 type Offering = Pick<ProviderClient, 'offerMadeUpCode'>
 
 /**
- * Whether the token endpoint takes this server for the client that it says it is. Never rejects.
+ * Whether the token endpoint accepts this server as the configured client. Never rejects.
  *
- * @param clientOf the same IdP with this server as another client
+ * @param clientOf returns a client of the same IdP with other settings
  */
 export async function askForAcceptance(
   settings: DomainSettings,
@@ -25,27 +25,31 @@ export async function askForAcceptance(
   if (type === 'id_token') return { question, verdict: 'ok', text: 'not needed: a login redeems no code' }
   const fault = await offerMadeUpCode()
   if (fault === null) {
-    return { question, verdict: 'fail', text: 'The token endpoint redeemed a made-up code: it is none of an IdP.' }
+    return {
+      question,
+      verdict: 'fail',
+      text: 'The token endpoint redeemed a made-up code, so it is not the token endpoint of an IdP.',
+    }
   }
   const { error } = fault.details
   if (objectsToCode(fault)) {
-    // One that looks at the code first (better-auth does) says so to everybody, which tells nothing.
-    const client_id = `nobody-${randomBytes(8).toString('hex')}`
-    const said = await clientOf({ ...settings, client: { ...settings.client, client_id } }).offerMadeUpCode()
-    if (!objectsToCode(said)) {
-      return { question, verdict: 'ok', text: `accepted by ${method}: the IdP objects to the made-up code alone` }
+    // An IdP that checks the code first (better-auth does) answers the same to every client, which proves nothing.
+    const client_id = `unknown-${randomBytes(8).toString('hex')}`
+    const answer = await clientOf({ ...settings, client: { ...settings.client, client_id } }).offerMadeUpCode()
+    if (!objectsToCode(answer)) {
+      return { question, verdict: 'ok', text: `accepted with ${method}: the IdP objects to the made-up code only` }
     }
-    const text = `The IdP looks at the code before it looks at the client: it says the same to one that is not there. Whether it accepts this one by ${method} shows when somebody signs in.`
+    const text = `The IdP checks the code before the client: it answers the same to a client that does not exist. Whether it accepts this client with ${method} will show at the first login.`
     return { question, verdict: 'warn', text }
   }
   if (error === 'invalid_request' || error === 'temporarily_unavailable') {
-    const text = `The IdP took offence at the request itself, so this does not tell whether it accepts the client by ${method}. ${faultInWords(fault)}`
+    const text = `The IdP refuses the request itself, so it is unknown whether it accepts the client with ${method}. ${faultInWords(fault)}`
     return { question, verdict: 'warn', text }
   }
   return { question, verdict: 'fail', text: faultInWords(fault) }
 }
 
-/** `invalid_grant` of RFC 6749, section 5.2; Glewlwyd's word is `invalid_code`. */
+/** Whether the IdP refuses the code: `invalid_grant` of RFC 6749, section 5.2, or Glewlwyd's `invalid_code`. */
 function objectsToCode(fault: LoginError | null): boolean {
   const { error, status } = fault?.details ?? {}
   return (error === 'invalid_grant' || error === 'invalid_code') && status !== 401

@@ -8,8 +8,8 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'UserInfo'
 
 /**
- * Asks UserInfo with a made-up access token, which it has to refuse. That shows a wrong address, a proxy or a firewall
- * in the way. It does not show an IdP that refuses the tokens of logins too (AD FS). Never rejects.
+ * Sends a made-up access token to UserInfo, which must refuse it. That reveals a wrong address, or a proxy or firewall
+ * that intercepts the request. It does not reveal an IdP that refuses the tokens of logins too (AD FS). Never rejects.
  */
 export async function askForUserInfo(
   settings: DomainSettings,
@@ -17,11 +17,11 @@ export async function askForUserInfo(
   fetch: Fetch,
 ): Promise<Verdict> {
   if (settings.issuer.manual.userinfo_endpoint === false) {
-    return { question, verdict: 'ok', text: 'not used, as issuer.userinfo_endpoint says' }
+    return { question, verdict: 'ok', text: 'switched off by issuer.userinfo_endpoint' }
   }
   const address = endpointAddress(metadata, settings.credentials, 'userinfo_endpoint')
   if (address === undefined) {
-    return { question, verdict: 'ok', text: 'the IdP publishes none: the ID token has to have every claim' }
+    return { question, verdict: 'ok', text: 'the IdP publishes none, so the ID token must contain every claim' }
   }
   const authorization = `Bearer made-up-${randomBytes(16).toString('base64url')}`
   const headers = { accept: 'application/json', authorization }
@@ -29,15 +29,19 @@ export async function askForUserInfo(
     const { status } = await fetch(address, { method: 'GET', headers, body: undefined, redirect: 'manual' })
     if (REFUSALS.includes(status))
       return { question, verdict: 'ok', text: `refuses a made-up token (status ${status})` }
-    return { question, verdict: 'warn', text: `It should refuse a made-up token. ${GOES_ON} [status: ${status}]` }
+    return {
+      question,
+      verdict: 'warn',
+      text: `The endpoint should refuse a made-up token. ${CONSEQUENCE} [status: ${status}]`,
+    }
   } catch (cause) {
-    const fault = new LoginError('provider_unreachable', { cause, remedy: 'It cannot be reached.' })
-    return { question, verdict: 'warn', text: `${faultInWords(fault)} ${GOES_ON}` }
+    const fault = new LoginError('provider_unreachable', { cause, remedy: 'The endpoint cannot be reached.' })
+    return { question, verdict: 'warn', text: `${faultInWords(fault)} ${CONSEQUENCE}` }
   }
 }
 
-/** RFC 6750, section 3.1. */
+/** Statuses of refusals. Source: RFC 6750, section 3.1. */
 const REFUSALS: readonly number[] = [400, 401, 403]
 
-const GOES_ON =
-  'Logins go on with the ID token alone, if the id is in it. Check `issuer.userinfo_endpoint` and what stands before it, or set it to false if the ID token has everything.'
+const CONSEQUENCE =
+  'Logins continue with the ID token alone if it contains the id. Check `issuer.userinfo_endpoint`, and proxies in front of it; or set it to false if the ID token contains every claim.'

@@ -3,7 +3,7 @@ import { causeCode, printableText } from '../../log.ts'
 import { reasonOf } from '../../provider/faults/reason.ts'
 import { unanswered } from '../../provider/faults/unanswered.ts'
 
-/** What an IdP is asked while nobody signs in. */
+/** Questions that the live check asks an IdP. */
 export type Question =
   | 'discovery'
   | 'key set'
@@ -20,8 +20,8 @@ export type Question =
   | 'files of this server'
 
 /**
- * The answer to one question, with what to do where it is not `ok`. No secret, and no text of the IdP that was not
- * cleaned.
+ * The answer to one question, and what to do unless it is `ok`. Contains no secret, and text of the IdP only after
+ * cleaning.
  */
 export interface Verdict {
   readonly question: Question
@@ -29,12 +29,12 @@ export interface Verdict {
   readonly text: string
 }
 
-/** A fault with its remedy, and with what is known of it in brackets. */
+/** Describes an error: its remedy, and its details in brackets. */
 export function faultInWords(error: unknown): string {
   const fault = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
   const code = unanswered(fault.cause)?.details.causeCode ?? causeCode(fault.cause)
   const remedy = typeof code === 'string' ? remedyForConnection(code) : undefined
-  // What has a status was answered, and the answer says more.
+  // An error with a status has an answer, which says more than the connection's code.
   const isAnswered = 'status' in fault.details
   const isExplained = remedy !== undefined || isAnswered || fault.cause === undefined
   const details = {
@@ -53,10 +53,10 @@ function textOf(value: unknown): string {
 }
 
 const PRIVATE_AUTHORITY =
-  'The certificate of the IdP leads to no authority that this machine trusts. Where the authority is private, name its chain in NODE_EXTRA_CA_CERTS for the server and for this check; else have the IdP send its intermediate certificates too.'
-const NO_NAME = 'The host name of the IdP is not known here. Check `issuer`, and the name servers of this machine.'
+  "The IdP's certificate leads to no authority that this machine trusts. If the authority is private, set NODE_EXTRA_CA_CERTS to the file with its chain, for the server and for this check. Otherwise have the IdP send its intermediate certificates too."
+const NO_NAME = 'The host name of the IdP cannot be resolved. Check `issuer`, and the name servers of this machine.'
 const NO_WAY =
-  'The IdP cannot be reached from this machine. Check the address, firewalls, and whether a proxy has to be named in HTTPS_PROXY.'
+  'The IdP cannot be reached from this machine. Check the address, firewalls, and whether HTTPS_PROXY must name a proxy.'
 
 const REMEDIES: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: PRIVATE_AUTHORITY,
@@ -64,23 +64,25 @@ const REMEDIES: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: PRIVATE_AUTHORITY,
   SELF_SIGNED_CERT_IN_CHAIN: PRIVATE_AUTHORITY,
   DEPTH_ZERO_SELF_SIGNED_CERT: PRIVATE_AUTHORITY,
-  CERT_HAS_EXPIRED: 'The certificate of the IdP has expired: renew it there. Or the clock of this machine is wrong.',
-  CERT_NOT_YET_VALID: 'The certificate of the IdP is not valid yet: check the clocks of both machines.',
+  CERT_HAS_EXPIRED:
+    'The certificate of the IdP has expired. Renew it at the IdP, or correct the clock of this machine if that is wrong.',
+  CERT_NOT_YET_VALID: 'The certificate of the IdP is not valid yet. Check the clocks of both machines.',
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'The certificate of the IdP is for another host name: use the name that it has, or have it certify this one.',
-  ECONNREFUSED: 'Nothing listens at the address of the IdP: is it running, and is the port right?',
+    'The certificate of the IdP is for another host name. Use the name in the certificate, or have the IdP use a certificate for this name.',
+  ECONNREFUSED: 'Nothing listens at the address of the IdP. Check that the IdP is running, and that the port is right.',
   ENOTFOUND: NO_NAME,
   EAI_AGAIN: NO_NAME,
   ETIMEDOUT: NO_WAY,
   EHOSTUNREACH: NO_WAY,
   ENETUNREACH: NO_WAY,
-  TIMEOUT: 'The IdP did not answer in 10 seconds. Check that it is well, and what stands between it and this machine.',
+  TIMEOUT:
+    'The IdP did not answer within 10 seconds. Check that it works, and proxies and firewalls between it and this machine.',
 }
 
 /**
- * What mends a connection that did not come about; undefined: nothing is known of such a one.
+ * Returns the remedy for a failed connection, or undefined if the code is unknown.
  *
- * @param code of Node, or of OpenSSL's verification
+ * @param code a code of Node, or of OpenSSL's verification
  */
 function remedyForConnection(code: string): string | undefined {
   return Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined

@@ -2,13 +2,14 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 import { NotedAnswer } from '../http/noted-exchange.ts'
 
-/** Stands in for the access token of a code exchange that gave none. */
+/** Replaces the access token of a code exchange that returned none. */
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**
- * Accepts code exchanges that give an ID token and no access token. Directories at b2clogin.com answer so unless a
- * scope is of an API, though an access token is required (RFC 6749, section 5.1). The client library would refuse the
- * answer, so it gets {@link NO_ACCESS_TOKEN}. For IdPs without UserInfo only: elsewhere a login needs the token.
+ * Accepts code exchanges that return an ID token but no access token. Directories at b2clogin.com answer so unless a
+ * scope belongs to an API, although an access token is required (RFC 6749, section 5.1). The client library would
+ * refuse such an answer, so it gets {@link NO_ACCESS_TOKEN}. Use this for IdPs without UserInfo only: otherwise a login
+ * needs the token.
  *
  * @param tokenEndpoint undefined: the IdP has none
  */

@@ -5,12 +5,12 @@ import type { ClientIdentity } from '../authentication/client-signature.ts'
 import { isSignedMode } from '../authorization/response-mode.ts'
 import { decrypt, encryptionOf, isEncrypted } from '../protection/encryption.ts'
 
-/** Clocks of two servers differ by less. */
+/** Tolerated difference between the clocks of this server and the IdP. */
 const TOLERANCE_S = 30
 
 /** An IdP's answer to a login, decrypted but not verified. */
 export interface OpenedAnswer {
-  /** The state, which only selects the login to verify the answer against. Undefined: none, or more than one. */
+  /** The state, which only says which login the answer belongs to. Undefined if the answer has none, or several. */
   readonly state: string | undefined
   /** The parameters as the browser brought them. */
   readonly parameters: URLSearchParams
@@ -24,8 +24,8 @@ export interface OpenedAnswer {
  * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
-  // An unsigned answer where a signed one is required still ends the login of its state: `verifiedParameters` refuses
-  // it.
+  // An unsigned answer must be refused later, by `verifiedParameters`. Its state is read nevertheless, so that the
+  // refusal ends its login.
   if (!isSignedMode(identity.client.response_mode) || !parameters.has('response')) {
     return { state: single(parameters, 'state'), parameters, signed: undefined }
   }
@@ -39,9 +39,9 @@ export async function openAnswer(parameters: URLSearchParams, identity: ClientId
  * Returns the parameters of an answer. If the client requires signed answers, only the parameters in the signed token
  * count.
  *
- * @param verify rejects unless the token is signed by the IdP
+ * @param verify rejects unless the IdP signed the token
  * @param nowS seconds since 1970
- * @throws LoginError `answer_invalid`, and what `verify` rejects with
+ * @throws LoginError `answer_invalid`, and the errors of `verify`
  */
 export async function verifiedParameters(
   { parameters, signed }: OpenedAnswer,
@@ -55,7 +55,7 @@ export async function verifiedParameters(
   const { token, claims } = signed
   const algorithm = client.authorization_signed_response_alg
   if (algorithmOf(token) !== algorithm) {
-    throw invalid(`it is signed with ${String(algorithmOf(token))}, and ${algorithm} was expected`)
+    throw invalid(`it is signed with ${String(algorithmOf(token))}, but ${algorithm} was expected`)
   }
   await verify(token, algorithm)
   const objection = objectionToAnswer(claims, issuer, client, nowS)
@@ -70,10 +70,10 @@ async function openSigned(answer: URLSearchParams, identity: ClientIdentity): Pr
   const token = single(answer, 'response')
   if (token === undefined) throw notSigned(answer)
   if (!encryption) {
-    if (isEncrypted(token)) throw invalid('it is encrypted, and no encryption is configured')
+    if (isEncrypted(token)) throw invalid('it is encrypted, but no encryption is configured')
     return token
   }
-  // Anybody on the way could have read it.
+  // Anyone between the IdP and this server could have read it.
   if (!isEncrypted(token)) throw invalid('it is not encrypted')
   return decrypt(token, encryption, identity).catch((error: unknown) => {
     throw new LoginError('answer_invalid', { cause: error, details: { reason: 'it cannot be decrypted' } })
@@ -84,7 +84,7 @@ function claimsOf(token: string): JWTPayload {
   try {
     return decodeJwt(token)
   } catch (cause) {
-    throw new LoginError('answer_invalid', { cause, details: { reason: '`response` is no signed JWT' } })
+    throw new LoginError('answer_invalid', { cause, details: { reason: '`response` is not a signed JWT' } })
   }
 }
 
@@ -96,7 +96,10 @@ function algorithmOf(token: string): unknown {
   }
 }
 
-/** Source: JARM, section 2.4. */
+/**
+ * Checks the claims that say who answered, to which client, and until when the answer is valid. Source: JARM, section
+ * 2.4.
+ */
 function objectionToAnswer({ iss, aud, exp }: JWTPayload, issuer: string, client: ClientSettings, nowS: number) {
   if (iss !== issuer) return 'iss names another IdP'
   if (aud !== client.client_id && !(Array.isArray(aud) && aud.includes(client.client_id))) {
@@ -113,7 +116,7 @@ function single(answer: URLSearchParams, name: string): string | undefined {
 
 function notSigned(parameters: URLSearchParams): LoginError {
   const error = single(parameters, 'error')
-  return invalid('it is not signed, or there is more than one', error === undefined ? {} : { error })
+  return invalid('it is not signed, or there are several', error === undefined ? {} : { error })
 }
 
 function invalid(reason: string, details: Readonly<Record<string, unknown>> = {}): LoginError {

@@ -5,25 +5,23 @@ import { claimAt } from '../../login/claim-path.ts'
 import { type Claims, isEmailVerified, isKnownByAddress } from '../../login/profile.ts'
 import { translateUserInfoFault, userInfoOutage } from '../faults.ts'
 
-/** What UserInfo added to the ID token. */
+/** What UserInfo adds to the ID token. */
 export interface UserInfo {
   readonly claims: Claims
-  /**
-   * Why there was no answer, for a warning: missing claims may exist then. Null: UserInfo answered, or was not needed.
-   */
+  /** Why UserInfo did not answer, for a warning: missing claims may exist. Null: it answered, or was not needed. */
   readonly failure: LoginError | null
 }
 
-/** The answer of a login that needs nothing more than its ID token. */
+/** The result for a login that needs only its ID token. */
 export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 
 /**
- * Asks UserInfo. An endpoint that refuses or does not answer costs a login only the claims that it alone has: AD FS
- * refuses its own tokens of another audience, and Entra ID those of an API. An answer that is wrong (another subject, a
- * bad signature, too large) refuses the login.
+ * Requests UserInfo. If the endpoint refuses or does not answer, the login only lacks the claims that UserInfo alone
+ * has. For example, AD FS refuses its own tokens for another audience, and Entra ID those for an API. A wrong answer
+ * (another subject, a bad signature, too large) refuses the login.
  *
- * @param ask sends the request, and verifies the answer
- * @throws LoginError `userinfo_failed`, `provider_unreachable`; also for an outage if the ID token does not suffice
+ * @param ask sends the request and verifies the answer
+ * @throws LoginError `userinfo_failed`, `provider_unreachable`; for an outage only if the ID token does not suffice
  */
 export async function askUserInfo(
   ask: () => Promise<oidc.UserInfoResponse>,
@@ -40,7 +38,7 @@ export async function askUserInfo(
   }
 }
 
-/** Refuses a login whose ID token lacks the id, or whose id is an address that UserInfo could have denied. */
+/** Refuses a login if the ID token lacks the id, or if the id is an e-mail address that UserInfo could have denied. */
 function assertSuffices(idClaims: Claims, names: DomainSettings['custom']['claims'], failure: LoginError): void {
   const { code, cause, details } = failure
   if (claimAt(idClaims, names.uuid) === undefined) {
@@ -56,6 +54,6 @@ function assertSuffices(idClaims: Claims, names: DomainSettings['custom']['claim
   }
 }
 
-const NO_ID = 'The ID token lacks the claim of `custom.claims.uuid`, and UserInfo gave no answer.'
+const NO_ID = 'The ID token lacks the claim of `custom.claims.uuid`, and UserInfo did not answer.'
 const MAY_BE_DENIED =
-  'UserInfo gave no answer, and could have denied the e-mail address that people are known by (`custom.claims.uuid`). Mend it, or have the IdP put `email_verified` into the ID token. If the IdP never says it: `issuer.userinfo_endpoint: false`.'
+  'UserInfo did not answer. It could have denied the e-mail address that identifies users (`custom.claims.uuid`). Repair UserInfo, or have the IdP put `email_verified` into the ID token. If the IdP never sends that claim, set `issuer.userinfo_endpoint` to false.'

@@ -4,21 +4,24 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import type { AssertionAudiences } from './assertion-audience.ts'
 import { type Signer, signClaims } from './client-signature.ts'
 
-/** Seconds that an assertion is good for: it is made for one request. */
+/** Lifetime of an assertion in seconds. Each one is made for a single request. */
 const ASSERTION_S = 60
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 export interface AssertionParts {
   readonly clientId: string
   readonly issuer: string
-  /** Asked at each request: the client secret may have changed. */
+  /** Called for each request, because the client secret may have changed. */
   readonly signer: () => Signer
   readonly audiences: AssertionAudiences
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** Announces an assertion; {@link withAssertions} makes it, since only there it is known where the request goes. */
+/**
+ * Announces an assertion in the request. {@link withAssertions} adds it, because only there the address of the request
+ * is known.
+ */
 export function announceAssertion(): oidc.ClientAuth {
   return (_server, { client_id: id }, body) => {
     body.set('client_id', id)
@@ -27,9 +30,9 @@ export function announceAssertion(): oidc.ClientAuth {
 }
 
 /**
- * Requests with an assertion of their own each (RFC 7523, section 3, and OpenID Connect Core 1.0, section 9). One that
- * the IdP refuses for its audience, as far as that can be told, is made once more with the other audience: no code is
- * used up by then, and no DPoP proof, since an IdP looks at both only when it knows who asks.
+ * Signs a new assertion for each request (RFC 7523, section 3, and OpenID Connect Core 1.0, section 9). If the IdP
+ * seems to refuse its audience, the request is sent once more with the other audience. The refused request used up no
+ * code and no DPoP proof, because an IdP reads both only after it has authenticated the client.
  */
 export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
   const { issuer, audiences } = parts
@@ -38,35 +41,38 @@ export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
     const { body } = init
     const send = async (audience: string) => {
       const signed = new URLSearchParams(body)
-      signed.set('client_assertion', await assertion(audience, parts))
+      signed.set('client_assertion', await createAssertion(audience, parts))
       const response = await fetch(url, { ...init, body: signed })
       const verdict = await verdictOn(response)
       if (verdict === 'accepted') audiences.accept(url, issuer, audience)
       return { response, verdict }
     }
-    const [audience, other] = audiences.toTry(url, issuer)
-    const first = await send(audience)
-    if (first.verdict !== 'refused' || other === undefined) return first.response
-    const second = await send(other)
-    // With both refused it was not the audience: the first word on it says more.
+    const [firstAudience, secondAudience] = audiences.toTry(url, issuer)
+    const first = await send(firstAudience)
+    if (first.verdict !== 'refused' || secondAudience === undefined) return first.response
+    const second = await send(secondAudience)
+    // If both are refused, the audience was not the reason, and the first answer says more.
     return second.verdict === 'refused' ? first.response : second.response
   }
 }
 
-/** Whether a request was announced to bear an assertion. */
+/** Whether a request announces an assertion. */
 export function isAsserting<Init extends { readonly body?: unknown }>(
   init: Init,
 ): init is Init & { readonly body: URLSearchParams } {
   return init.body instanceof URLSearchParams && init.body.get('client_assertion_type') === JWT_BEARER
 }
 
-function assertion(audience: string, { clientId, signer, now }: AssertionParts): Promise<string> {
+function createAssertion(audience: string, { clientId, signer, now }: AssertionParts): Promise<string> {
   const iat = Math.floor(now() / 1000)
   const claims = { iss: clientId, sub: clientId, aud: audience, jti: oidc.randomNonce(), iat, nbf: iat }
   return signClaims(signer(), { ...claims, exp: iat + ASSERTION_S }, 'JWT')
 }
 
-/** What an answer says of the assertion: any other OAuth error comes from an IdP that knows by then who asks. */
+/**
+ * Judges the assertion by the answer. An OAuth error other than `invalid_client` means that the IdP has authenticated
+ * the client.
+ */
 async function verdictOn(response: Response): Promise<'accepted' | 'refused' | 'unknown'> {
   if (response.ok) return 'accepted'
   const isForbidden = response.status === 401 || response.status === 403
@@ -77,7 +83,7 @@ async function verdictOn(response: Response): Promise<'accepted' | 'refused' | '
       .json()
       .catch(() => undefined),
   )
-  // Glewlwyd 2.7 says so by the status 403 alone.
+  // Glewlwyd 2.7 refuses an assertion by the status 403 alone.
   if (error === 'invalid_client' || (isForbidden && error === undefined)) return 'refused'
   return response.status === 400 && typeof error === 'string' ? 'accepted' : 'unknown'
 }

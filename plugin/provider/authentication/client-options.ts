@@ -11,10 +11,10 @@ import { type ShowSecret, withCurrentSecretShown } from './current-secret.ts'
 
 const BY_SECRET = ['HS256', 'HS384', 'HS512']
 
-/** Where a client authenticates, each with its own method. */
+/** Endpoints where a client authenticates, each with its own method. */
 export type AuthenticatedEndpoint = 'token' | 'introspection' | 'revocation'
 
-/** Client metadata that openid-client judges answers by. */
+/** The client metadata that openid-client verifies answers with. */
 export function clientMetadata({ client, credentials }: ClientIdentity): Partial<oidc.ClientMetadata> {
   const userInfoAlgorithm = client.userinfo_signed_response_alg
   return {
@@ -23,7 +23,7 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
     require_auth_time: client.require_auth_time,
     use_mtls_endpoint_aliases: credentials.certificate !== null,
     ...(client.default_max_age === undefined ? {} : { default_max_age: client.default_max_age }),
-    // The library knows no shared keys: what such a one signed is verified before it gets to see it.
+    // The library does not support shared keys. Answers signed with one are verified before the library sees them.
     ...(userInfoAlgorithm === undefined || isShared(userInfoAlgorithm)
       ? {}
       : { userinfo_signed_response_alg: userInfoAlgorithm }),
@@ -34,20 +34,20 @@ export interface AuthenticationDeps {
   /** Limited. */
   readonly fetch: Fetch
   readonly audiences: AssertionAudiences
-  /** Null: the secret stands in the configuration. */
+  /** Null: the configuration contains the secret itself. */
   readonly secret: ClientSecret | null
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** A way to authenticate, in two halves that belong together. */
+/** An authentication method in two parts that belong together. */
 export interface Authentication {
   readonly auth: oidc.ClientAuth
   readonly fetch: Fetch
 }
 
 /**
- * How this server authenticates at an endpoint.
+ * Returns how this server authenticates at an endpoint.
  *
  * @throws LoginError `client_keys_missing`
  */
@@ -77,24 +77,24 @@ export function clientAuthentication(
       return { auth: oidc.TlsClientAuth(), fetch }
     case 'client_secret_jwt':
     case 'private_key_jwt': {
-      const own = method === 'client_secret_jwt' ? BY_SECRET : ownAlgorithms(identity)
-      const algorithm = assertionAlgorithm(client, endpoint, metadata, own)
+      const algorithms = method === 'client_secret_jwt' ? BY_SECRET : ownAlgorithms(identity)
+      const algorithm = assertionAlgorithm(client, endpoint, metadata, algorithms)
       const signer = () => {
-        const found = signerFor(identity, algorithm)
-        if (found) return found
+        const matching = signerFor(identity, algorithm)
+        if (matching) return matching
         throw new LoginError('client_keys_missing', { details: { member: `${endpoint}_endpoint_auth_method` } })
       }
-      const kept = signer()
+      const initial = signer()
       const isReloaded = method === 'client_secret_jwt' && secret !== null
       const parts = {
         clientId: client.client_id,
         issuer: metadata.issuer,
-        signer: isReloaded ? signer : () => kept,
+        signer: isReloaded ? signer : () => initial,
         audiences,
         now,
       }
       const asserting = withAssertions(fetch, parts)
-      // Each assertion is signed anew, by the secret of the moment.
+      // Each attempt signs a new assertion with the current secret.
       const reloading = isReloaded
         ? withCurrentSecretShown(asserting, secret, (request) => (isAsserting(request) ? request : undefined))
         : asserting
@@ -121,44 +121,46 @@ function basic(clientId: string, secret: string): oidc.ClientAuth {
   const credentials = basicCredentials(clientId, secret)
   return (_server, _client, body, headers) => {
     headers.set('authorization', credentials)
-    // Beside a request object stands nothing that authentication does not need. Source: RFC 9126, section 3.
+    // A request object may be accompanied only by parameters that authentication needs. Source: RFC 9126, section 3.
     if (body.has('request')) body.delete('client_id')
   }
 }
 
 /**
- * As configured here, or for the token endpoint where the method is the same: a client has one algorithm at nearly
- * every IdP. Else the first of our own that the IdP takes: where it does not say what it takes, the first of all.
+ * Chooses the algorithm of an assertion. A configured one wins. If both endpoints use the same method, the token
+ * endpoint's algorithm applies here too, because a client has one algorithm at nearly every IdP. Otherwise the first of
+ * our algorithms that the IdP accepts; if it publishes none, the first of all.
  */
 function assertionAlgorithm(
   client: ClientSettings,
   endpoint: AuthenticatedEndpoint,
   metadata: oidc.ServerMetadata,
-  own: readonly string[],
+  available: readonly string[],
 ): string {
-  const same = client[`${endpoint}_endpoint_auth_method`] === client.token_endpoint_auth_method
+  const hasSameMethod = client[`${endpoint}_endpoint_auth_method`] === client.token_endpoint_auth_method
   const configured =
-    client[`${endpoint}_endpoint_auth_signing_alg`] ?? (same ? client.token_endpoint_auth_signing_alg : undefined)
+    client[`${endpoint}_endpoint_auth_signing_alg`] ??
+    (hasSameMethod ? client.token_endpoint_auth_signing_alg : undefined)
   if (configured !== undefined) return configured
-  const taken =
+  const accepted =
     metadata[`${endpoint}_endpoint_auth_signing_alg_values_supported`] ??
     metadata.token_endpoint_auth_signing_alg_values_supported
-  return own.find((algorithm) => taken?.includes(algorithm) ?? true) ?? ''
+  return available.find((algorithm) => accepted?.includes(algorithm) ?? true) ?? ''
 }
 
 const UNRESERVED = /[A-Za-z0-9\-._~]/
 
 /**
- * Value of the `Authorization` header by which a client shows its secret: RFC 6749, section 2.3.1, with each of the two
- * form-encoded. What no URL needs to encode stays as it is, since LemonLDAP::NG, Glewlwyd and authentik compare without
- * decoding, and every UUID has a `-`; a blank is `%20`, since Canaille decodes percent signs only. Who decodes by the
- * book reads the same.
+ * Value of the `Authorization` header for HTTP Basic authentication. RFC 6749, section 2.3.1, form-encodes both parts.
+ * Unreserved characters stay as they are, because LemonLDAP::NG, Glewlwyd and authentik compare without decoding, and
+ * every UUID contains a `-`. A blank becomes `%20`, because Canaille decodes percent signs only. An IdP that decodes as
+ * specified reads the same.
  */
 export function basicCredentials(clientId: string, secret: string): string {
-  return `Basic ${Buffer.from(`${encoded(clientId)}:${encoded(secret)}`).toString('base64')}`
+  return `Basic ${Buffer.from(`${formEncode(clientId)}:${formEncode(secret)}`).toString('base64')}`
 }
 
-function encoded(text: string): string {
+function formEncode(text: string): string {
   return [...Buffer.from(text)]
     .map((byte) => {
       const character = String.fromCharCode(byte)

@@ -1,6 +1,6 @@
 /**
- * Whether an endpoint does not accept this server as its client. Keycloak says `unauthorized_client` to a wrong secret,
- * with 401, and Glewlwyd with 403; to others that word is about what the client may do.
+ * Whether an endpoint rejects this server as its client. For a wrong secret, Keycloak answers `unauthorized_client`
+ * with 401, and Glewlwyd with 403. Other IdPs use that code for a client that lacks a permission.
  */
 export function isClientRefused(status: number, error: string | undefined): boolean {
   return (

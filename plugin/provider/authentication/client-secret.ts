@@ -1,26 +1,31 @@
 import type { SecretFileContent } from '../../config/credentials/client-secret-file.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 
-/** How often the file is read again at most: a wrong secret is refused at every login. */
-const AGAIN_MS = 1_000
+/** The shortest time between two reads of the file, because with a wrong secret every login is refused. */
+const READ_PAUSE_MS = 1_000
 
-/** The content of a client secret's file that is of no use. */
+/** The content of a client secret's file that cannot be used. */
 export type UnusableSecretFile = Extract<SecretFileContent, { readonly kind: 'unusable' }>
 
 export interface SecretSource {
   /** Reads the file again. Never throws. */
   readonly read: (file: string) => SecretFileContent
-  /** The file holds another secret than before, which counts from now on. */
+  /** Called when the file contains another secret than before. That secret counts from now on. */
   readonly onReloaded: (file: string) => void
-  /** The file cannot be used, and the secret before goes on counting. Called once until the file can be used again. */
+  /**
+   * Called when the file cannot be used, so the previous secret still counts. Called once until the file can be used
+   * again.
+   */
   readonly onUnusable: (file: string, content: UnusableSecretFile) => void
 }
 
 /**
- * The client secret that `client.client_secret_file` holds. It starts with what was read with the configuration, and
- * changes only by `reload`: after the IdP refused this client, after a signature that the secret does not fit, and
- * before a request that is signed by the secret, whose refusal this server may never see. A file that cannot be used
- * leaves the secret as it was: an orchestrator may be about to replace it.
+ * The client secret in the file that `client.client_secret_file` names.
+ *
+ * It starts with the secret that was read with the configuration. Only `reload` changes it, in three cases: the IdP
+ * refused this client, a signature did not match the secret, or a request is about to be signed with it, whose refusal
+ * this server may never see. A file that cannot be used leaves the secret unchanged, because an orchestrator may be
+ * about to replace it.
  */
 export class ClientSecret {
   readonly #file: string
@@ -42,11 +47,11 @@ export class ClientSecret {
     return this.#current
   }
 
-  /** Reads the file again, unless it was read less than a second ago. */
+  /** Reads the file again, unless that happened less than a second ago. */
   reload(): void {
     const now = this.#now()
-    // A clock that was set back must not stop it for long.
-    if (now >= this.#readAt && now - this.#readAt < AGAIN_MS) return
+    // A clock that was set back must not prevent reading for long.
+    if (now >= this.#readAt && now - this.#readAt < READ_PAUSE_MS) return
     this.#readAt = now
     const content = this.#source.read(this.#file)
     if (content.kind === 'unusable') {
@@ -60,7 +65,10 @@ export class ClientSecret {
     this.#source.onReloaded(this.#file)
   }
 
-  /** Does what depends on the secret. If that fails, and the file holds another secret by now, it is done once more. */
+  /**
+   * Runs work that depends on the secret. If it fails and the file now contains another secret, the work runs once
+   * more.
+   */
   async withRetry<Result>(work: () => Promise<Result>): Promise<Result> {
     const before = this.#current
     try {
@@ -73,7 +81,7 @@ export class ClientSecret {
   }
 }
 
-/** The settings with the client secret that counts at the time when it is looked at. */
+/** Returns the settings with a `client_secret` that always is the current one. */
 export function withCurrentSecret(settings: DomainSettings, secret: ClientSecret): DomainSettings {
   const client = {
     ...settings.client,

@@ -5,14 +5,15 @@ import type { ClientSecret } from './client-secret.ts'
 
 type Request = Parameters<Fetch>[1]
 
-/** The request with this secret. Undefined: it does not authenticate this client. */
+/** Returns the request with this secret, or undefined if the request does not authenticate the client. */
 export type ShowSecret = (request: Request, secret: string) => Request | undefined
 
 /**
- * Requests that show the client secret as its file had it last. Where the IdP refuses the client, the file is read
- * again, and with another secret the request is sent once more. A code or a refresh token is not used up by then: the
- * IdP looks at it only when it knows who asks (RFC 6749, section 3.2.1). Only an answer in OAuth's words says that; a
- * proxy's 401 does not, so the next login uses the new secret there.
+ * Sends requests with the client secret that was last read from its file. If the IdP refuses the client, the file is
+ * read again, and if it contains another secret, the request is sent once more. That uses up no code and no refresh
+ * token, because the IdP reads these only after it has authenticated the client (RFC 6749, section 3.2.1). Only an
+ * answer with an OAuth error proves that. After a bare 401, perhaps from a proxy, the new secret waits for the next
+ * login.
  */
 export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show: ShowSecret): Fetch {
   return async (url, init) => {
@@ -23,7 +24,7 @@ export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show:
     if (!(response instanceof NotedAnswer)) return response
     const { status, error } = response.refusal
     if (!isClientRefused(status, error)) return response
-    // Another login may have read it since this request was sent.
+    // A concurrent login may have reloaded the secret since this request was sent.
     if (secret.current === shown) secret.reload()
     if (secret.current === shown || error === undefined) return response
     return fetch(url, show(init, secret.current) ?? init)

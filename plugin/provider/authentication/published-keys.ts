@@ -2,9 +2,9 @@ import type { ClientKey, PublicJwk } from '../../config/settings.ts'
 import { type ClientIdentity, configuredSignatures } from './client-signature.ts'
 
 /**
- * The public halves of this client's keys as an IdP has to find them: each use of a key is an entry, with the algorithm
- * that the configuration names for it, unless the file does. Keycloak picks the key that it encrypts to by its
- * algorithm alone.
+ * The public halves of this client's keys, in the form that IdPs need. Each use of a key is an entry, with the
+ * algorithm that the configuration names for it unless the key file names one. Keycloak chooses the key to encrypt with
+ * by its algorithm alone.
  */
 export function publishedKeys({ client, credentials }: ClientIdentity): readonly PublicJwk[] {
   const signatures = configuredSignatures(client)
@@ -19,12 +19,17 @@ export function publishedKeys({ client, credentials }: ClientIdentity): readonly
 function forSignatures({ signs, publicJwk }: ClientKey, configured: readonly string[]): readonly PublicJwk[] {
   if (signs.length === 0) return []
   const named = signs.filter((algorithm) => configured.includes(algorithm))
-  const [only, ...others] = named.length > 0 ? named : signs
-  // With two of them an IdP would refuse what is signed by the other: it finds the key by its id.
-  return [{ ...publicJwk, use: 'sig', ...(only === undefined || others.length > 0 ? {} : { alg: only }) }]
+  const [algorithm, ...alternatives] = named.length > 0 ? named : signs
+  // With several algorithms none is published. The IdP finds the key by its id, and would refuse signatures with the
+  // other algorithms.
+  return [
+    { ...publicJwk, use: 'sig', ...(algorithm === undefined || alternatives.length > 0 ? {} : { alg: algorithm }) },
+  ]
 }
 
-/** A key that signs too is published for encryption only where something is to be encrypted to it. */
+/**
+ * A key that can also sign is published for encryption only if the configuration names an encryption algorithm for it.
+ */
 function forEncryption(
   { signs, decrypts, publicJwk }: ClientKey,
   configured: readonly (string | undefined)[],

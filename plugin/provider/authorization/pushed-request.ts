@@ -7,20 +7,20 @@ import { translateTokenFault } from '../faults.ts'
 const ENDPOINT = 'pushed_authorization_request_endpoint'
 
 /**
- * Whether requests are pushed: the IdP may demand it of everybody, or of this client alone. Source: RFC 9126, sections
- * 5 and 6.
+ * Whether requests are pushed. The IdP may require that from all clients, or from this client alone. Source: RFC 9126,
+ * sections 5 and 6.
  */
 export function isPushed(client: ClientSettings, metadata: oidc.ServerMetadata): boolean {
   return client.require_pushed_authorization_requests || metadata.require_pushed_authorization_requests === true
 }
 
 /**
- * Hands an authorization request to the IdP itself, so that the browser's address holds nothing of it. Where there is a
- * request object, it stands alone beside what authenticates this server. Source: RFC 9126, section 3.
+ * Sends an authorization request directly to the IdP, so that the browser's address contains none of it. A request
+ * object is accompanied only by parameters that authenticate this server. Source: RFC 9126, section 3.
  *
- * @param dpop null: access tokens are bound to no key. With one the code is, too (RFC 9449, section 10.1)
- * @returns where the browser goes
- * @throws LoginError `pushed_request_refused`, or why there was no answer
+ * @param dpop null: access tokens are not bound to a key. Otherwise the code is bound too (RFC 9449, section 10.1)
+ * @returns the address to redirect the browser to
+ * @throws LoginError `pushed_request_refused`, or the reason why there was no answer
  */
 export async function pushRequest(
   config: oidc.Configuration,

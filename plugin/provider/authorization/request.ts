@@ -13,35 +13,35 @@ import { responseModeOf } from './response-mode.ts'
 export interface AuthorizationDeps {
   /** Limited. */
   readonly fetch: Fetch
-  /** Asked for at each login; `openid` is among them. */
+  /** Requested at each login; `openid` is one of them. */
   readonly scopes: readonly string[]
   readonly now: () => number
 }
 
-/** An IdP as it is known now, and this server as its client. */
+/** The current metadata of an IdP, with this server as its client. */
 export interface Configured {
   readonly metadata: oidc.ServerMetadata
   readonly config: oidc.Configuration
-  /** Null: access tokens are bound to no key. */
+  /** Null: access tokens are not bound to a key. */
   readonly dpop: DpopKey | null
 }
 
-/** What one login asks for that others do not. */
+/** Parts of a request that differ from login to login. */
 export interface RequestHints {
   readonly parameters?: Readonly<Record<string, string>>
-  /** The IdP is to ask which account, even where it knows one. */
+  /** Makes the IdP ask which account to use, even if it knows one. */
   readonly anotherAccount?: boolean
 }
 
 /**
- * Where a login sends the browser.
+ * Builds the address that a login sends the browser to.
  *
- * @param hints of this one request, beside what the configuration says
+ * @param hints parameters of this one request
  * @throws LoginError
  */
 export async function authorizationUrl(
   transaction: Transaction,
-  { parameters: own = {}, anotherAccount = false }: RequestHints,
+  { parameters: extra = {}, anotherAccount = false }: RequestHints,
   { metadata, config, dpop }: Configured,
   settings: DomainSettings,
   deps: AuthorizationDeps,
@@ -49,81 +49,81 @@ export async function authorizationUrl(
   if (!metadata.authorization_endpoint) {
     throw new LoginError('metadata_incomplete', { details: { endpoint: 'authorization_endpoint' } })
   }
-  const asked = {
+  const parameters = {
     ...settings.custom.authorizationParams,
-    ...own,
+    ...extra,
     ...(anotherAccount ? { prompt: promptForAnother(metadata) } : {}),
-    ...askedParameters(transaction, metadata, settings, deps),
+    ...requestedParameters(transaction, metadata, settings, deps),
   }
-  const request = await requestObject(asked, metadata, settings, deps)
+  const request = await requestObject(parameters, metadata, settings, deps)
   if (isPushed(settings.client, metadata)) {
-    return pushRequest(config, request === undefined ? asked : { request }, dpop).catch((error: unknown) => {
+    return pushRequest(config, request === undefined ? parameters : { request }, dpop).catch((error: unknown) => {
       throw error instanceof LoginError ? explainScopes(error, deps.scopes) : error
     })
   }
-  const { response_type, scope } = asked
-  // OpenID Connect Core 1.0, section 6.1, wants these two beside the object, in which they count.
-  return oidc.buildAuthorizationUrl(config, request === undefined ? asked : { request, response_type, scope })
+  const { response_type, scope } = parameters
+  // OpenID Connect Core 1.0, section 6.1, requires these two beside the object, although only the object counts.
+  return oidc.buildAuthorizationUrl(config, request === undefined ? parameters : { request, response_type, scope })
 }
 
-type AskedParameters = Readonly<Record<string, string>> & { readonly response_type: string; readonly scope: string }
+type RequestedParameters = Readonly<Record<string, string>> & { readonly response_type: string; readonly scope: string }
 
-function askedParameters(
+function requestedParameters(
   { state, nonce, codeVerifier }: Transaction,
   metadata: oidc.ServerMetadata,
   settings: DomainSettings,
   { scopes }: AuthorizationDeps,
-): AskedParameters {
+): RequestedParameters {
   const { client } = settings
   const mode = responseModeOf(client, metadata)
-  const contexts = demandedContexts(settings.custom)
+  const contexts = requestedContexts(settings.custom)
   return {
     redirect_uri: client.redirect_uri,
     scope: scopes.join(' '),
     response_type: client.response_types[0],
     state,
     nonce,
-    // S256 even where the IdP advertises only `plain`: a server that cannot do it says so.
+    // Always S256, even if the IdP publishes only `plain`: an IdP that does not support it says so.
     code_challenge: codeChallenge(codeVerifier),
     code_challenge_method: 'S256',
     ...(mode === undefined ? {} : { response_mode: mode }),
-    ...demandedTime(client),
+    ...requestedAge(client),
     ...(contexts.length > 0 ? { acr_values: contexts.join(' ') } : {}),
-    ...demandedClaims(client, contexts, metadata),
+    ...requestedClaims(client, contexts, metadata),
   }
 }
 
-/** Source: RFC 7636, section 4.2. Not by WebCrypto, which takes a trip to another thread for these few bytes. */
+/** Source: RFC 7636, section 4.2. Not computed by WebCrypto, which would use another thread for a few bytes. */
 function codeChallenge(codeVerifier: string): string {
   return hash('sha256', codeVerifier, 'base64url')
 }
 
 /**
- * Source: OpenID Connect Core 1.0, section 3.1.2.1; `prompt_values_supported` of Initiating User Registration via
- * OpenID Connect.
+ * The `prompt` that lets the user choose another account. Source: OpenID Connect Core 1.0, section 3.1.2.1;
+ * `prompt_values_supported` of Initiating User Registration via OpenID Connect.
  */
 function promptForAnother({ prompt_values_supported: published }: oidc.ServerMetadata): string {
   return Array.isArray(published) && published.includes('select_account') ? 'select_account' : 'login'
 }
 
-/** A greatest age implies that the IdP tells when the person last signed in there. */
-function demandedTime({ default_max_age: age }: ClientSettings): Readonly<Record<string, string>> {
+/** Requests a maximum age of the authentication, which also makes the IdP send `auth_time`. */
+function requestedAge({ default_max_age: age }: ClientSettings): Readonly<Record<string, string>> {
   return age === undefined ? {} : { max_age: String(age) }
 }
 
 /**
- * What `acr` a login asks for: all that it may have, whatever list the IdP publishes, unless the administrator asks for
- * some himself.
+ * The `acr` values that a login requests: all accepted ones, even if the IdP's published list lacks them. None if the
+ * administrator configured `acr_values`.
  */
-function demandedContexts({ requiredAcr, authorizationParams }: CustomSettings): readonly string[] {
+function requestedContexts({ requiredAcr, authorizationParams }: CustomSettings): readonly string[] {
   return authorizationParams.acr_values === undefined ? requiredAcr : []
 }
 
 /**
- * What the ID token has to say, where the IdP can be asked for single claims: an essential one it has to meet, or to
- * fail, where `acr_values` is a wish only. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
+ * Requests essential claims of the ID token, if the IdP supports that. The IdP must satisfy an essential claim or fail,
+ * whereas `acr_values` is only a preference. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
  */
-function demandedClaims(
+function requestedClaims(
   client: ClientSettings,
   contexts: readonly string[],
   { claims_parameter_supported: isSupported }: oidc.ServerMetadata,

@@ -1,7 +1,5 @@
-/**
- * Whether an IdP's words are about Proof Key for Code Exchange (RFC 7636), which no error code of the protocol names.
- */
-export function speaksOfPkce({
+/** Whether an IdP's error is about Proof Key for Code Exchange (RFC 7636), for which the protocol has no error code. */
+export function isAboutPkce({
   error,
   errorDescription,
 }: {
@@ -12,4 +10,4 @@ export function speaksOfPkce({
 }
 
 export const PKCE_REFUSED =
-  'The IdP does not take PKCE (RFC 7636) from this client. Allow it there with the method S256: in Keycloak the PKCE method of the client is empty or S256, in Glewlwyd the plugin has to allow it. It is never left out.'
+  'The IdP does not accept PKCE (RFC 7636) from this client. Allow it at the IdP with the method S256: in Keycloak, set the PKCE method of the client to S256 or leave it empty; in Glewlwyd, allow PKCE in the plugin. Every login uses PKCE.'

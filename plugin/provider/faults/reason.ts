@@ -1,11 +1,11 @@
 import { causes, deepestMessage, printableText } from '../../log.ts'
 
 /**
- * What the library says is wrong. What a parser of JSON says quotes the text that it met, which may be a token: that
- * stays out.
+ * Returns the library's reason for an error. Leaves out the message of a JSON parser, because it quotes the text, which
+ * may be a token.
  */
 export function reasonOf(error: unknown): string {
   const chain = causes(error)
   if (!(chain.at(-1) instanceof SyntaxError)) return deepestMessage(error)
-  return printableText(chain.findLast((cause) => !(cause instanceof SyntaxError))?.message ?? 'this is no JSON')
+  return printableText(chain.findLast((cause) => !(cause instanceof SyntaxError))?.message ?? 'this is not JSON')
 }

@@ -3,19 +3,19 @@ import { LoginError, type LoginErrorCode } from '../../errors.ts'
 import { causes } from '../../log.ts'
 import { isClientRefused } from '../authentication/client-refused.ts'
 import { NotedAnswer, type RefusedExchange } from '../http/noted-exchange.ts'
-import { PKCE_REFUSED, speaksOfPkce } from './pkce-refused.ts'
+import { isAboutPkce, PKCE_REFUSED } from './pkce-refused.ts'
 
-/** What a request that was refused is called; other endpoints have the name that the caller gives it. */
+/** Error codes by endpoint. For other endpoints, the caller's code applies. */
 const CODES: Readonly<Record<string, LoginErrorCode>> = {
   token_endpoint: 'token_request_failed',
   userinfo_endpoint: 'userinfo_failed',
   introspection_endpoint: 'introspection_failed',
   revocation_endpoint: 'revocation_failed',
-  // Nobody is refused keys: they are published.
+  // Keys are public, so a refusal is an outage.
   jwks_uri: 'provider_unreachable',
 }
 
-/** An endpoint answered, but with no success. Undefined: it is something else. */
+/** Translates an answer that is not a success. Undefined: the error has another reason. */
 export function refusedAnswer(error: unknown, code: LoginErrorCode): LoginError | undefined {
   const refusal = refusalIn(error)
   if (!refusal) return undefined
@@ -36,52 +36,52 @@ function refusalIn(error: unknown): RefusedExchange | undefined {
   return undefined
 }
 
-/** Where this server proves who it is. */
+/** Endpoints where this server authenticates. */
 const AUTHENTICATED = ['token', 'introspection', 'revocation', 'pushed_authorization_request'].map(
   (name) => `${name}_endpoint`,
 )
 
 function remedyFor(refusal: RefusedExchange): string | undefined {
   const { endpoint, status, error } = refusal
-  const where = endpoint.replaceAll('_', ' ')
+  const name = endpoint.replaceAll('_', ' ')
   const isAuthenticated = AUTHENTICATED.includes(endpoint)
   if (isAuthenticated && isClientRefused(status, error))
-    return `${UNKNOWN_CLIENT} \`client.${methodMember(endpoint)}\`, as the IdP has them. ${KEYCLOAK}`
-  if (isAuthenticated && speaksOfPkce(refusal)) return PKCE_REFUSED
+    return `${CLIENT_REFUSED} \`client.${methodMember(endpoint)}\` are the ones that the IdP has. ${KEYCLOAK}`
+  if (isAuthenticated && isAboutPkce(refusal)) return PKCE_REFUSED
   if (endpoint === 'userinfo_endpoint' && (status === 401 || status === 403)) return USERINFO_REFUSED
-  const byWord = error === undefined ? undefined : BY_WORD[error]
-  if (byWord !== undefined) return byWord
+  const known = error === undefined ? undefined : REMEDIES[error]
+  if (known !== undefined) return known
   if (error !== undefined) return undefined
   if (status >= 300 && status < 400) {
-    return `The ${where} answers with a redirect: a login page or a proxy stands before it, or \`issuer.${endpoint}\` is wrong. It has to answer this server itself, at \`address\`.`
+    return `The ${name} answers with a redirect: a login page or a proxy intercepts the request, or \`issuer.${endpoint}\` is wrong. The endpoint at \`address\` must answer this server directly.`
   }
   if (status === 403) {
-    const refusal = `The ${where} is forbidden to this server: look for a firewall, a proxy or a rule of the IdP that refuses its address.`
+    const refusal = `The ${name} answers 403. Look for a firewall, a proxy or a rule of the IdP that refuses the address of this server.`
     if (!isAuthenticated) return refusal
-    return `${refusal} Or the IdP does not accept the client: check its secret or keys, and \`client.${methodMember(endpoint)}\`.`
+    return `${refusal} Or the IdP does not accept the client; then check its secret or keys, and \`client.${methodMember(endpoint)}\`.`
   }
   if (status === 404 || status === 405 || status === 410) {
-    return `There is no ${where} at \`address\`: correct \`issuer.${endpoint}\`, or remove it, so that what the IdP publishes counts.`
+    return `There is no ${name} at \`address\`: correct \`issuer.${endpoint}\`, or remove it so that the address that the IdP publishes applies.`
   }
   if (status === 429)
-    return `The ${where} was asked too often for the IdP's taste. Raise its limit for the address of this server.`
+    return `The ${name} refuses further requests, because it received too many. Raise the IdP's limit for the address of this server.`
   if (status >= 500) {
-    return `The ${where} failed in itself: look for the request in the log of the IdP, and of the proxy before it.`
+    return `The ${name} reports an internal error. Look for the request in the logs of the IdP and of the proxy in front of it.`
   }
-  return `The ${where} gave no answer of the protocol: a page of a proxy, perhaps. Check what answers at \`address\`.`
+  return `The ${name} did not answer as the protocol requires. Check what answers at \`address\`; it may be a page of a proxy.`
 }
 
-const UNKNOWN_CLIENT =
-  'The IdP does not accept this server as its client. Check `client.client_id`, `client.client_secret` or its file (or its keys) and'
-const KEYCLOAK = 'A wrong secret is `unauthorized_client` at Keycloak and Glewlwyd.'
+const CLIENT_REFUSED =
+  "The IdP does not accept this server as its client. Check that `client.client_id`, `client.client_secret` (or the secret's file, or the keys) and"
+const KEYCLOAK = 'Keycloak and Glewlwyd answer a wrong secret with `unauthorized_client`.'
 const USERINFO_REFUSED =
-  'The UserInfo endpoint does not take the access token of this login. Check that `openid` is in `custom.scope`, and what the IdP demands for UserInfo.'
+  'The UserInfo endpoint rejects the access token of this login. Check that `custom.scope` contains `openid`, and what else the IdP requires for UserInfo.'
 
-const BY_WORD: Readonly<Record<string, string>> = {
+const REMEDIES: Readonly<Record<string, string>> = {
   invalid_grant:
-    'The IdP did not redeem the authorization code. Check that `client.redirect_uri` is registered to the letter, that the code came at once (it lives for a minute or less), and both clocks.',
+    'The IdP did not redeem the authorization code. Check that exactly `client.redirect_uri` is registered there, that the code arrived at once (it expires after a minute or less), and both clocks.',
   unauthorized_client:
-    'The client may not do this at the IdP: allow it the authorization code flow (in Keycloak: Standard flow) for `client.client_id`.',
+    'The client may not do this at the IdP. Allow `client.client_id` the authorization code flow there (in Keycloak: Standard flow).',
   unsupported_grant_type: 'Allow the client the grant type authorization_code at the IdP.',
   invalid_scope:
     'The IdP does not know a scope, or does not grant it to this client. See `groups.scope` and `custom.scope`.',

@@ -6,30 +6,30 @@ import { causeCode, causes } from '../../log.ts'
 import { ISSUED_AHEAD, ISSUED_LONG_AGO } from '../tokens/id-token-rules.ts'
 import { reasonOf } from './reason.ts'
 
-/** Which answer was judged: members of the Client object begin with its name. */
-type Judged = 'id_token' | 'userinfo'
+/** The kind of answer that was verified. Members of the Client object begin with its name. */
+type Verified = 'id_token' | 'userinfo'
 
 const CODES = { id_token: 'id_token_invalid', userinfo: 'userinfo_failed' } as const satisfies Record<
-  Judged,
+  Verified,
   LoginErrorCode
 >
 const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 
-/** Members of the Client object that demand `auth_time` of ID tokens. */
-export type Demanded = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
+/** Members of the Client object that require `auth_time` in ID tokens. */
+export type TimeRules = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
 
-/** What was seen, and what mends it. */
+/** What was wrong, and how to correct it. */
 interface Finding {
   readonly details: Readonly<Record<string, unknown>>
   readonly remedy?: string
   readonly code?: LoginErrorCode
 }
 
-/** An ID token, or a UserInfo answer, did not pass a check of the library. */
-export function tokenFault(error: unknown, judged: Judged, demanded: Demanded = {}): LoginError {
+/** Translates the error of a library check that an ID token or a UserInfo answer failed. */
+export function tokenFault(error: unknown, kind: Verified, rules: TimeRules = {}): LoginError {
   const code = causeCode(error)
-  const { details, remedy, ...other } = findingIn(error, judged, demanded)
-  return new LoginError(other.code ?? CODES[judged], {
+  const { details, remedy, ...other } = findingIn(error, kind, rules)
+  return new LoginError(other.code ?? CODES[kind], {
     cause: error,
     details: { reason: reasonOf(error), ...(code === undefined ? {} : { causeCode: code }), ...details },
     ...(remedy === undefined ? {} : { remedy }),
@@ -37,7 +37,7 @@ export function tokenFault(error: unknown, judged: Judged, demanded: Demanded = 
 }
 
 /**
- * An ID token did not pass one of our own checks.
+ * Translates the objection of one of our own checks to an ID token.
  *
  * @param nowS seconds since 1970
  */
@@ -49,11 +49,11 @@ export function objectedIdToken(reason: string, { iat }: JsonObject, nowS: numbe
 }
 
 const BEHIND =
-  'The ID token was issued at `received`, and by the clock of this server it is only `now`: this clock is behind, or that of the IdP is ahead. Set both clocks by NTP.'
+  'The ID token was issued at `received`, but the time of this server is only `now`: this clock is behind, or that of the IdP is ahead. Set both clocks by NTP.'
 const AHEAD =
-  'The ID token was issued at `received`, and by the clock of this server it is `now` already: this clock is ahead, or that of the IdP is behind. Set both clocks by NTP.'
+  'The ID token was issued at `received`, but the time of this server is already `now`: this clock is ahead, or that of the IdP is behind. Set both clocks by NTP.'
 
-/** The IdP does not publish an address that is needed. Undefined: it is something else. */
+/** Translates the library's error about a missing endpoint. Undefined: the error has another reason. */
 export function incompleteMetadata(error: unknown): LoginError | undefined {
   const fault = causes(error).findLast(
     (cause) =>
@@ -67,50 +67,50 @@ export function incompleteMetadata(error: unknown): LoginError | undefined {
   })
 }
 
-/** Each error of the library is known by its code and by what it holds: its sentences may change with any version. */
-function findingIn(error: unknown, judged: Judged, demanded: Demanded): Finding {
+/** Recognizes each error of the library by its code and its data, because its messages may change with any version. */
+function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   const fault = causes(error).at(-1)
   const code = membersOf(fault).code
-  // A copy: a response has a body too, though not of its own.
+  // Copied, because `in` would find the inherited `body` of a response.
   const facts = { ...membersOf(fault?.cause) }
   if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
   if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)
-  // The token itself is held for nothing else.
+  // Only this error has the token itself as its cause.
   if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
-    return encryptedUnasked(fault.cause, judged)
-  // Has no code: there is neither a configured algorithm, nor a published one, nor one to fall back on.
-  if ('fallback' in facts) return signedUnasked(judged)
+    return encryptedUnexpectedly(fault.cause, kind)
+  // This error has no code. It means that no algorithm is configured, published or assumed by default.
+  if ('fallback' in facts) return signedUnexpectedly(kind)
   if (typeof facts.claim === 'string') return otherClaim(facts.claim, facts)
   if (code !== 'OAUTH_INVALID_RESPONSE') return { details: {} }
-  if ('header' in facts) return otherAlgorithm(facts, judged)
-  if ('body' in facts) return otherBody(facts, judged)
-  const demandsTime = demanded.default_max_age !== undefined || demanded.require_auth_time === true
+  if ('header' in facts) return otherAlgorithm(facts, kind)
+  if ('body' in facts) return otherBody(facts, kind)
+  const demandsTime = rules.default_max_age !== undefined || rules.require_auth_time === true
   const lacksTime = 'claims' in facts && membersOf(facts.claims).auth_time === undefined
   return demandsTime && lacksTime ? { details: { claim: 'auth_time' }, remedy: NO_AUTH_TIME } : { details: {} }
 }
 
-function otherAlgorithm({ header, expected }: JsonObject, judged: Judged): Finding {
-  const member = `client.${judged}_signed_response_alg`
+function otherAlgorithm({ header, expected }: JsonObject, kind: Verified): Finding {
+  const member = `client.${kind}_signed_response_alg`
   return {
     details: { received: textOf(membersOf(header).alg), expected: [expected].flat().map(textOf), member },
-    remedy: `The ${NAMES[judged]} is signed by another algorithm than ${judged === 'id_token' ? `\`${member}\` says (RS256 where it is not set)` : `\`${member}\` or the IdP says`}: set it to \`received\` if that is what the IdP is meant to use, or set the algorithm of this client at the IdP.`,
+    remedy: `The ${NAMES[kind]} is signed with another algorithm than ${kind === 'id_token' ? `\`${member}\` says (default RS256)` : `\`${member}\` or the IdP says`}. Set it to \`received\` if the IdP should use that, or change the algorithm of this client at the IdP.`,
   }
 }
 
-function signedUnasked(judged: Judged): Finding {
-  const member = `client.${judged}_signed_response_alg`
+function signedUnexpectedly(kind: Verified): Finding {
+  const member = `client.${kind}_signed_response_alg`
   return {
     details: { received: 'signed', expected: 'not signed', member },
-    remedy: `The ${NAMES[judged]} is signed, and nothing says by which algorithm: set \`${member}\`, or switch the signature off for this client at the IdP.`,
+    remedy: `The ${NAMES[kind]} is signed, but no algorithm is configured. Set \`${member}\`, or switch off the signature for this client at the IdP.`,
   }
 }
 
-function encryptedUnasked(token: unknown, judged: Judged): Finding {
+function encryptedUnexpectedly(token: unknown, kind: Verified): Finding {
   const { alg, enc } = headerOf(token)
-  const member = `client.${judged}_encrypted_response_alg`
+  const member = `client.${kind}_encrypted_response_alg`
   return {
     details: { received: `encrypted: ${textOf(alg)}, ${textOf(enc)}`, expected: 'not encrypted', member },
-    remedy: `The ${NAMES[judged]} is encrypted, and nothing here says so: set \`${member}\` and \`…_enc\` to what the IdP uses, or switch the encryption off for this client at the IdP.`,
+    remedy: `The ${NAMES[kind]} is encrypted, but no encryption is configured. Set \`${member}\` and \`…_enc\` to the IdP's algorithms, or switch off the encryption for this client at the IdP.`,
   }
 }
 
@@ -118,52 +118,52 @@ function unsignedUserInfo(): Finding {
   return {
     details: { received: 'not signed', expected: 'signed', member: 'client.userinfo_signed_response_alg' },
     remedy:
-      'The UserInfo answer is not signed, though `client.userinfo_signed_response_alg` says that it is: remove that, or have the IdP sign UserInfo for this client.',
+      'The UserInfo answer is not signed, but `client.userinfo_signed_response_alg` requires it. Remove that member, or have the IdP sign UserInfo for this client.',
   }
 }
 
 const NO_AUTH_TIME =
-  'The ID token does not say when the person last signed in (`auth_time`), which `client.default_max_age` or `client.require_auth_time` demands. Have the IdP send it, or remove these: some never send it.'
+  'The ID token lacks `auth_time`, the time when the user last signed in, but `client.default_max_age` or `client.require_auth_time` requires it. Have the IdP send it, or remove these members: some IdPs never send it.'
 
 function unknownKey({ header }: JsonObject): Finding {
   const { kid, alg } = membersOf(header)
   return {
     details: { keyId: kid === undefined ? 'none' : textOf(kid), algorithm: textOf(alg) },
     remedy:
-      'The key set of the IdP has no key, or several, for this token (`keyId`, `algorithm`). Check `issuer.jwks_uri` where it is set by hand, and whether several servers of the IdP have different keys.',
+      "The IdP's key set has no key, or several keys, for this token (`keyId`, `algorithm`). Check `issuer.jwks_uri` if you set it, and whether the IdP's servers have different keys.",
   }
 }
 
-/** The answer is JSON, but not that of the protocol: some say errors with status 200. */
-function otherBody({ body }: JsonObject, judged: Judged): Finding {
+/** Translates a JSON answer that lacks what the protocol requires. Some IdPs report errors with status 200. */
+function otherBody({ body }: JsonObject, kind: Verified): Finding {
   const { error, error_description: description } = membersOf(body)
   return {
-    code: judged === 'id_token' ? 'token_request_failed' : 'userinfo_failed',
+    code: kind === 'id_token' ? 'token_request_failed' : 'userinfo_failed',
     details: {
       ...(typeof error === 'string' ? { error } : {}),
       ...(typeof description === 'string' ? { errorDescription: description } : {}),
     },
-    remedy: `The answer of the ${judged === 'id_token' ? 'token' : 'UserInfo'} endpoint is not that of the protocol; \`reason\` says what it lacks. Check \`issuer\` and the IdP's log.`,
+    remedy: `The answer of the ${kind === 'id_token' ? 'token' : 'UserInfo'} endpoint is not as the protocol requires: see \`reason\`. Check \`issuer\` and the IdP's log.`,
   }
 }
 
-/** Claims that are no secret: a nonce or a hash would be one. */
-const SHOWN = ['iss', 'aud', 'azp']
+/** Claims that may be logged; a nonce or a hash would be a secret. */
+const LOGGED = ['iss', 'aud', 'azp']
 const TIMES = ['exp', 'nbf', 'iat']
 const CLAIM_REMEDIES: Readonly<Record<string, string>> = {
-  iss: 'The token is of another issuer than `issuer`: `received` and `expected` differ. Check `issuer`, and what the IdP holds for its own address behind its proxy.',
-  aud: 'The token is for another client. Check `client.client_id`, and which audiences the IdP puts into the ID tokens of this client.',
+  iss: 'The token is from another issuer than `issuer`: `received` and `expected` differ. Check `issuer`, and which address the IdP uses for itself behind its proxy.',
+  aud: 'The token is for another client. Check `client.client_id`, and the audiences that the IdP puts into the ID tokens of this client.',
   azp: 'The token was issued to another client. Check `client.client_id`.',
   auth_time:
-    'The person signed in at the IdP longer ago than `client.default_max_age` allows, and the IdP did not ask again: it ignores `max_age`, or the clocks differ.',
+    'The user signed in at the IdP longer ago than `client.default_max_age` allows, but the IdP did not ask again. It ignores `max_age`, or the clocks differ.',
 }
 const CLOCKS =
-  'The times in the token do not fit the clock of this server: `received` and `now` differ. Set both clocks by NTP.'
+  "The times in the token do not match this server's clock: `received` and `now` differ. Set both clocks by NTP."
 
 function otherClaim(claim: string, { claims, expected, now }: JsonObject): Finding {
   const value = membersOf(claims)[claim]
   const remedy = CLAIM_REMEDIES[claim] ?? (TIMES.includes(claim) ? CLOCKS : undefined)
-  const seen = SHOWN.includes(claim)
+  const seen = LOGGED.includes(claim)
     ? {
         received: [value].flat().slice(0, 10).map(textOf),
         ...(expected === undefined ? {} : { expected: textOf(expected) }),
@@ -181,7 +181,7 @@ function textOf(value: unknown): string {
 /** @param seconds since 1970, from outside */
 function timeOf(seconds: number): string {
   const date = new Date(seconds * 1000)
-  return Number.isNaN(date.getTime()) ? 'no time' : date.toISOString()
+  return Number.isNaN(date.getTime()) ? 'not a time' : date.toISOString()
 }
 
 function headerOf(token: unknown): { readonly alg?: unknown; readonly enc?: unknown } {

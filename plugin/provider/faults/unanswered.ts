@@ -3,10 +3,13 @@ import { causeCode, causes } from '../../log.ts'
 import { ForbiddenExchange } from '../http/limited-fetch.ts'
 import { UnansweredRequest } from '../http/noted-exchange.ts'
 
-/** No connection, no answer in time, or too much of it. Undefined: it is something else. */
+/**
+ * Translates a request without a usable answer: no connection, no answer in time, or too large an answer. Undefined:
+ * the error has another reason.
+ */
 export function unanswered(error: unknown): LoginError | undefined {
   const chain = causes(error)
-  const code = chain.map(codeOf).find((found) => found !== undefined)
+  const code = chain.map(codeOf).find((cause) => cause !== undefined)
   if (code === undefined) return undefined
   const exchange = chain.find((cause) => cause instanceof UnansweredRequest)?.exchange
   const isLost = exchange?.endpoint === 'token_endpoint' && LOST.has(code)
@@ -14,22 +17,19 @@ export function unanswered(error: unknown): LoginError | undefined {
   return new LoginError('provider_unreachable', { cause: error, details, ...(isLost ? { remedy: LOST_ANSWER } : {}) })
 }
 
-/** The IdP may have got the request, and may have answered it. All others came before that. */
+/** Causes that may have lost an answer: the IdP may have received the request and answered it. */
 const LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'TIMEOUT', 'NETWORK', 'UND_ERR_SOCKET'])
 const LOST_ANSWER =
-  'The answer of the token endpoint was lost (`causeCode`). The request was not repeated, because the IdP may have used up its code or refresh token: the user has to sign in again then. If this recurs, check the IdP, the proxies before it and their time limits.'
+  'The answer of the token endpoint was lost (`causeCode`). The request was not repeated, because the IdP may have used up the code or refresh token; then the user must sign in again. If this recurs, check the IdP, the proxies in front of it and their time limits.'
 
-/**
- * Whether an error is about an answer of the token endpoint that was lost on its way: codes and refresh tokens may be
- * used up.
- */
+/** Whether an answer of the token endpoint was lost on its way. The code or refresh token may be used up. */
 export function isLostAnswer(error: unknown): boolean {
   return error instanceof LoginError && error.message === LOST_ANSWER
 }
 
 /**
- * Whether a request got no answer at all: no connection came about, it was lost, or the time was up. What has a status
- * was answered.
+ * Whether a request got no answer at all: no connection, a lost connection, or no answer in time. A request with a
+ * status was answered.
  */
 export function gotNoAnswer(error: unknown): boolean {
   return causes(error).some((cause) => !(cause instanceof ForbiddenExchange) && codeOf(cause) !== undefined)
@@ -38,7 +38,7 @@ export function gotNoAnswer(error: unknown): boolean {
 function codeOf(cause: Error): string | undefined {
   if (cause instanceof ForbiddenExchange) return cause.code
   if (cause instanceof DOMException && (cause.name === 'TimeoutError' || cause.name === 'AbortError')) return 'TIMEOUT'
-  // How `fetch` reports that no connection came about.
+  // `fetch` reports a failed connection this way.
   if (cause instanceof TypeError && cause.cause instanceof Error) return causeCode(cause) ?? 'NETWORK'
   return undefined
 }

@@ -17,14 +17,16 @@ import {
 import { proxyFor, throughProxy } from './proxy.ts'
 import { VERIFIED } from './verification.ts'
 
-/** A connection that has been idle for longer is not used again: the other side may be about to close it. */
+/** A connection that was idle for longer is not reused, because the other side may be about to close it. */
 const IDLE_MS = 4_000
 
 /**
- * `fetch` to an identity provider by Node's own client, within the limits, and with the client certificate where there
- * is one. A login asks the IdP two or three times; Node's `fetch` takes twice the time for it and cannot show a
- * certificate. Follows no redirect and takes no compressed answer, so that none can unpack to more than the limit. Goes
- * through the proxy that the environment names. Always verifies certificates. Only a GET is ever repeated.
+ * A `fetch` to an identity provider by Node's own HTTP client, within the limits. Shows the client certificate, if
+ * there is one.
+ *
+ * A login sends two or three requests; Node's `fetch` takes twice as long for them and cannot show a certificate.
+ * Follows no redirect. Accepts no compressed answer, so that none can unpack to more than the limit. Goes through the
+ * proxy that the environment names. Always verifies certificates. Repeats only GET requests.
  */
 export function directFetch(
   limits: FetchLimits,
@@ -32,7 +34,7 @@ export function directFetch(
   certificate?: Pick<ClientCertificate, 'cert' | 'key'>,
 ): Fetch {
   const tls = { ...VERIFIED, ...(certificate ? { cert: certificate.cert, key: certificate.key } : {}) }
-  const kept = agents({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }, tls)
+  const reused = agents({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }, tls)
   const fresh = agents({}, tls)
   return async (address, init) => {
     const url = new URL(address)
@@ -43,20 +45,20 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // A form may use up a code or a refresh token. Sent twice, it would have the IdP end the whole session. So it
-      // gets a connection of its own: a server may close a kept one just when it is used again. Starman does so after 1
-      // s.
+      // A form may use up a code or a refresh token, and a second use makes the IdP end the whole session. So a form is
+      // never repeated, and gets a new connection: a server may close a reused one just as the form is sent. Starman
+      // does so after 1 s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
-      return await send(exchange, { agent: kept[kind] }).catch((error: unknown) => {
-        // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once
-        // more.
+      return await send(exchange, { agent: reused[kind] }).catch((error: unknown) => {
+        // The other side closed the reused connection just as the request was sent. It has not answered, so the request
+        // is repeated.
         if (error instanceof StaleConnection) return send(exchange, { agent: fresh[kind] })
         throw error
       })
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof ForbiddenExchange) throw error
-      // As Node's own `fetch` reports that no answer came.
+      // Node's `fetch` reports a missing answer this way.
       throw new TypeError('fetch failed', { cause: error instanceof StaleConnection ? error.cause : error })
     } finally {
       clear()
@@ -77,20 +79,20 @@ interface Exchange {
   readonly maxBytes: number
 }
 
-/** @param route the agent, and what else there is to say of the connection */
+/** @param route the agent, and other options of the connection */
 function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions): Promise<Response> {
   const headers = { ...init.headers, ...route.headers, 'accept-encoding': 'identity' }
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const outgoing = request(url, { ...route, method: init.method, headers })
-    // Node's own option for it watches the request by a dozen listeners.
+    // Not the `signal` option of Node, which adds a dozen listeners to each request.
     signal.addEventListener('abort', () => outgoing.destroy(new Error('aborted')), { once: true })
     outgoing.on('error', (error) => {
       const stale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET'
       reject(stale ? new StaleConnection('stale connection', { cause: error }) : error)
     })
-    // What a proxy says in place of the IdP would be read as its answer: nothing of it came by TLS.
+    // A proxy's answer must not pass for the IdP's: none of it came over TLS.
     outgoing.on('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
       if (statusCode === 200) return
       const refusal = new ForbiddenExchange('PROXY_REFUSED', `The proxy answered CONNECT with ${statusCode}`)
@@ -114,7 +116,7 @@ function receive(incoming: IncomingMessage, maxBytes: number): Promise<Response>
     })
     incoming.on('error', reject)
     incoming.on('close', () => {
-      if (!incoming.complete) return reject(new Error('The connection was lost in the middle of the answer'))
+      if (!incoming.complete) return reject(new Error('The connection was lost before the end of the answer'))
       try {
         resolve(toResponse(incoming, Buffer.concat(chunks)))
       } catch (error) {
@@ -127,14 +129,14 @@ function receive(incoming: IncomingMessage, maxBytes: number): Promise<Response>
 function textOf(body: unknown): string | undefined {
   if (body === undefined || body === null) return undefined
   if (typeof body === 'string' || body instanceof URLSearchParams) return body.toString()
-  throw new TypeError('Only texts and forms are sent to an IdP')
+  throw new TypeError('Only text and forms can be sent to an IdP')
 }
 
 function toResponse(incoming: IncomingMessage, body: Buffer<ArrayBuffer>): Response {
   const headers: [string, string][] = []
   for (const [name, value = []] of Object.entries(incoming.headers)) {
     if (typeof value === 'string') headers.push([name, value])
-    else for (const one of value) headers.push([name, one])
+    else for (const item of value) headers.push([name, item])
   }
   const { statusCode: status = 0, statusMessage: statusText = '' } = incoming
   return new Response(MAY_HAVE_NO_BODY.includes(status) ? null : body, { status, statusText, headers })

@@ -4,8 +4,8 @@ import type { Credentials } from '../../config/settings.ts'
 export type AliasedEndpoint = 'token_endpoint' | 'userinfo_endpoint' | 'introspection_endpoint' | 'revocation_endpoint'
 
 /**
- * Where requests for an endpoint go: where a client certificate is shown, to its alias if there is one (RFC 8705,
- * section 5). Undefined: the IdP has no such endpoint.
+ * Returns the address of an endpoint. If this server shows a client certificate, that is the endpoint's alias, if there
+ * is one (RFC 8705, section 5). Undefined: the IdP has no such endpoint.
  */
 export function endpointAddress(
   metadata: ServerMetadata,
@@ -17,7 +17,7 @@ export function endpointAddress(
   return address !== undefined && URL.canParse(address) ? new URL(address).href : undefined
 }
 
-/** The name that an IdP's metadata have for an address; an alias for client certificates has that of its endpoint. */
+/** Finds the metadata's name for an address. An alias for client certificates has the name of its endpoint. */
 export function endpointName(metadata: ServerMetadata, address: string): string | undefined {
   const named = [...Object.entries(metadata), ...Object.entries(metadata.mtls_endpoint_aliases ?? {})]
   return named.find(

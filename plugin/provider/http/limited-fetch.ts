@@ -5,18 +5,18 @@ import { type Clock, deadlineSignal } from '../../clock.ts'
 export type Fetch = CustomFetch
 
 export interface FetchLimits {
-  /** For the whole exchange, the last byte of the body included. */
+  /** Time limit for the whole exchange, including the last byte of the body. */
   readonly totalMs: number
-  /** Of the decoded body. */
+  /** Size limit of the decoded body. */
   readonly maxBytes: number
 }
 
-/** Statuses that may have no body in a `Response`, not even an empty one. */
+/** Statuses whose `Response` may have no body, not even an empty one. */
 export const MAY_HAVE_NO_BODY: readonly number[] = [204, 205, 304]
 
 type ForbiddenCode = 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE' | 'PROXY_REFUSED' | 'PROXY_UNUSABLE'
 
-/** A request or an answer that the limits forbid; `code` is stable. */
+/** A request or an answer that the limits forbid. `code` is stable. */
 export class ForbiddenExchange extends Error {
   override readonly name = 'ForbiddenExchange'
   readonly code: ForbiddenCode
@@ -27,9 +27,9 @@ export class ForbiddenExchange extends Error {
 }
 
 /**
- * Holds every request to an IdP to the same rules, whatever the library above asks for: TLS except on loopback, no
- * redirect is followed (one could lead inside the network), one time limit for the whole answer (a byte a second never
- * ends otherwise), and a bounded body.
+ * Applies the same rules to every request to an IdP, whatever the library requests. TLS is required except on loopback.
+ * No redirect is followed, because one could lead into the internal network. One time limit covers the whole answer,
+ * which could otherwise arrive at a byte a second. The body's size is limited.
  */
 export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {
@@ -51,12 +51,16 @@ export function assertAllowedAddress(url: URL): void {
   throw new ForbiddenExchange('PLAIN_HTTP', 'An IdP is reached over TLS; plain HTTP is accepted on loopback only')
 }
 
-/** TLS, or a loopback address. */
+/** Whether an address uses TLS or is on loopback. */
 export function isAllowedAddress(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
 }
 
-/** @param host as in a URL */
+/**
+ * Whether a host is on loopback.
+ *
+ * @param host as in a URL
+ */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

@@ -2,28 +2,28 @@ import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { printableText } from '../../log.ts'
 import { type Fetch, MAY_HAVE_NO_BODY } from './limited-fetch.ts'
 
-/** What a log line says of a request to an IdP that was not answered as it should be. */
+/** What a log line says about a request to an IdP that did not succeed. */
 export interface Exchange {
   /** Name in the IdP's metadata, such as `token_endpoint`. */
   readonly endpoint: string
-  /** Without its query. */
+  /** The address without its query. */
   readonly address: string
 }
 
-/** The answer, as far as it is fit for a log: cleaned, short, and without what the request held of secrets. */
+/** The answer as far as it may be logged: cleaned, short, and without secrets from the request. */
 export interface RefusedExchange extends Exchange {
   readonly status: number
-  /** What the body is said to be; undefined where nothing is said. */
+  /** The content type that the answer declares, if any. */
   readonly contentType?: string
-  /** Where a redirect leads, without its query. */
+  /** The target of a redirect, without its query. */
   readonly location?: string
-  /** The IdP's words: of the body, else of the header `WWW-Authenticate`. */
+  /** The IdP's error code: from the body, otherwise from the `WWW-Authenticate` header. */
   readonly error?: string
   readonly errorDescription?: string
 }
 
 /**
- * An answer that is no success. openid-client keeps the status of some, the words of some others, and nothing of most.
+ * An answer that is not a success. openid-client keeps the status of some, the error of others, and nothing of most.
  */
 export class NotedAnswer extends Response {
   readonly refusal: RefusedExchange
@@ -33,7 +33,7 @@ export class NotedAnswer extends Response {
   }
 }
 
-/** No answer came, or none within the limits; `cause` says why. */
+/** A request without an answer, or without one within the limits. `cause` says why. */
 export class UnansweredRequest extends Error {
   override readonly name = 'UnansweredRequest'
   readonly exchange: Exchange
@@ -44,9 +44,9 @@ export class UnansweredRequest extends Error {
 }
 
 /**
- * Keeps what a log line needs of answers that are no success.
+ * Keeps the parts of unsuccessful answers that a log line needs.
  *
- * @param endpointOf name of the endpoint at an address; undefined: it is none that the IdP publishes
+ * @param endpointOf name of the endpoint at an address; undefined: the IdP publishes none at this address
  */
 export function noteExchanges(inner: Fetch, endpointOf: (address: string) => string | undefined): Fetch {
   return async (url, init) => {
@@ -73,7 +73,7 @@ export function noteExchanges(inner: Fetch, endpointOf: (address: string) => str
   }
 }
 
-/** A page with status 200 is none: a proxy answers so that wants somebody to sign in. */
+/** A page with status 200 is not a success: a proxy that wants the user to sign in answers so. */
 function isSuccess({ status, headers }: Response): boolean {
   if (status < 200 || status > 299) return false
   const type = headers.get('content-type')
@@ -86,11 +86,13 @@ function wordsOf(
   secrets: readonly string[],
 ): Pick<RefusedExchange, 'error' | 'errorDescription'> {
   const { error = parameterOf(challenge, 'error'), error_description: description } = errorIn(body)
-  const told = description ?? parameterOf(challenge, 'error_description')
+  const errorDescription = description ?? parameterOf(challenge, 'error_description')
   const clean = (value: string) => short(secrets.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), value))
   return {
     ...(typeof error === 'string' && error !== '' ? { error: clean(error) } : {}),
-    ...(typeof told === 'string' && told !== '' ? { errorDescription: clean(told) } : {}),
+    ...(typeof errorDescription === 'string' && errorDescription !== ''
+      ? { errorDescription: clean(errorDescription) }
+      : {}),
   }
 }
 
@@ -102,17 +104,17 @@ function errorIn(body: string): JsonObject {
   }
 }
 
-/** Some leave the scheme of the header out, and no parser of the grammar reads what is left. */
+/** Some IdPs omit the scheme of the header, and no parser of the grammar accepts the rest. */
 function parameterOf(challenge: string, name: string): string | undefined {
-  const found = new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s",]+))`, 'i').exec(challenge)
-  return found?.[1]?.replace(/\\(.)/g, '$1') ?? found?.[2]
+  const match = new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s",]+))`, 'i').exec(challenge)
+  return match?.[1]?.replace(/\\(.)/g, '$1') ?? match?.[2]
 }
 
 const SECRETS = ['client_secret', 'client_assertion', 'code', 'code_verifier', 'refresh_token', 'token']
-/** Shorter ones would black out letters of ordinary words. */
+/** Shorter texts would also occur in ordinary words, and hide parts of them. */
 const SHORTEST_SECRET = 4
 
-/** What the request held that some IdPs repeat in their words. */
+/** Secrets of the request, which some IdPs repeat in their errors. */
 function secretsOf({ body, headers }: Parameters<Fetch>[1]): readonly string[] {
   const sent = body instanceof URLSearchParams ? SECRETS.flatMap((name) => body.getAll(name)) : []
   const [, credentials = ''] = (headers.authorization ?? '').split(' ')
@@ -133,9 +135,9 @@ function withoutQuery(address: string): string {
   return short(origin + pathname)
 }
 
-const LONGEST = 200
+const MAX_LENGTH = 200
 
 function short(text: string): string {
   const clean = printableText(text)
-  return clean.length > LONGEST ? `${clean.slice(0, LONGEST)}…` : clean
+  return clean.length > MAX_LENGTH ? `${clean.slice(0, MAX_LENGTH)}…` : clean
 }

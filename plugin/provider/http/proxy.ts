@@ -6,27 +6,29 @@ import { VERIFIED } from './verification.ts'
 
 /** A proxy that the environment names. */
 export interface Proxy {
-  /** Without credentials. */
+  /** The address without credentials. */
   readonly address: URL
-  /** A secret: value of the `Proxy-Authorization` header. */
+  /** The value of the `Proxy-Authorization` header. A secret. */
   readonly authorization: string | undefined
 }
 
 /**
- * The proxy for an address, by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` in capitals or not, as they are
- * now. Undefined: it is asked directly. A loopback address goes through a proxy on loopback alone: for any other one it
- * is another machine, and what may be sent without TLS is on this machine only.
+ * Returns the proxy for an address, according to the current `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`,
+ * in upper or lower case. Undefined: the request goes directly.
+ *
+ * A loopback address uses only a proxy on loopback. Any other proxy would reach its own machine instead, and requests
+ * without TLS must stay on this machine.
  *
  * @throws ForbiddenExchange `PROXY_UNUSABLE`
  */
 export function proxyFor(url: URL): Proxy | undefined {
-  const written = writtenFor(url)
-  if (written === '') return undefined
-  if (!URL.canParse(written)) throw new ForbiddenExchange('PROXY_UNUSABLE', 'The proxy address is none')
-  const { protocol, host, hostname, username, password } = new URL(written)
+  const configured = configuredProxy(url)
+  if (configured === '') return undefined
+  if (!URL.canParse(configured)) throw new ForbiddenExchange('PROXY_UNUSABLE', 'The address of the proxy is not valid')
+  const { protocol, host, hostname, username, password } = new URL(configured)
   if (isLoopback(url.hostname) && !isLoopback(hostname)) return undefined
   if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new ForbiddenExchange('PROXY_UNUSABLE', 'A proxy is reached by http or https')
+    throw new ForbiddenExchange('PROXY_UNUSABLE', 'The address of a proxy must begin with http: or https:')
   }
   const credentials = Buffer.concat([decode(username), Buffer.from(':'), decode(password)])
   return {
@@ -36,45 +38,49 @@ export function proxyFor(url: URL): Proxy | undefined {
 }
 
 /**
- * As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the
+ * A proxy without a scheme uses http, as in other programs. The package would assume the scheme of the requested
  * address.
  */
-function writtenFor(url: URL): string {
+function configuredProxy(url: URL): string {
   const proxy = getProxyForUrl(url.href)
-  const isWhole = ['https_proxy', 'all_proxy'].some((name) =>
+  const keepsScheme = ['https_proxy', 'all_proxy'].some((name) =>
     [process.env[name], process.env[name.toUpperCase()]].includes(proxy),
   )
-  return isWhole ? proxy : proxy.replace(/^https:/, 'http:')
+  return keepsScheme ? proxy : proxy.replace(/^https:/, 'http:')
 }
 
-/** Percent-encoded as in an address; a percent sign that nobody encoded stands for itself. */
+/** Decodes percent-encoding. A percent sign that is not part of an encoding stays as it is. */
 function decode(text: string): Buffer {
   const bytes = text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1')
 }
 
 /**
- * How a request gets to the other side through a proxy: by a tunnel, in which TLS is this server's own, from end to
- * end. Each has one of its own, cut off by `signal`.
+ * Returns the connection options for a request through a proxy. For https, the request gets a tunnel of its own, and
+ * TLS is end to end between this server and the IdP. `signal` closes the tunnel.
  */
 export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal): Promise<RequestOptions> {
   const { address, authorization } = proxy
   const headers = authorization === undefined ? {} : { 'Proxy-Authorization': authorization }
-  if (url.protocol === 'http:') return asWhole(url, proxy)
-  // Loaded here and not before: most servers have no proxy.
+  if (url.protocol === 'http:') return plainRequest(url, proxy)
+  // Loaded only if needed, because most servers have no proxy.
   const { HttpsProxyAgent } = await import('https-proxy-agent')
   const name = url.hostname.replace(/^\[|\]$/g, '')
   return {
     agent: new HttpsProxyAgent(address, { headers, signal, ...VERIFIED }),
     ...VERIFIED,
-    // For an IP address the library would compare the certificate with the name of the proxy.
+    // For an IP address, the library would compare the certificate with the proxy's name.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(name, certificate),
   }
 }
 
-/** Without TLS, and so on loopback: the proxy is asked for the whole address. Source: RFC 9112, section 3.2.2. */
-function asWhole(url: URL, { address, authorization }: Proxy): RequestOptions {
-  if (address.protocol !== 'http:') throw new ForbiddenExchange('PROXY_UNUSABLE', 'HTTP_PROXY is reached by http')
+/**
+ * Sends a request without TLS, which is only allowed on loopback. The proxy gets the whole address. Source: RFC 9112,
+ * section 3.2.2.
+ */
+function plainRequest(url: URL, { address, authorization }: Proxy): RequestOptions {
+  if (address.protocol !== 'http:')
+    throw new ForbiddenExchange('PROXY_UNUSABLE', 'The address in HTTP_PROXY must begin with http:')
   return {
     agent: false,
     hostname: address.hostname,

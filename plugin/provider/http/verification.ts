@@ -1,4 +1,4 @@
-/** For every TLS connection of the plugin: certificates are verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
+/** Makes every TLS connection of the plugin verify certificates, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
 export const VERIFIED = { rejectUnauthorized: true } as const
 
 /** Whether the environment asks Node.js to accept any certificate. */
@@ -6,9 +6,9 @@ export function isVerificationSwitchedOff(): boolean {
   return process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
 }
 
-/** What an administrator reads then. */
+/** The warning for that case. */
 export const SWITCHED_OFF = {
-  reason: 'is 0; the plugin verifies the certificates of identity providers and vendors all the same',
+  reason: 'is 0, but the plugin still verifies the certificates of identity providers and vendors',
   remedy:
-    'Remove it, since everything else in this process accepts any certificate. If the authority of the IdP is private, name its chain in NODE_EXTRA_CA_CERTS.',
+    'Remove it, because everything else in this process accepts any certificate. If the IdP has a private certificate authority, set NODE_EXTRA_CA_CERTS to the file with its chain.',
 } as const

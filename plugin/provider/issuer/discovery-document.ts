@@ -7,7 +7,7 @@ import { type Fetch, ForbiddenExchange, isAllowedAddress, isLoopback } from '../
 import { NotedAnswer, noteExchanges, type RefusedExchange } from '../http/noted-exchange.ts'
 import { discoveryAddress, isSameIssuer } from './issuer-name.ts'
 
-/** Why a discovery document is of no use: what came, what was expected, and what mends it. */
+/** Why a discovery document is unusable: what was received, what was expected, and what to do. */
 export class UnusableDocument extends Error {
   override readonly name = 'UnusableDocument'
   readonly details: Readonly<Record<string, unknown>>
@@ -20,9 +20,9 @@ export class UnusableDocument extends Error {
 }
 
 /**
- * What an issuer publishes about itself.
+ * Loads the discovery document of an issuer.
  *
- * @param issuer as it is configured; the published spelling counts from then on
+ * @param issuer as configured; from then on the published spelling counts
  * @throws UnusableDocument, UnansweredRequest
  */
 export async function loadDocument(issuer: string, fetch: Fetch): Promise<ServerMetadata> {
@@ -34,7 +34,7 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
   const document: unknown = await response.json().catch(() => undefined)
   if (!isMetadata(document)) {
     const details = { address, status: 200, expected: 'JSON with `issuer`' }
-    throw new UnusableDocument('The answer is no discovery document', details, NO_DOCUMENT)
+    throw new UnusableDocument('The answer is not a discovery document', details, NO_DOCUMENT)
   }
   if (!isSameIssuer(issuer, document.issuer)) {
     const publishedIssuer = printableText(document.issuer)
@@ -44,40 +44,40 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
   return document
 }
 
-/** Where this server or a browser is sent: nobody registers anything. */
+/** Addresses that this server or a browser uses. Neither registers clients. */
 const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
 /**
- * Refuses addresses that would get secrets and codes without TLS. An address on plain HTTP counts on loopback only. A
- * *discovered* one counts only if the configured issuer is on loopback as well: otherwise a public IdP could name
+ * Refuses addresses that would receive secrets and codes without TLS. Plain HTTP is accepted on loopback only. A
+ * *discovered* address on plain HTTP also needs a configured issuer on loopback; otherwise a public IdP could name
  * programs on this machine.
  *
- * @param metadata what the IdP publishes, overlaid with what was set by hand
+ * @param metadata the published metadata, overlaid with the configured members
  * @throws UnusableDocument caused by a ForbiddenExchange `PLAIN_HTTP`
  */
 export function assertSafeAddresses(metadata: ServerMetadata, { issuer, manual }: IssuerSettings): void {
-  const isIssuerHere = isLoopback(new URL(issuer).hostname)
+  const isIssuerOnLoopback = isLoopback(new URL(issuer).hostname)
   const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
   const all = [
-    ...ENDPOINTS.map((name) => ({ name, address: metadata[name], byHand: name in manual })),
+    ...ENDPOINTS.map((name) => ({ name, address: metadata[name], isConfigured: name in manual })),
     ...aliases.map(([name, address]) => ({
       name: `mtls_endpoint_aliases.${name}`,
       address,
-      byHand: Object.hasOwn(manual.mtls_endpoint_aliases ?? {}, name),
+      isConfigured: Object.hasOwn(manual.mtls_endpoint_aliases ?? {}, name),
     })),
   ]
-  for (const { name, address, byHand } of all) {
-    if (typeof address !== 'string' || isSafe(address, byHand || isIssuerHere)) continue
-    const reason = `The IdP publishes a ${name} that is not reached over TLS`
+  for (const { name, address, isConfigured } of all) {
+    if (typeof address !== 'string' || isSafe(address, isConfigured || isIssuerOnLoopback)) continue
+    const reason = `The IdP publishes a ${name} that does not use TLS`
     const cause = new ForbiddenExchange('PLAIN_HTTP', reason)
     throw new UnusableDocument(reason, { endpoint: name, published: printableText(address) }, PLAIN_ENDPOINT, cause)
   }
 }
 
-function isSafe(address: string, mayBePlainHere: boolean): boolean {
+function isSafe(address: string, mayBePlainHttp: boolean): boolean {
   if (!URL.canParse(address)) return false
   const url = new URL(address)
-  return isAllowedAddress(url) && (mayBePlainHere || url.protocol === 'https:')
+  return isAllowedAddress(url) && (mayBePlainHttp || url.protocol === 'https:')
 }
 
 function isMetadata(document: unknown): document is ServerMetadata {
@@ -86,22 +86,22 @@ function isMetadata(document: unknown): document is ServerMetadata {
 
 function refused(refusal: RefusedExchange): UnusableDocument {
   const { endpoint: _, ...details } = refusal
-  const message = `The discovery document was answered with ${refusal.status}`
+  const message = `The request for the discovery document was answered with ${refusal.status}`
   return new UnusableDocument(message, { ...details, expected: 'status 200 with JSON' }, remedyFor(refusal))
 }
 
 function remedyFor({ status, location }: RefusedExchange): string {
   if (location !== undefined) {
-    return 'OIDC: Discovery failed. The IdP sends the request on to `location`, which is not followed: write the issuer in `issuer` as that address has it, if it is the IdP, or take away what stands before it.'
+    return 'OIDC: Discovery failed. The request was redirected to `location`, which the plugin does not follow. If that is the IdP, write the issuer of that address in `issuer`; otherwise remove what redirects the request.'
   }
   return status >= 500 ? FAILED : NO_DOCUMENT
 }
 
 const NO_DOCUMENT =
-  'OIDC: Discovery failed. There is no discovery document at `address`. Write in `issuer` what the IdP calls its issuer: the address up to `/.well-known/openid-configuration` (in Keycloak https://host/realms/NAME, without /auth).'
+  "OIDC: Discovery failed. There is no discovery document at `address`. Write the IdP's issuer in `issuer`: the address up to `/.well-known/openid-configuration` (in Keycloak https://host/realms/NAME, without /auth)."
 const FAILED =
-  'OIDC: Discovery failed. The IdP, or a proxy before it, failed in itself (`status`): look into its log. It is tried again by itself.'
+  'OIDC: Discovery failed. The IdP, or a proxy in front of it, reports an internal error (`status`). Check its log. The plugin retries by itself.'
 const OTHER_ISSUER =
-  'OIDC: Discovery failed. The IdP calls itself `publishedIssuer`, not `configuredIssuer`: write its own name in `issuer`, or set the address that it has behind its proxy at the IdP (in Keycloak `--hostname`).'
+  'OIDC: Discovery failed. The IdP publishes the issuer `publishedIssuer`, but `issuer` is `configuredIssuer`. Write the published one in `issuer`, or tell the IdP its address behind its proxy (in Keycloak: `--hostname`).'
 const PLAIN_ENDPOINT =
-  'OIDC: Discovery failed. The IdP publishes `published` as its `endpoint`, which is no https address. Let the IdP publish its own https address (behind a proxy, in Keycloak: `--hostname`), or set this endpoint in `issuer` by hand.'
+  'OIDC: Discovery failed. The IdP publishes `published` as its `endpoint`, which is not an https address. Make the IdP publish its https address (behind a proxy, in Keycloak: `--hostname`), or set this endpoint in `issuer`.'

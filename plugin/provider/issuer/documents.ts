@@ -3,27 +3,30 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { loadDocument } from './discovery-document.ts'
 
 /**
- * What an issuer publishes about itself, for all domains: whoever asks meanwhile for the same issuer by the same
- * `fetch` shares the outcome.
+ * Loads the discovery document of an issuer for all domains. Callers that ask for the same issuer with the same `fetch`
+ * at the same time share one request.
  *
- * @param issuer as it is configured
- * @param fetch limited; one that shows a certificate of its own is another one
+ * @param issuer as configured
+ * @param fetch limited; a `fetch` with a client certificate counts as a different one
  * @throws UnusableDocument, UnansweredRequest
  */
 export type Documents = (issuer: string, fetch: Fetch) => Promise<ServerMetadata>
 
-/** A server with 1,000 domains would ask the IdP that is mostly the same for many 1,000 times at its start. */
+/**
+ * Returns a loader with no requests pending. Without it, a server with 1,000 domains at one IdP would send 1,000
+ * requests at its start.
+ */
 export function createDocuments(): Documents {
-  const asked = new Map<Fetch, Map<string, Promise<ServerMetadata>>>()
+  const pending = new Map<Fetch, Map<string, Promise<ServerMetadata>>>()
   return (issuer, fetch) => {
-    const ofFetch = asked.get(fetch) ?? new Map<string, Promise<ServerMetadata>>()
-    const same = ofFetch.get(issuer)
-    if (same) return same
+    const requests = pending.get(fetch) ?? new Map<string, Promise<ServerMetadata>>()
+    const running = requests.get(issuer)
+    if (running) return running
     const document = loadDocument(issuer, fetch).finally(() => {
-      ofFetch.delete(issuer)
-      if (ofFetch.size === 0) asked.delete(fetch)
+      requests.delete(issuer)
+      if (requests.size === 0) pending.delete(fetch)
     })
-    asked.set(fetch, ofFetch.set(issuer, document))
+    pending.set(fetch, requests.set(issuer, document))
     return document
   }
 }

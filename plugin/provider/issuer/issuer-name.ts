@@ -2,21 +2,21 @@ import { withoutSuffix } from '../../config/rules/issuer-spelling.ts'
 
 const WELL_KNOWN = '/.well-known/openid-configuration'
 
-/** Where an issuer's discovery document lies. Source: OpenID Connect Discovery 1.0, section 4. */
+/** The address of an issuer's discovery document. Source: OpenID Connect Discovery 1.0, section 4. */
 export function discoveryAddress(configured: string): string {
   return baseOf(withoutSuffix(configured)) + WELL_KNOWN
 }
 
 /**
- * Whether a published issuer is the one that was configured. What IdPs and administrators differ in is a slash at the
- * end, and that the address of the discovery document is taken for the issuer. Nothing else may differ: another path is
- * another issuer of the same server, which may be anybody's.
+ * Whether a published issuer is the configured one. IdPs and administrators often differ in a trailing slash, or the
+ * administrator wrote the address of the discovery document. Nothing else may differ: another path is another issuer on
+ * the same server, possibly an attacker's.
  */
 export function isSameIssuer(configured: string, published: string): boolean {
-  const meant = withoutSuffix(configured)
-  if (!isPlain(meant) || !isPlain(published)) return false
-  if (baseOf(meant) === baseOf(published)) return true
-  const [from, to] = [new URL(meant), new URL(published)]
+  const configuredIssuer = withoutSuffix(configured)
+  if (!isPlain(configuredIssuer) || !isPlain(published)) return false
+  if (baseOf(configuredIssuer) === baseOf(published)) return true
+  const [from, to] = [new URL(configuredIssuer), new URL(published)]
   return isOfNamedTenant(from, to) || isOfExternalTenant(from, to)
 }
 
@@ -34,8 +34,8 @@ function baseOf(issuer: string): string {
 const TENANT = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0\/?$/i
 
 /**
- * Microsoft's clouds: the global one, the one of the government of the United States, and the one in China. Each
- * publishes issuers on its own host.
+ * Microsoft's clouds: the global one, the one of the US government, and the one in China. Each publishes issuers on its
+ * own host.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud
  */
@@ -47,8 +47,8 @@ const CLOUDS: readonly string[] = [
 
 /**
  * Microsoft's clouds accept a directory's domain name instead of its id, and publish the id. A directory at
- * b2clogin.com publishes its id for each of its policies. The configured server itself has said so over TLS, for this
- * one directory.
+ * b2clogin.com publishes its id for each of its policies. This is safe, because the configured server itself says so
+ * over TLS, for this directory only.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false
@@ -61,8 +61,8 @@ function isOfNamedTenant(configured: URL, published: URL): boolean {
 
 /**
  * Entra External ID serves a directory at its name and publishes an issuer at the directory's id:
- * `https://<name>.ciamlogin.com/<id>/v2.0` becomes `https://<id>.ciamlogin.com/<id>/v2.0`. The id has to be the
- * configured one everywhere, because each directory there is somebody else's.
+ * `https://<name>.ciamlogin.com/<id>/v2.0` becomes `https://<id>.ciamlogin.com/<id>/v2.0`. The id must be the
+ * configured one everywhere, because every other directory belongs to another company.
  */
 function isOfExternalTenant(configured: URL, published: URL): boolean {
   const [tenant, publishedTenant] = [configured, published].map(({ pathname }) =>

@@ -2,7 +2,7 @@ import { decodeProtectedHeader } from 'jose'
 import type { Fetch } from '../http/limited-fetch.ts'
 import type { KeySet } from './key-set.ts'
 
-/** Key id of a signed token; undefined where it names none, or is no token. */
+/** Reads the key id of a signed token. Undefined: the token names none, or the text is not a token. */
 export function keyIdOf(token: string): string | undefined {
   try {
     const { kid } = decodeProtectedHeader(token)
@@ -13,11 +13,12 @@ export function keyIdOf(token: string): string | undefined {
 }
 
 /**
- * Serves openid-client the key set out of the one that all share. The library asks for it once, when it has a signature
- * to verify, and keeps what it got: so what it gets has the key that the signature names.
+ * Answers openid-client's requests for the key set from the domain's shared {@link KeySet}. The library requests the
+ * set once, when it verifies a signature, and keeps it, so the answer must contain the key that the signature names.
  *
- * @param inner for all else
- * @param token whose signature the library is about to verify; an answer that is a signed token itself comes after it
+ * @param inner sends all other requests
+ * @param token the token whose signature the library is about to verify; if an answer is a signed token itself, that
+ *   token replaces it
  */
 export function withServedKeys(inner: Fetch, keySet: KeySet, jwksUri: string | undefined, token?: string): Fetch {
   let kid = token === undefined ? undefined : keyIdOf(token)

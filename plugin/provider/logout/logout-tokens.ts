@@ -12,21 +12,20 @@ import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-tok
 import { createUsedTokens, type SharedUse } from './used-tokens.ts'
 
 /**
- * How long the IdP is waited for with its keys, where there are some at hand: a second, after the one at most that a
- * request may have to wait for the one before it. An IdP that answers at once with a failure is none that is late.
+ * How long a logout waits for the IdP's keys if recent keys are at hand. A request may have to wait a second for the
+ * one before it, and then gets a second for its answer. An IdP that answers with a failure at once is not late.
  */
-const PATIENCE_MS = 2_000
-/** How old those may be. */
-const AT_HAND_MS = 24 * 60 * 60_000
+const KEY_LIMIT_MS = 2_000
+/** How old keys at hand may be. */
+const MAX_KEY_AGE_MS = 24 * 60 * 60_000
 
 /** The back-channel logout tokens of one domain's IdP. */
 export interface LogoutTokens {
   /**
-   * Checks a token and hands what it says to `act`, once. When `act` rejects, the token may come again: IdPs try more
-   * than once.
+   * Checks a token and passes its content to `act`, once. If `act` rejects, the IdP may send the token again, as IdPs
+   * do.
    *
-   * @throws LoginError `logout_token_invalid`, or whatever keeps the token from being checked; and what `act` rejects
-   *   with
+   * @throws LoginError `logout_token_invalid`, or an error that prevents the check; and the errors of `act`
    */
   redeem<Result>(token: string, act: (logout: Logout) => Promise<Result>): Promise<Result>
 }
@@ -34,10 +33,10 @@ export interface LogoutTokens {
 export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
-  /** Null: the client secret stands in the configuration. Otherwise the settings have its current one. */
+  /** Null: the configuration contains the secret itself. Otherwise the settings return the current one. */
   readonly secret: ClientSecret | null
   readonly clock: Clock
-  /** Where several processes take tokens: what they share. */
+  /** Shared by all processes that receive tokens. Undefined: there is only one. */
   readonly shared?: SharedUse | undefined
 }
 
@@ -52,34 +51,34 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   const used = createUsedTokens({ domainKey: settings.key, shared, now: () => clock.now() })
 
   async function verify(token: string, logout: Logout): Promise<void> {
-    const { issuer: name, jwks_uri: address } = await deps.issuer.metadata()
-    if (logout.issuer !== name) throw refusal(objectionToIssuer(logout.issuer, name))
+    const { issuer, jwks_uri: address } = await deps.issuer.metadata()
+    if (logout.issuer !== issuer) throw refusal(objectionToIssuer(logout.issuer, issuer))
     if (isShared(rules.algorithm)) {
-      const byCurrent = () => verifySharedSignature(token, settings)
-      return (deps.secret ? deps.secret.withRetry(byCurrent) : byCurrent()).catch(refuse)
+      const verifyWithCurrent = () => verifySharedSignature(token, settings)
+      return (deps.secret ? deps.secret.withRetry(verifyWithCurrent) : verifyWithCurrent()).catch(refuse)
     }
     if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
-    const asked = loadKeys(address, token)
-    const older = deps.keySet.atHand(address, AT_HAND_MS)
-    if (older && (await isLate(clock, asked, PATIENCE_MS)) && (await isSignedWith(token, older))) return
-    await verifySignature(token, (await asked).find, rules.algorithm).catch(refuse)
+    const keys = loadKeys(address, token)
+    const older = deps.keySet.atHand(address, MAX_KEY_AGE_MS)
+    if (older && (await isLate(clock, keys, KEY_LIMIT_MS)) && (await isSignedWith(token, older))) return
+    await verifySignature(token, (await keys).find, rules.algorithm).catch(refuse)
   }
 
   function loadKeys(address: string, token: string): Promise<PublishedKeys> {
     const keys = deps.keySet.current(address, keyIdOf(token)).catch((error: unknown) => {
-      // Whatever is published there: the token may be genuine, and is to come again.
+      // Whatever the IdP publishes there, the token may be genuine, so the IdP must be able to send it again.
       const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
       throw new LoginError('provider_unreachable', { cause: error, details })
     })
-    // It may fail after nobody waits for it any more.
+    // If the logout no longer awaits the keys, their failure must not stay unhandled.
     keys.catch(() => undefined)
     return keys
   }
 
   /**
-   * An IdP with one worker gives no keys before its logout token is answered, and waits for that. So keys at hand do
-   * where it has not given any in that time. One that was withdrawn meanwhile counts then, which is safe enough:
-   * whoever has stolen it can sign people out for a day at most, while the IdP does not answer, and lets nobody in.
+   * An IdP with a single worker waits for the answer to its logout token before it serves its keys. So recent keys
+   * suffice if the IdP does not serve them in time. A key that was withdrawn meanwhile counts too. That is acceptable:
+   * a thief of such a key can sign users out for at most a day, while the IdP does not answer, but can sign nobody in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
     return verifySignature(token, find, rules.algorithm).then(
@@ -93,7 +92,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
       const token = await openIdToken(sent, settings).catch(refuse)
       const logout = inspectLogoutToken(token, rules, clock.now() / 1000)
       if (typeof logout === 'string') throw refusal(logout)
-      // Before the IdP is asked for its keys.
+      // Refuses a used token before the IdP is asked for its keys.
       used.assertUnused(logout)
       await verify(token, logout)
       return used.use(logout, () => act(logout))
@@ -101,7 +100,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   }
 }
 
-/** Logout tokens are held to the same as ID tokens; only what the log says differs. */
+/** Translates refusals of ID tokens. Logout tokens follow the same rules; only the code in the log differs. */
 function refuse(error: unknown): never {
   const isOurs = error instanceof LoginError && error.code === 'id_token_invalid'
   throw isOurs ? refusal(String(error.details.reason), error.cause) : error

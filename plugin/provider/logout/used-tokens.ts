@@ -2,19 +2,21 @@ import { hash } from 'node:crypto'
 import { LoginError } from '../../errors.ts'
 import type { Logout } from './logout-token.ts'
 
-/** Tokens that were used and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
-const MOST_USED = 10_000
+/**
+ * How many used tokens are remembered. The oldest are forgotten first; each could come again for 10 minutes at most.
+ */
+const MAX_REMEMBERED = 10_000
 
-/** What several processes know together of what was used. */
+/** What several processes know together about used tokens. */
 export interface SharedUse {
-  /** True for the first call with a key, of whichever process, until then. */
+  /** Resolves to true for the first call with a key in any process until this time. */
   once?(key: string, until: number): Promise<boolean>
-  /** Takes it back. */
+  /** Withdraws the key, so that the next call with it counts as the first. */
   release?(key: string): Promise<void>
 }
 
 export interface UsedTokensDeps {
-  /** Key of the domain: processes share what they know for all domains. */
+  /** Key of the domain, because processes share one memory for all domains. */
   readonly domainKey: string
   readonly shared: SharedUse | undefined
   /** Milliseconds since 1970. */
@@ -22,42 +24,46 @@ export interface UsedTokensDeps {
 }
 
 /**
- * Which logout tokens have done their work, by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6).
+ * Remembers which logout tokens were used, by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6).
  */
 export interface UsedTokens {
-  /** As far as this process knows; nobody is asked. @throws LoginError `logout_token_invalid` */
+  /**
+   * Refuses a token that this process has seen. Asks no other process.
+   *
+   * @throws LoginError `logout_token_invalid`
+   */
   assertUnused(logout: Logout): void
   /**
-   * Lets a token do its work, once. Where `act` rejects, so that what it was for is not done, the token may come again.
+   * Uses a token once. If `act` rejects, the token may come again.
    *
-   * @throws LoginError `logout_token_invalid`, `host_failed`; and what `act` rejects with, to a copy that came
-   *   meanwhile too
+   * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`, also for a copy of the token
+   *   that came meanwhile
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
 
 export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): UsedTokens {
   const used = new Map<string, number>()
-  const atWork = new Map<string, Promise<unknown>>()
+  const inProgress = new Map<string, Promise<unknown>>()
 
   function assertUnused(logout: Logout): void {
-    if (used.has(keyOf(logout))) throw refusal(BEFORE)
+    if (used.has(keyOf(logout))) throw refusal(ALREADY_USED)
   }
 
   function remember(key: string, until: number): void {
     for (const [oldest, end] of used) {
-      if (end > now() && used.size < MOST_USED) break
+      if (end > now() && used.size < MAX_REMEMBERED) break
       used.delete(oldest)
     }
     used.set(key, until)
   }
 
-  async function amongAll<Result>(key: string, until: number, act: () => Promise<Result>): Promise<Result> {
-    const mark = `logout token ${key}`
-    if ((await shared?.once?.(mark, until).catch(hostFailed)) === false) throw refusal(BEFORE)
+  async function useAmongProcesses<Result>(key: string, until: number, act: () => Promise<Result>): Promise<Result> {
+    const sharedKey = `logout token ${key}`
+    if ((await shared?.once?.(sharedKey, until).catch(hostFailed)) === false) throw refusal(ALREADY_USED)
     return act().catch(async (error: unknown) => {
-      // The IdP is told of what failed before; a token that cannot be given back is one attempt less.
-      await shared?.release?.(mark).catch(() => undefined)
+      // The IdP gets the error of `act`. If the key cannot be withdrawn, the IdP has one attempt less.
+      await shared?.release?.(sharedKey).catch(() => undefined)
       throw error
     })
   }
@@ -71,28 +77,28 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
     async use(logout, act) {
       assertUnused(logout)
       const key = keyOf(logout)
-      const first = atWork.get(key)
+      const first = inProgress.get(key)
       if (first !== undefined) {
-        // An IdP that waited in vain sends it again: where the first one fails, so does this one, and the IdP has
-        // another try.
+        // An IdP that waited in vain sends the token again. If the first attempt fails, so does this one, and the IdP
+        // may retry.
         await first
-        throw refusal(BEFORE)
+        throw refusal(ALREADY_USED)
       }
       const until = logout.refusedFromS * 1000
-      const done = amongAll(key, until, act)
-      atWork.set(key, done)
+      const done = useAmongProcesses(key, until, act)
+      inProgress.set(key, done)
       try {
         const result = await done
         remember(key, until)
         return result
       } finally {
-        atWork.delete(key)
+        inProgress.delete(key)
       }
     },
   }
 }
 
-const BEFORE = 'it was used before'
+const ALREADY_USED = 'it was already used'
 
 function refusal(reason: string): LoginError {
   return new LoginError('logout_token_invalid', { details: { reason } })

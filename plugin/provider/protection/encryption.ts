@@ -9,21 +9,26 @@ export interface Encryption {
   readonly enc: string
 }
 
-/** @param enc where none is configured: OpenID Connect Dynamic Client Registration 1.0, section 2 */
+/**
+ * Returns the configured encryption.
+ *
+ * @param enc default of OpenID Connect Dynamic Client Registration 1.0, section 2
+ */
 export function encryptionOf(alg: string | undefined, enc = 'A128CBC-HS256'): Encryption | undefined {
   return alg === undefined ? undefined : { alg, enc }
 }
 
-/** Whether a token is of the five parts of an encrypted one. */
+/** Whether a token has the five parts of an encrypted token. */
 export function isEncrypted(token: string): boolean {
   return token.split('.').length === 5
 }
 
 /**
- * What was encrypted to this client, by exactly the algorithms that were agreed. The header's key id chooses among
- * several keys; a token without one is tried with each that fits, so that a key that was rotated out goes on opening.
+ * Decrypts a token for this client, with exactly the configured algorithms. If there are several keys, the header's key
+ * id selects one. A token without a key id is tried with each suitable key, so that keys remain usable during a
+ * rotation.
  *
- * @throws Error when it cannot be decrypted
+ * @throws Error if the token cannot be decrypted
  */
 export async function decrypt(token: string, { alg, enc }: Encryption, { client, credentials }: ClientIdentity) {
   const allowed = { keyManagementAlgorithms: [alg], contentEncryptionAlgorithms: [enc] }
@@ -32,10 +37,11 @@ export async function decrypt(token: string, { alg, enc }: Encryption, { client,
     ? [sharedKey(secretOf(client), alg, enc)]
     : credentials.keys
         .filter(
-          ({ decrypts, kid: own }) => decrypts.includes(alg) && (kid === undefined || own === null || own === kid),
+          ({ decrypts, kid: keyId }) =>
+            decrypts.includes(alg) && (kid === undefined || keyId === null || keyId === kid),
         )
         .map(({ privateJwk }) => privateJwk)
-  let failure: unknown = new Error('no private key fits what the token was encrypted to')
+  let failure: unknown = new Error('no private key matches the key that the token was encrypted with')
   for (const key of keys) {
     try {
       return new TextDecoder().decode((await compactDecrypt(token, key, allowed)).plaintext)
@@ -46,7 +52,12 @@ export async function decrypt(token: string, { alg, enc }: Encryption, { client,
   throw failure
 }
 
-/** Encrypts to an IdP. @param keys its published key set @throws Error when it has no key for that */
+/**
+ * Encrypts a text for an IdP.
+ *
+ * @param keys loads its published keys
+ * @throws Error if the IdP has no suitable key
+ */
 export async function encrypt(
   text: string,
   { alg, enc }: Encryption,
@@ -66,13 +77,13 @@ export async function encrypt(
   return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader(header).encrypt(key)
 }
 
-function isRecipient({ kty, crv = '', use = 'enc', alg: own }: JWK, alg: string): boolean {
-  if (use !== 'enc' || (own !== undefined && own !== alg)) return false
+function isRecipient({ kty, crv = '', use = 'enc', alg: keyAlgorithm }: JWK, alg: string): boolean {
+  if (use !== 'enc' || (keyAlgorithm !== undefined && keyAlgorithm !== alg)) return false
   if (alg.startsWith('RSA')) return kty === 'RSA'
   return (kty === 'EC' && ['P-256', 'P-384', 'P-521'].includes(crv)) || (kty === 'OKP' && crv === 'X25519')
 }
 
-/** By a key that both sides make of the client secret. */
+/** Whether the algorithm uses a key that both sides derive from the client secret. */
 function isShared(alg: string): boolean {
   return alg === 'dir' || /^A\d/.test(alg)
 }
@@ -82,10 +93,10 @@ function headerOf(token: string): JsonObject {
 }
 
 /**
- * The key for symmetric encryption between a client and its IdP: the first bits of the hash of the client secret.
- * Source: OpenID Connect Core 1.0, section 10.2.
+ * Derives the key for symmetric encryption between a client and its IdP: the first bits of the hash of the client
+ * secret. Source: OpenID Connect Core 1.0, section 10.2.
  *
- * @param alg key management algorithm: `dir` or one with the key's bits in its name
+ * @param alg key management algorithm: `dir`, or one with the key length in its name
  * @param enc content encryption algorithm
  */
 function sharedKey(secret: string, alg: string, enc: string): Uint8Array {
@@ -94,7 +105,7 @@ function sharedKey(secret: string, alg: string, enc: string): Uint8Array {
   return createHash(hash).update(secret).digest().subarray(0, bytes)
 }
 
-// A128CBC-HS256 takes two keys of 128 bits each, one to encrypt and one to authenticate.
+// A128CBC-HS256 needs two keys of 128 bits each, one to encrypt and one to authenticate.
 function contentBits(enc: string): number {
   return enc.includes('CBC') ? bitsIn(enc) * 2 : bitsIn(enc)
 }

@@ -13,26 +13,26 @@ type Publisher = Pick<ServerMetadata, 'jwks_uri'>
 export interface IdpSignatures {
   /** @throws LoginError `id_token_invalid`, `metadata_incomplete`, `provider_unreachable` */
   verify(token: string, publisher: Publisher, algorithm: string): Promise<void>
-  /** The same for an ID token, whose signature may be by the client's secret. */
+  /** Verifies an ID token, which may also be signed with the client secret. */
   verifyIdToken(idToken: string, publisher: Publisher): Promise<void>
 }
 
-/** @param secret null: the client secret stands in the configuration */
+/** @param secret null: the configuration contains the client secret itself */
 export function idpSignatures(identity: ClientIdentity, keySet: KeySet, secret: ClientSecret | null): IdpSignatures {
-  const algorithm = identity.client.id_token_signed_response_alg
+  const idTokenAlgorithm = identity.client.id_token_signed_response_alg
 
-  async function verify(token: string, { jwks_uri: address }: Publisher, by: string): Promise<void> {
+  async function verify(token: string, { jwks_uri: address }: Publisher, algorithm: string): Promise<void> {
     if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
     const { find } = await keySet.current(address, keyIdOf(token))
-    await verifySignature(token, find, by)
+    await verifySignature(token, find, algorithm)
   }
 
   return {
     verify,
     verifyIdToken(idToken, publisher) {
-      if (!isShared(algorithm)) return verify(idToken, publisher, algorithm)
-      const byCurrent = () => verifySharedSignature(idToken, identity)
-      return secret ? secret.withRetry(byCurrent) : byCurrent()
+      if (!isShared(idTokenAlgorithm)) return verify(idToken, publisher, idTokenAlgorithm)
+      const verifyWithCurrent = () => verifySharedSignature(idToken, identity)
+      return secret ? secret.withRetry(verifyWithCurrent) : verifyWithCurrent()
     },
   }
 }

@@ -6,8 +6,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { decrypt, encryptionOf, isEncrypted } from './encryption.ts'
 
 /**
- * An ID or logout token as it was signed. Where the Client object says that they are encrypted, one that is not is
- * refused: anybody on the way could have read it. Source: OpenID Connect Core 1.0, section 3.1.3.7, step 1.
+ * Decrypts an ID or logout token, if the Client object requires encryption. Then a token that is not encrypted is
+ * refused, because others could have read it on its way. Source: OpenID Connect Core 1.0, section 3.1.3.7, step 1.
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -19,7 +19,7 @@ export async function openIdToken(token: string, identity: ClientIdentity): Prom
     throw new LoginError('id_token_invalid', {
       details: { reason: 'the token is not encrypted', received: 'not encrypted', expected: `encrypted: ${alg}` },
       remedy:
-        'The ID token is not encrypted, though `client.id_token_encrypted_response_alg` says that it is: remove that, or have the IdP encrypt ID tokens for this client, with a key of `auth-oidc-jwks`.',
+        'The ID token is not encrypted, but `client.id_token_encrypted_response_alg` requires it. Remove that member, or have the IdP encrypt ID tokens for this client, with a key of `auth-oidc-jwks`.',
     })
   return decrypt(token, encryption, identity).catch((error: unknown) => {
     throw new LoginError('id_token_invalid', { cause: error, details: { reason: 'the token cannot be decrypted' } })
@@ -27,43 +27,44 @@ export async function openIdToken(token: string, identity: ClientIdentity): Prom
 }
 
 /**
- * Verifies an ID token that is signed by the client secret; openid-client knows key pairs only. Others are none of its
- * business.
+ * Verifies an ID token that is signed with the client secret, because openid-client supports key pairs only. Ignores
+ * tokens with other algorithms.
  *
  * @throws LoginError `id_token_invalid`
  */
 export async function verifySharedSignature(idToken: string, { client }: ClientIdentity): Promise<void> {
   const algorithm = client.id_token_signed_response_alg
   if (!isShared(algorithm)) return
-  await verifyBySecret(idToken, secretOf(client), algorithm).catch((error: unknown) => {
+  await verifyWithSecret(idToken, secretOf(client), algorithm).catch((error: unknown) => {
     throw new LoginError('id_token_invalid', {
       cause: error,
-      details: { reason: 'the signature is not of the client secret' },
+      details: { reason: 'the signature was not made with the client secret' },
     })
   })
 }
 
-async function verifyBySecret(token: string, secret: string, algorithm: string): Promise<string> {
+async function verifyWithSecret(token: string, secret: string, algorithm: string): Promise<string> {
   const { payload } = await compactVerify(token, new TextEncoder().encode(secret), { algorithms: [algorithm] })
   return new TextDecoder().decode(payload)
 }
 
-/** Addresses of the endpoints whose answers may be encrypted, as they are requested. */
+/** Addresses of the endpoints whose answers may be encrypted, as the library requests them. */
 export interface AnsweringEndpoints {
   readonly token: string | undefined
   readonly userinfo: string | undefined
 }
 
 /**
- * Hands openid-client the ID tokens and UserInfo answers as they were before they were encrypted: it would take ones
- * that are not encrypted too, opens no UserInfo answer that is encrypted alone, and none without a key id while a key
- * is being rotated.
+ * Decrypts ID tokens and UserInfo answers before openid-client sees them. The library would accept unencrypted ones
+ * too. It decrypts neither a UserInfo answer that is not signed as well, nor a token without a key id while keys are
+ * being rotated.
  */
 export function openAnswers(inner: Fetch, endpoints: AnsweringEndpoints, identity: ClientIdentity): Fetch {
   const { client } = identity
   const tokens = client.id_token_encrypted_response_alg === undefined ? undefined : endpoints.token
-  const closed = client.userinfo_encrypted_response_alg !== undefined || isShared(client.userinfo_signed_response_alg)
-  const userinfo = closed ? endpoints.userinfo : undefined
+  const isProtected =
+    client.userinfo_encrypted_response_alg !== undefined || isShared(client.userinfo_signed_response_alg)
+  const userinfo = isProtected ? endpoints.userinfo : undefined
   if (tokens === undefined && userinfo === undefined) return inner
   return async (url, init) => {
     const response = await inner(url, init)
@@ -75,9 +76,9 @@ export function openAnswers(inner: Fetch, endpoints: AnsweringEndpoints, identit
 
 async function openTokens(response: Response, identity: ClientIdentity): Promise<Response> {
   const text = await response.text()
-  const same = new Response(text, response)
+  const unchanged = new Response(text, response)
   const answer = jsonObject(text)
-  if (!answer || typeof answer.id_token !== 'string') return same
+  if (!answer || typeof answer.id_token !== 'string') return unchanged
   return new Response(JSON.stringify({ ...answer, id_token: await openIdToken(answer.id_token, identity) }), response)
 }
 
@@ -92,14 +93,14 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
     text = await decrypt(text, encryption, identity).catch((error: unknown) => {
       throw unusable('the answer cannot be decrypted', error)
     })
-    // Encrypted alone: what is inside are the claims themselves. Whether they had to be signed, the library judges.
+    // The decrypted text may be the claims themselves. The library decides whether they had to be signed.
     plain = jsonObject(text) !== undefined
   }
-  // Only the two sides know the secret: it tells from whom and for whom the claims are.
+  // Only the IdP and this client know the secret, so the signature also proves for whom the claims are.
   if (isShared(algorithm)) {
     if (plain) throw unusable('the answer is not signed', undefined, NOT_SIGNED)
-    text = await verifyBySecret(text, secretOf(client), algorithm).catch((error: unknown) => {
-      throw unusable('the signature is not of the client secret', error)
+    text = await verifyWithSecret(text, secretOf(client), algorithm).catch((error: unknown) => {
+      throw unusable('the signature was not made with the client secret', error)
     })
     plain = true
   }
@@ -109,9 +110,9 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
 }
 
 const NOT_ENCRYPTED =
-  'The UserInfo answer is not encrypted, though `client.userinfo_encrypted_response_alg` says that it is: remove that, or have the IdP encrypt UserInfo for this client, with a key of `auth-oidc-jwks`.'
+  'The UserInfo answer is not encrypted, but `client.userinfo_encrypted_response_alg` requires it. Remove that member, or have the IdP encrypt UserInfo for this client, with a key of `auth-oidc-jwks`.'
 const NOT_SIGNED =
-  'The UserInfo answer is not signed, though `client.userinfo_signed_response_alg` says that it is: remove that, or have the IdP sign UserInfo for this client.'
+  'The UserInfo answer is not signed, but `client.userinfo_signed_response_alg` requires it. Remove that member, or have the IdP sign UserInfo for this client.'
 
 function unusable(reason: string, cause?: unknown, remedy?: string): LoginError {
   return new LoginError('userinfo_failed', { cause, details: { reason }, ...(remedy === undefined ? {} : { remedy }) })

@@ -12,16 +12,16 @@ import {
 import type { Fetch } from '../http/limited-fetch.ts'
 import { encrypt, encryptionOf } from './encryption.ts'
 
-/** Seconds that a request object is good for: the browser takes it to the IdP at once, whose clock may differ. */
-const GOOD_FOR_S = 5 * 60
-/** Names of a published list that go into the log. */
-const MOST_PUBLISHED = 20
+/** Lifetime of a request object in seconds. The browser takes it to the IdP at once, but the IdP's clock may differ. */
+const LIFETIME_S = 5 * 60
+/** How many entries of a published list the log shows. */
+const MAX_PUBLISHED = 20
 
 /**
- * The parameters of an authorization request signed in one object (RFC 9101), which nobody on the way can change, and
- * where the Client object asks for that encrypted to the IdP, so that nobody on the way can read it.
+ * Signs the parameters of an authorization request in one object (RFC 9101), so that nobody can change them on the way.
+ * If the Client object requires it, the object is also encrypted for the IdP, so that nobody can read it.
  *
- * @returns undefined: neither the Client object nor the IdP wants one
+ * @returns undefined: neither the Client object nor the IdP requires a request object
  * @throws LoginError `client_keys_missing`, `metadata_incomplete`
  */
 export async function requestObject(
@@ -33,12 +33,12 @@ export async function requestObject(
   const { client } = identity
   const signer = signerOfRequests(identity, metadata)
   if (!signer) return undefined
-  const { response_type = '', scope = '', max_age, claims, ...others } = parameters
+  const { response_type = '', scope = '', max_age, claims, ...rest } = parameters
   const iat = Math.floor(now() / 1000)
   const signed = await signClaims(
     signer,
     {
-      ...others,
+      ...rest,
       response_type,
       scope,
       client_id: client.client_id,
@@ -49,7 +49,7 @@ export async function requestObject(
       jti: oidc.randomNonce(),
       iat,
       nbf: iat,
-      exp: iat + GOOD_FOR_S,
+      exp: iat + LIFETIME_S,
     },
     'oauth-authz-req+jwt',
   )
@@ -64,25 +64,26 @@ export async function requestObject(
 }
 
 /**
- * As configured; else, where the IdP takes signed requests only, of everybody or of this client, the first of our own
- * keys and algorithms that it takes: where it does not say what it takes, the first of all.
+ * Chooses the signature of requests. A configured algorithm wins. If the IdP requires signed requests, from all clients
+ * or from this one, the first of our keys and algorithms that the IdP accepts is used; if it publishes none, the first
+ * of all. Undefined: requests are not signed.
  */
 function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadata): Signer | undefined {
   const { client } = identity
-  const demanded = client.require_signed_request_object || metadata.require_signed_request_object === true
-  if (client.request_object_signing_alg === undefined && !demanded) return undefined
-  const taken = metadata.request_object_signing_alg_values_supported
+  const isRequired = client.require_signed_request_object || metadata.require_signed_request_object === true
+  if (client.request_object_signing_alg === undefined && !isRequired) return undefined
+  const accepted = metadata.request_object_signing_alg_values_supported
   const algorithm =
-    client.request_object_signing_alg ?? ownAlgorithms(identity).find((own) => taken?.includes(own) ?? true)
+    client.request_object_signing_alg ?? ownAlgorithms(identity).find((name) => accepted?.includes(name) ?? true)
   const signer = algorithm === undefined ? undefined : signerFor(identity, algorithm)
   if (signer) return signer
   const member = client.require_signed_request_object ? 'require_signed_request_object' : 'request_object_signing_alg'
   throw new LoginError('client_keys_missing', {
-    details: { member, ...(taken ? { published: taken.slice(0, MOST_PUBLISHED) } : {}) },
+    details: { member, ...(accepted ? { published: accepted.slice(0, MAX_PUBLISHED) } : {}) },
   })
 }
 
-/** What the IdP publishes now: a key that it withdrew is not encrypted to any more. */
+/** Loads the keys that the IdP publishes now, so that nothing is encrypted with a withdrawn key. */
 async function keysOf({ jwks_uri: address }: oidc.ServerMetadata, fetch: Fetch): Promise<readonly JWK[]> {
   if (address === undefined) throw new Error('the IdP publishes no key set')
   const request = {

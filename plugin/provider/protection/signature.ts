@@ -3,7 +3,7 @@ import { LoginError } from '../../errors.ts'
 import { deepestMessage } from '../../log.ts'
 
 /**
- * Verifies that a token is signed by one of an IdP's keys.
+ * Verifies that one of the IdP's keys signed a token.
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -12,7 +12,7 @@ export async function verifySignature(token: string, keys: JWTVerifyGetKey, algo
   try {
     await compactVerify(token, keys, options)
   } catch (error) {
-    // Without a `kid` any of several keys may have signed; there are as many as the IdP publishes.
+    // Without a `kid`, each of several keys may have signed. There are as many as the IdP publishes.
     for await (const key of error instanceof errors.JWKSMultipleMatchingKeys ? error : []) {
       const verified = await compactVerify(token, key, options).then(
         () => true,
@@ -31,6 +31,6 @@ function faultOf(error: unknown, token: string) {
   return {
     details: { reason, keyId: kid, algorithm: alg },
     remedy:
-      'The key set of the IdP has no key for this token (`keyId`, `algorithm`). Check `issuer.jwks_uri` where it is set by hand, and whether several servers of the IdP have different keys.',
+      "The IdP's key set has no key for this token (`keyId`, `algorithm`). Check `issuer.jwks_uri` if you set it, and whether the IdP's servers have different keys.",
   }
 }

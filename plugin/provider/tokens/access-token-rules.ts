@@ -4,31 +4,31 @@ import { membersOf } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
 /**
- * Whether an access token is not the one that the ID token beside it was issued with: somebody put a foreign one in its
- * place. Source: OpenID Connect Core 1.0, section 3.1.3.8; without `at_hash` nobody can tell.
+ * Whether an access token is not the one that the ID token was issued with, so that an attacker may have replaced it.
+ * Without `at_hash` in the ID token, this cannot be decided. Source: OpenID Connect Core 1.0, section 3.1.3.8.
  *
- * @param algorithm that the ID token is signed with
- * @returns what is wrong, or undefined
+ * @param algorithm the algorithm that signed the ID token
+ * @returns the objection, or undefined
  */
 export function objectionToTokenHash(accessToken: string, idClaims: Claims, algorithm: string): string | undefined {
   if (idClaims.at_hash === undefined) return undefined
   const digest = createHash(hashOf(algorithm)).update(accessToken).digest()
   const expected = digest.subarray(0, digest.length / 2).toString('base64url')
-  return idClaims.at_hash === expected ? undefined : 'at_hash of the ID token is of another access token'
+  return idClaims.at_hash === expected ? undefined : 'at_hash of the ID token belongs to another access token'
 }
 
 /**
- * Whether an access token says that it is bound to another client certificate than this server's. One that cannot be
- * read, since it is meant for others, says nothing. Source: RFC 8705, section 3.1.
+ * Whether an access token says that it is bound to a client certificate other than this server's. A token that this
+ * server cannot read raises no objection. Source: RFC 8705, section 3.1.
  *
- * @param thumbprint of this server's certificate, base64url
+ * @param thumbprint the thumbprint of this server's certificate, in base64url
  */
 export function objectionToBinding(accessToken: string, thumbprint: string): string | undefined {
   const bound = boundTo(accessToken)
   return bound === undefined || bound === thumbprint ? undefined : 'the access token is bound to another certificate'
 }
 
-// EdDSA hashes with SHA-512 by itself.
+// EdDSA uses SHA-512 internally.
 function hashOf(algorithm: string): string {
   return `sha${/(256|384|512)$/.exec(algorithm)?.[1] ?? '512'}`
 }

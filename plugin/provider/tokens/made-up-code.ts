@@ -7,10 +7,11 @@ import { translateTokenFault } from '../faults.ts'
 import type { RenewalDeps } from './renewal.ts'
 
 /**
- * Offers the token endpoint a code that nobody was given, authenticated as a login would be: an IdP looks at who asks
- * before it looks at the code (RFC 6749, section 3.2.1). Never rejects.
+ * Sends a made-up code to the token endpoint, authenticated as in a login. An IdP authenticates the client before it
+ * reads the code (RFC 6749, section 3.2.1). Never rejects.
  *
- * @returns what the IdP objects to, where `invalid_grant` in `error` means that it takes this client; null: to nothing
+ * @returns the IdP's objection, in which `invalid_grant` as `error` means that it accepts this client; null: it has
+ *   none
  */
 export type OfferMadeUpCode = () => Promise<LoginError | null>
 

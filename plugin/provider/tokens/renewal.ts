@@ -9,15 +9,17 @@ import { translateTokenFault } from '../faults.ts'
 import type { IdpSignatures } from '../protection/id-token-signature.ts'
 import { objectionToRenewed } from './id-token-rules.ts'
 
-/** Less than a process has for it: an answer that comes later would meet the renewal of another one. */
+/** Time limit for a renewal. It is shorter than the lease of a session, so a late answer cannot meet another renewal. */
 const LIMIT_MS = 8_000
 
 export interface RenewalDeps {
   readonly clientId: string
   readonly clock: Clock
-  /** Null: access tokens are bound to no key. */
+  /** Null: access tokens are not bound to a key. */
   readonly dpop: DpopKey | null
-  /** With this server's way to authenticate at the token endpoint, and used for nothing else. */
+  /**
+   * Returns a configuration that authenticates this server at the token endpoint, and that is used for nothing else.
+   */
   readonly newConfiguration: () => Promise<oidc.Configuration>
   readonly signatures: IdpSignatures
 }
@@ -26,15 +28,16 @@ export type Renewable = Pick<SignIn, 'subject' | 'idToken'>
 
 export interface Renewed extends SessionTokens {
   readonly tokens: Tokens
-  /** Those of the new ID token, verified. Null: there was none, or its keys could not be had. */
+  /** Verified claims of the new ID token. Null: there is none, or its keys could not be loaded. */
   readonly claims: Claims | null
 }
 
 /**
- * New tokens for those of a session (RFC 6749, section 6). It says whether the session lives at the IdP, and to the IdP
- * that it is in use. The ID token is the one before where the IdP gave none, or its keys could not be had.
+ * Renews the tokens of a session (RFC 6749, section 6). The outcome says whether the session still lives at the IdP,
+ * and the IdP learns that it is in use. The previous ID token stays if the IdP sends none, or if its keys cannot be
+ * loaded.
  *
- * @param session whose tokens they are
+ * @param session the session that the tokens belong to
  * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`
  */
 export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
@@ -50,7 +53,7 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
       await signatures.verifyIdToken(idToken, metadata)
     } catch (error) {
       if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
-      // Tokens are not lost for keys that cannot be had at the moment: the one before may be used up.
+      // Unavailable keys must not lose the new tokens, because the previous ones may be used up.
       return { idToken: session.idToken, claims: null }
     }
     const first = session.idToken === null ? undefined : decodeJwt(session.idToken)
@@ -69,9 +72,9 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
     config[oidc.customFetch] = async (url, init) => {
       const response = await inner(url, { ...init, signal })
       if (response.status !== 200) return response
-      // Taken out: an objection of the library to it would lose the tokens beside it.
-      const { id_token: taken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
-      if (typeof taken === 'string') idToken = taken
+      // Removed from the answer, because an objection of the library to it would lose the tokens in the same answer.
+      const { id_token: renewedIdToken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
+      if (typeof renewedIdToken === 'string') idToken = renewedIdToken
       return Response.json(answer, { headers: response.headers })
     }
     const fresh = await oidc
@@ -80,12 +83,12 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
         throw translateTokenFault(error, 'token_request_failed')
       })
       .finally(clear)
-    const lifeS = fresh.expiresIn()
+    const lifetimeS = fresh.expiresIn()
     return {
       tokens: {
         ...tokens,
         access: fresh.access_token,
-        accessExpiresAt: lifeS === undefined ? null : clock.now() + lifeS * 1000,
+        accessExpiresAt: lifetimeS === undefined ? null : clock.now() + lifetimeS * 1000,
         refresh: fresh.refresh_token ?? refresh,
       },
       ...(idToken === undefined

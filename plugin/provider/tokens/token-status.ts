@@ -5,22 +5,22 @@ import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
 import { endpointAddress } from '../http/endpoints.ts'
 
-/** Which of the two a token is, so that the IdP looks in the right place first. */
+/** The kind of a token, so that the IdP looks in the right place first. */
 export type TokenKind = 'access_token' | 'refresh_token'
 
-/** Verbs about tokens that this server holds. Every one throws LoginError only. */
+/** Requests about tokens that this server holds. Every method throws LoginError only. */
 export interface TokenVerbs {
   /**
-   * Whether a token is active (RFC 7662). An IdP also calls inactive what a client asks about that it does not know by
-   * its authentication, or that may not ask (RFC 7662, section 2.2; authentik does): so that is doubted of an access
-   * token which its UserInfo endpoint takes.
+   * Whether a token is active (RFC 7662). An IdP also answers "inactive" to a client that it does not recognize, or
+   * that may not ask (RFC 7662, section 2.2; authentik does). So "inactive" counts for an access token only if the
+   * UserInfo endpoint rejects the token too.
    *
-   * @returns null: the IdP has no introspection endpoint, so nobody can tell
+   * @returns null: the IdP has no introspection endpoint, so the answer is unknown
    * @throws LoginError `introspection_failed`, `provider_unreachable`
    */
   introspect(token: string, kind?: TokenKind): Promise<boolean | null>
   /**
-   * Makes a token worthless at the IdP (RFC 7009); one that it does not know is worthless already.
+   * Revokes a token at the IdP (RFC 7009). A token that the IdP does not know counts as revoked.
    *
    * @returns false: the IdP has no revocation endpoint, and the token lives until it expires
    * @throws LoginError
@@ -28,29 +28,29 @@ export interface TokenVerbs {
   revoke(token: string, kind: TokenKind): Promise<boolean>
 }
 
-/** @param configured what is known of the IdP now, with this server's way to authenticate at an endpoint */
+/** @param newConfiguration returns a configuration with the current metadata that authenticates this server at an endpoint */
 export function tokenVerbs(
   { credentials }: DomainSettings,
-  configured: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>,
+  newConfiguration: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>,
 ): TokenVerbs {
   return {
     async introspect(token, kind = 'access_token') {
-      const config = await configured('introspection')
+      const config = await newConfiguration('introspection')
       const metadata = config.serverMetadata()
       if (!endpointAddress(metadata, credentials, 'introspection_endpoint')) return null
       try {
         const { active, error } = await oidc.tokenIntrospection(config, token, { token_type_hint: kind })
         if (active) return true
-        if (error !== undefined) throw notSaid('the answer is not active and an error at the same time')
+        if (error !== undefined) throw unclear('the answer says inactive and an error at the same time')
         const userInfo = endpointAddress(metadata, credentials, 'userinfo_endpoint')
-        if (kind !== 'access_token' || !userInfo || !(await isTaken(config, token, userInfo))) return false
-        throw notSaid('tokens are called inactive that the UserInfo endpoint takes')
+        if (kind !== 'access_token' || !userInfo || !(await isAccepted(config, token, userInfo))) return false
+        throw unclear('the IdP calls tokens inactive that its UserInfo endpoint accepts')
       } catch (error) {
         throw translateTokenFault(error, 'introspection_failed')
       }
     },
     async revoke(token, kind) {
-      const config = await configured('revocation')
+      const config = await newConfiguration('revocation')
       if (!endpointAddress(config.serverMetadata(), credentials, 'revocation_endpoint')) return false
       try {
         await oidc.tokenRevocation(config, token, { token_type_hint: kind })
@@ -62,12 +62,16 @@ export function tokenVerbs(
   }
 }
 
-function notSaid(reason: string): LoginError {
+function unclear(reason: string): LoginError {
   return new LoginError('introspection_failed', { details: { reason } })
 }
 
-/** Whether an endpoint takes an access token. @throws when neither a yes nor a no came back */
-async function isTaken(config: oidc.Configuration, token: string, endpoint: string): Promise<boolean> {
+/**
+ * Whether an endpoint accepts an access token.
+ *
+ * @throws if the answer is neither yes nor no
+ */
+async function isAccepted(config: oidc.Configuration, token: string, endpoint: string): Promise<boolean> {
   const { status } = await oidc
     .fetchProtectedResource(config, token, new URL(endpoint), 'GET')
     .catch((error: unknown) => {
@@ -75,7 +79,7 @@ async function isTaken(config: oidc.Configuration, token: string, endpoint: stri
       throw error
     })
   if (status === 200) return true
-  // Asked too often, it says nothing of the token.
+  // Status 429 means too many requests, and says nothing about the token.
   if (status >= 400 && status < 500 && status !== 429) return false
   throw new LoginError('introspection_failed', { details: { endpoint: 'userinfo_endpoint', status } })
 }

@@ -58,7 +58,7 @@ describe('an installation of MeshCentral', () => {
     ['unknown: req.clientIp: ', moved('webserver.js', 'req.clientIp', 'req.address')],
     ['unknown: hook_setupHttpHandlers: ', moved('webserver.js', HOOK, '')],
     [
-      'moved: hook_setupHttpHandlers: behind the routes',
+      'moved: hook_setupHttpHandlers: after the routes',
       moved('webserver.js', `${HOOK}\n${LOGIN}`, `${LOGIN}\n${HOOK}`),
     ],
     [

@@ -82,19 +82,19 @@ describe('mesh-companion-check --live', () => {
     expect(out).to.match(/^domain "": no errors, no warnings\n(?:.*\n)+domain "", live:\n/)
     expect(lines).to.deep.equal([
       `ok: discovery: status 200, plain HTTP on loopback, issuer ${idp.issuer}`,
-      'ok: key set: 3 keys, for RS256 too',
-      'ok: clock: as this machine has it, within 5 s',
+      'ok: key set: 3 keys, at least one for RS256',
+      'ok: clock: equal to the clock of this machine within 5 s',
       'ok: algorithms: published as configured',
       'ok: client authentication: published as configured',
       'ok: scopes: published as configured',
       'ok: response types: published as configured',
       'ok: PKCE: published as configured',
       `ok: client and redirect address: both are registered: the answer came to ${REDIRECT}, with login_required`,
-      'ok: secret or key: accepted by client_secret_basic: the IdP objects to the made-up code alone',
+      'ok: secret or key: accepted with client_secret_basic: the IdP objects to the made-up code only',
       'ok: UserInfo: refuses a made-up token (status 401)',
-      'ok: post-logout address: this IdP does not tell without a signed-in user',
+      'ok: post-logout address: unknown: this IdP does not tell without a signed-in user',
       // This server itself need not run.
-      "warn: files of this server: Not asked: http://127.0.0.1:9 cannot be reached from here [causeCode: ECONNREFUSED]. Ask again once it serves, where its name is known and its certificate trusted (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).",
+      "warn: files of this server: Not checked: http://127.0.0.1:9 cannot be reached from this machine [causeCode: ECONNREFUSED]. Check again while it runs, on a machine that knows its name and trusts its certificate (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).",
     ])
     expect(code).to.equal(0)
   })
@@ -112,7 +112,7 @@ describe('mesh-companion-check --live', () => {
       [{ kind: 'answer', status: 200, body: '{}' }, {}, /^warn: UserInfo: .* \[status: 200\]$/],
       [{ kind: 'reset' }, {}, /^warn: UserInfo: .*ECONNRESET.*issuer\.userinfo_endpoint/],
       [{ kind: 'answer', status: 403 }, {}, /^ok: UserInfo: refuses a made-up token/],
-      [{ kind: 'answer', status: 404 }, { userinfo_endpoint: false }, /^ok: UserInfo: not used/],
+      [{ kind: 'answer', status: 404 }, { userinfo_endpoint: false }, /^ok: UserInfo: switched off/],
     ] as const) {
       const idp = await start()
       idp.faults.set('userinfo', fault)
@@ -158,12 +158,17 @@ describe('mesh-companion-check --live', () => {
     it('warns of a server that was not started with the plugin yet, whose files come with cookies', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
       expect(code).to.equal(0)
-      expect(line).to.match(/^warn: .*Not asked: http.* serves without the plugin\. .*`settings\.plugins\.list`/)
+      expect(line).to.match(
+        /^warn: .*Not checked: the server at http.* runs without the plugin\. .*`settings\.plugins\.list`/,
+      )
     })
 
     it('is well where none does, and where there is none; files of others are not asked for', async () => {
       const { code, line, asked } = await askBehindCache(MARKUP)
-      expect([code, line]).to.deep.equal([0, `ok: ${about}: no cookie comes with 2 of the login page`])
+      expect([code, line]).to.deep.equal([
+        0,
+        `ok: ${about}: no cookie comes with the files of the login page (2 checked)`,
+      ])
       expect(asked).to.deep.equal(['/sub/login', '/sub/styles/a.css?v=1', '/b.js'])
       expect((await askBehindCache('<p>', 'xid=1')).line).to.match(/^ok: .*: none on /)
     })
@@ -173,7 +178,7 @@ describe('mesh-companion-check --live', () => {
     const idp = await start()
     const { code, out } = await ask(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
-    expect(out).to.contain('domain "", live: asked once the errors are mended\n')
+    expect(out).to.contain('domain "", live: not asked before the errors are corrected\n')
     expect(idp.requests('discovery')).to.equal(0)
   })
 
@@ -236,7 +241,9 @@ describe('mesh-companion-check --live', () => {
     const idp = await start()
     idp.faults.set('authorization', redirect(`${idp.issuer}/interaction/1?hint=private`))
     const { of, out } = await ask(idp)
-    expect(of(REDIRECTION)).to.match(/^warn: .*sends the browser to http:\/\/127\.0\.0\.1:\d+\/interaction\/1 though/)
+    expect(of(REDIRECTION)).to.match(
+      /^warn: .*redirects the browser to http:\/\/127\.0\.0\.1:\d+\/interaction\/1, although/,
+    )
     expect(out).not.to.contain('private')
     expect(idp.requests('interaction')).to.equal(0)
   })
@@ -271,13 +278,17 @@ describe('mesh-companion-check --live', () => {
   const listing = (metadata: Members) => faulty('discovery', publishing(metadata))
 
   tells('discovery', [
-    ['the status and what mends it', /^fail: .*Write in `issuer`.*status: 404/, faulty('discovery', answer(404))],
+    [
+      'the status and what mends it',
+      /^fail: .*Write the IdP's issuer in `issuer`.*status: 404/,
+      faulty('discovery', answer(404)),
+    ],
   ])
   tells('key set', [
     ['one that cannot be had', /^fail: .*status: 403/, faulty('jwks', answer(403))],
     [
       'no key for ID tokens',
-      /^fail: .*is for RS256: set `client\.id_token_signed_res/,
+      /^fail: .*is for RS256\. Set `client\.id_token_signed_res/,
       faulty('jwks', { kind: 'rewrite', body: (keys) => without('RSA', keys) }),
     ],
   ])
@@ -290,12 +301,12 @@ describe('mesh-companion-check --live', () => {
     ['seconds', /^warn: clock: The clock of the IdP is 30 s behind this machine's\./, off(30_000)],
     [
       'a minute or more, with both times',
-      /^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\..*\[there: 2026-01-01T12:00:00Z, here: 2026-01-01T11:00:00Z\]$/,
+      /^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\..*\[IdP: 2026-01-01T12:00:00Z, this machine: 2026-01-01T11:00:00Z\]$/,
       off(-3_600_000),
     ],
     [
       'the side that this machine is on',
-      /^fail: clock: .* 3600 s behind .*this one is ahead.*\[there: 2026-01-01T12:00:00Z, here: 2026-01-01T13:00:00Z\]$/,
+      /^fail: clock: .* 3600 s behind .*this one is ahead.*\[IdP: 2026-01-01T12:00:00Z, this machine: 2026-01-01T13:00:00Z\]$/,
       off(3_600_000),
     ],
     ['no time in an answer', /^warn: /, { live: { fetch: timeless } }],
@@ -315,12 +326,12 @@ describe('mesh-companion-check --live', () => {
   tells(REDIRECTION, [
     [
       'an address that is not registered, with what to register',
-      /^fail: .*Nothing comes back: the IdP answers with a page of its own.*Register \S+, to the letter, for the client mesh.*status: 400/,
+      /^fail: .*No answer came back: the IdP shows a page of its own.*Register exactly \S+, for the client mesh.*status: 400/,
       { registered: { redirect_uris: [`${REDIRECT}/`] } },
     ],
     [
       'an address of a test, which is not to be registered',
-      /^fail: .*http:\/\/localhost:9\/back leads to the user's own machine: do not register it, write one on https:\/\/127\.0\.0\.1:9 as/,
+      /^fail: .*http:\/\/localhost:9\/back leads to the user's own machine\. Do not register it; set `client\.redirect_uri` to an address on https:\/\/127\.0\.0\.1:9,/,
       { client: { redirect_uri: 'http://localhost:9/back' } },
     ],
     ['a client that is not there', /^fail: .*for the client nobody/, { client: { client_id: 'nobody' } }],
@@ -336,7 +347,7 @@ describe('mesh-companion-check --live', () => {
     ['a push that is refused', /^fail: .*invalid_client/, { client: { ...PUSHING, client_secret: 'another-secret' } }],
     ['a page', /^warn: .*shows a page/, at(answer(200, '<p>Sign in</p>'))],
     ['a page for errors', /^fail: .*oauth\/error/, at(redirect('/oauth/error?a=b'))],
-    ['an IdP that fails', /^fail: .*failed in itself.*status: 502/, at(answer(502))],
+    ['an IdP that fails', /^fail: .*reports an internal error.*status: 502/, at(answer(502))],
     ['no answer', /^fail: .*causeCode: ECONNRESET/, at({ kind: 'reset' })],
     ['no end of an answer', /^fail: .*ANSWER_TOO_LARGE/, at({ kind: 'huge', bytes: 2_000_000 })],
     ['an error with control characters', /^fail: /, at(redirect(hostile))],
@@ -360,7 +371,11 @@ describe('mesh-companion-check --live', () => {
       /^ok: .*does not tell/,
       faulty('end_session', answer(400, 'Invalid redirect uri')),
     ],
-    ['no address', /^ok: post-logout address: none is sent$/, { client: { post_logout_redirect_uri: false } }],
+    [
+      'no address',
+      /^ok: post-logout address: no such address is sent$/,
+      { client: { post_logout_redirect_uri: false } },
+    ],
     ['a sign-out that leads elsewhere', /^ok: .*`logouturl`$/, { oidc: withoutLogout }],
     ['no answer', /^warn: .*causeCode: ECONNRESET/, faulty('end_session', { kind: 'reset' })],
   ])
@@ -392,7 +407,7 @@ describe('mesh-companion-check --live', () => {
       const [code, line] = await askKeycloak('https://127.0.0.1:9/login')
       expect([code, line]).to.deep.equal([
         0,
-        'ok: post-logout address: registered: a sign-out leads back to https://127.0.0.1:9/login',
+        'ok: post-logout address: registered: a sign-out returns to https://127.0.0.1:9/login',
       ])
     })
 
@@ -400,7 +415,9 @@ describe('mesh-companion-check --live', () => {
     it('fails where Keycloak answers with its own page, and says what to register', async () => {
       const [code, line] = await askKeycloak('https://elsewhere.example/login')
       expect(code).to.equal(1)
-      expect(line).to.match(/^fail: .*Register it, to the letter.*Valid post logout redirect URIs.*status: 400/)
+      expect(line).to.match(
+        /^fail: .*Register exactly this post-logout address.*Valid post logout redirect URIs.*status: 400/,
+      )
     })
   })
 
@@ -416,13 +433,13 @@ describe('mesh-companion-check --live', () => {
       /^fail: .*does not accept this server as its client.*error: invalid_client/,
       { client: { client_secret: 'another-secret' } },
     ],
-    ['a key that the IdP knows', /^ok: .*accepted by private_key_jwt/, byKey(KEY)],
-    ['another key', /^fail: .*\(or its keys\).*error: invalid_client/, byKey(makeKey('P-256', { kid: 'two' }))],
+    ['a key that the IdP knows', /^ok: .*accepted with private_key_jwt/, byKey(KEY)],
+    ['another key', /^fail: .*or the keys\).*error: invalid_client/, byKey(makeKey('P-256', { kid: 'two' }))],
     ['unauthorized_client', /^fail: .*does not accept this/, from(refusing(401, 'unauthorized_client'))],
     ['a proxy in place of the IdP', /^fail: /, from(page)],
     ['nobody who answers', /^fail: .*ECONNRESET/, from({ kind: 'reset' })],
-    ['an answer that does not tell', /^warn: .*does not tell whether/, from(refusing(400, 'invalid_request'))],
-    ['an objection to the code', /^warn: .*looks at the code before/, from(refusing(400, 'invalid_grant'))],
+    ['an answer that does not tell', /^warn: .*it is unknown whether/, from(refusing(400, 'invalid_request'))],
+    ['an objection to the code', /^warn: .*checks the code before/, from(refusing(400, 'invalid_grant'))],
     ["Glewlwyd's word for a code that it does not know", /^ok: /, from(refusing(403, 'invalid_code'), 1)],
   ])
 })

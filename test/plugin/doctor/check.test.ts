@@ -192,13 +192,13 @@ describe('mesh-companion-check', () => {
   it('overwrites no file with --out, and exits with 2 then', () => {
     const { code, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'there.json')
     expect([code, written.get('there.json')]).to.deep.equal([2, 'as it was'])
-    expect(err).to.equal('there.json: is there already, and was left as it is. Name a new file.\n')
+    expect(err).to.equal('there.json: already exists and was not changed. Name a new file.\n')
   })
 
   it('takes --out with --migrate or --back, and --back with --meshcentral', () => {
     for (const [args, reason] of [
-      [['--out', 'new.json'], '--out FILE goes with --migrate or --back.'],
-      [['--back'], '--back goes with --meshcentral.'],
+      [['--out', 'new.json'], '--out FILE needs --migrate or --back.'],
+      [['--back'], '--back needs --meshcentral.'],
       [['--back', '--migrate', '--meshcentral'], '--back and --migrate print different configurations: choose one.'],
     ] as const) {
       const { code, err } = checkOidc(FINE, ...args)
@@ -233,7 +233,7 @@ describe('mesh-companion-check', () => {
       client: FINE.client,
       groups: { siteadmin: ['a'], scope: 'openid' },
     })
-    expect(err).to.match(/ {2}different: A sign-out at the IdP.* end no session here\.\n/)
+    expect(err).to.match(/ {2}different: A sign-out at the IdP.* ends no session here\.\n/)
     expect(err)
       .to.contain('  different: groups.revokeAdmin has no effect')
       .and.contain('different: groups.scope cannot')
@@ -244,7 +244,7 @@ describe('mesh-companion-check', () => {
   it('prints nothing with --back while the configuration has errors', () => {
     const { code, out, err } = checkOidc({ ...FINE, groups: 5 }, '--meshcentral', '--back')
     expect([code, out]).to.deep.equal([1, ''])
-    expect(err).to.contain('once the errors are mended')
+    expect(err).to.contain('once the errors are corrected')
   })
 
   it('warns of members that are there twice', () => {
@@ -252,7 +252,7 @@ describe('mesh-companion-check', () => {
       JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),
     )
     expect(code).to.equal(0)
-    expect(out).to.contain('warning: domains[""].authStrategies.oidc.client.client_id: is there more than once.')
+    expect(out).to.contain('warning: domains[""].authStrategies.oidc.client.client_id: occurs more than once.')
   })
 
   it('says line and column where a file is no JSON, and quotes nothing of it', () => {
@@ -326,7 +326,10 @@ describe('mesh-companion-check', () => {
       expect(explain({ required: 'Ops' }, '')).to.match(/warnings\n {2}a member of no group:\n/)
       for (const wrong of ['[', '[1]', '[""]']) {
         const { code, err } = checkOidc(FINE, '--explain-groups', wrong)
-        expect([code, err.split('\n')[0]]).to.deep.equal([2, '--explain-groups takes A,B,C or a JSON array of texts.'])
+        expect([code, err.split('\n')[0]]).to.deep.equal([
+          2,
+          '--explain-groups accepts A,B,C or a JSON array of texts.',
+        ])
       }
     })
 
@@ -341,7 +344,7 @@ describe('mesh-companion-check', () => {
       const [, first, second, third] = out.split('domain ')
       expect(first).to.contain('No groups are configured')
       expect(second).to.contain('admitted: in "Ops", of groups.required')
-      expect(third).to.contain('explained once the errors are mended')
+      expect(third).to.contain('explained once the errors are corrected')
     })
   })
 

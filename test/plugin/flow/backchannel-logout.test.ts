@@ -98,7 +98,7 @@ describe('a logout that the IdP tells of', () => {
     expect(await setup.isIn(person)).to.equal(false)
     const asked = setup.idp.requests('jwks')
     expect((await send(setup, token)).status).to.equal(400)
-    expect(setup.lines('backchannel-logout-refused')[0]?.fields.reason).to.equal('it was used before')
+    expect(setup.lines('backchannel-logout-refused')[0]?.fields.reason).to.equal('it was already used')
     expect(setup.idp.requests('jwks')).to.equal(asked)
   })
 

@@ -13,8 +13,8 @@ describe('an ID token that the browser brings', () => {
     ['the hash of another code', { c_hash: halfHash('another') }, {}, /./],
     ['no hash of the code', { c_hash: undefined }, {}, /./],
     ['the hash of another state', { s_hash: halfHash('another') }, {}, /./],
-    ['another person than the code does', { sub: 'u-1002' }, {}, /^the two ID tokens are of different persons$/],
-    ['of a person, and the code of another one', {}, { sub: 'u-1002' }, /^the two ID tokens are of different persons$/],
+    ['another person than the code does', { sub: 'u-1002' }, {}, /^the two ID tokens describe different users$/],
+    ['of a person, and the code of another one', {}, { sub: 'u-1002' }, /^the two ID tokens describe different users$/],
   ] as const) {
     it(`is refused beside a code when it tells ${what}`, async () => {
       const members = { response_types: ['code id_token'] }
@@ -57,7 +57,7 @@ describe('an access token', () => {
       expect(page.url).to.match(/failure=login_failed$/)
       expect(failure).to.include({
         code: 'access_token_invalid',
-        reason: 'at_hash of the ID token is of another access token',
+        reason: 'at_hash of the ID token belongs to another access token',
       })
       expect(who.status).to.equal(401)
       tellHashOf('somebody-elses-token')

@@ -82,20 +82,20 @@ describe('the log line of a login that fails', () => {
         '401 unauthorized_client',
         oauth(401, 'unauthorized_client', 'Invalid client credentials'),
         { status: 401, error: 'unauthorized_client' },
-        /`client\.client_secret`.*`unauthorized_client` at Keycloak/,
+        /`client\.client_secret`.*Keycloak.*`unauthorized_client`/,
       ],
       [
         '400 unauthorized_client',
         oauth(400, 'unauthorized_client'),
         { status: 400, error: 'unauthorized_client' },
-        /allow it the authorization code flow/,
+        /Allow `client\.client_id` the authorization code flow/,
       ],
       ['invalid_grant', oauth(400, 'invalid_grant'), { status: 400, error: 'invalid_grant' }, /`client\.redirect_uri`/],
       [
         'words about PKCE',
         oauth(400, 'invalid_request', 'PKCE code_verifier not allowed'),
         { status: 400, error: 'invalid_request' },
-        /does not take PKCE/,
+        /does not accept PKCE/,
       ],
       [
         'a redirect',
@@ -103,16 +103,21 @@ describe('the log line of a login that fails', () => {
         { status: 302, location: 'https://login.test/page' },
         /answers with a redirect.*`issuer\.token_endpoint`/,
       ],
-      ['403 and a page', answering(403, '<h1>no</h1>', HTML), { status: 403, contentType: 'text/html' }, /forbidden/],
+      [
+        '403 and a page',
+        answering(403, '<h1>no</h1>', HTML),
+        { status: 403, contentType: 'text/html' },
+        /answers 403.*firewall/,
+      ],
       ['403 and JSON', answering(403, '{"message":"blocked"}'), { status: 403 }, /firewall/],
       ['404', answering(404, 'nothing'), { status: 404 }, /no token endpoint at `address`/],
-      ['429', answering(429, '{}'), { status: 429 }, /too often/],
-      ['500 and a page', answering(500, '<h1>oops</h1>', HTML), { status: 500 }, /failed in itself/],
+      ['429', answering(429, '{}'), { status: 429 }, /too many/],
+      ['500 and a page', answering(500, '<h1>oops</h1>', HTML), { status: 500 }, /reports an internal error/],
       [
         'a page with status 200',
         answering(200, '<h1>Sign in</h1>', HTML),
         { status: 200, contentType: 'text/html' },
-        /no answer of the protocol/,
+        /did not answer as the protocol requires/,
       ],
     ] as const satisfies readonly (readonly [string, Fault, Expected, RegExp])[]) {
       it(`names status, reason and remedy of ${what}`, async () => {
@@ -169,9 +174,9 @@ describe('the log line of a login that fails', () => {
       [
         answering(403, '', { 'www-authenticate': 'Bearer error="insufficient_scope", error_description="no openid"' }),
         { status: 403, error: 'insufficient_scope', errorDescription: 'no openid' },
-        /`openid` is in `custom\.scope`/,
+        /`custom\.scope` contains `openid`/,
       ],
-      [answering(500, '<h1>oops</h1>', HTML), { status: 500 }, /userinfo endpoint failed in itself/],
+      [answering(500, '<h1>oops</h1>', HTML), { status: 500 }, /userinfo endpoint reports an internal error/],
     ] as const) {
       const setup = await start({ oidc: KNOWN_BY_NAME, idp: { claimsIn: 'userinfo' } })
       setup.idp.faults.set('userinfo', fault)
@@ -186,35 +191,35 @@ describe('the log line of a login that fails', () => {
       'userinfo_failed',
       { client: { userinfo_signed_response_alg: 'ES256' }, registered: { userinfo_signed_response_alg: 'RS256' } },
       { received: 'RS256', expected: ['ES256'], member: 'client.userinfo_signed_response_alg' },
-      /signed by another algorithm/,
+      /signed with another algorithm/,
     ],
     [
       'UserInfo is encrypted where nothing is configured',
       'userinfo_failed',
       { registered: { userinfo_signed_response_alg: 'RS256', userinfo_encrypted_response_alg: 'A256KW' } },
       { received: 'encrypted: A256KW, A128CBC-HS256', member: 'client.userinfo_encrypted_response_alg' },
-      /set `client\.userinfo_encrypted_response_alg`/,
+      /Set `client\.userinfo_encrypted_response_alg`/,
     ],
     [
       'the ID token is signed by another algorithm',
       'id_token_invalid',
       { registered: { id_token_signed_response_alg: 'ES256' } },
       { received: 'ES256', expected: ['RS256'], member: 'client.id_token_signed_response_alg' },
-      /`client\.id_token_signed_response_alg` says \(RS256/,
+      /`client\.id_token_signed_response_alg` says \(default RS256/,
     ],
     [
       'the ID token is encrypted where nothing is configured',
       'id_token_invalid',
       { registered: { id_token_encrypted_response_alg: 'A256KW', id_token_encrypted_response_enc: 'A256GCM' } },
       { received: 'encrypted: A256KW, A256GCM', member: 'client.id_token_encrypted_response_alg' },
-      /set `client\.id_token_encrypted_response_alg`/,
+      /Set `client\.id_token_encrypted_response_alg`/,
     ],
     [
       'the ID token is not encrypted where encryption is configured',
       'id_token_invalid',
       { client: { id_token_encrypted_response_alg: 'A256KW' } },
       { received: 'not encrypted', expected: 'encrypted: A256KW' },
-      /though `client\.id_token_encrypted_response_alg`/,
+      /but `client\.id_token_encrypted_response_alg`/,
     ],
   ] as const satisfies readonly (readonly [string, string, SetupOptions, Expected, RegExp])[]) {
     it(`says that ${what}`, async () => {
@@ -258,8 +263,8 @@ describe('the log line of a login that fails', () => {
     for (const [error, description, remedy, told] of [
       ['access_denied', 'no', /cancelled at the IdP/, 'sign_in_cancelled'],
       ['login_required', '', /did not finish/, 'sign_in_incomplete'],
-      ['invalid_request', 'Missing PKCE is forbidden', /does not take PKCE/, 'provider_refused'],
-      ['invalid_request', 'code_challenge_method not allowed', /does not take PKCE/, 'provider_refused'],
+      ['invalid_request', 'Missing PKCE is forbidden', /does not accept PKCE/, 'provider_refused'],
+      ['invalid_request', 'code_challenge_method not allowed', /does not accept PKCE/, 'provider_refused'],
       ['unauthorized_client', '', /`client\.response_types`/, 'provider_refused'],
       ['unsupported_response_type', '', /`client\.response_types`/, 'provider_refused'],
       ['temporarily_unavailable', '', /overloaded/, 'provider_unreachable'],

@@ -51,7 +51,7 @@ describe('the status of single sign-on', () => {
     })
     await asked()
     const failure = host.status()[0]?.discovery?.failure
-    expect(failure?.remedy).to.contain('Write in `issuer` what the IdP calls its issuer')
+    expect(failure?.remedy).to.contain("Write the IdP's issuer in `issuer`")
     expect(failure?.causeCode).to.equal(null)
     await asked()
     expect(host.status()[0]?.discovery).to.deep.equal({ discoveredSince: null, failure })

@@ -92,7 +92,9 @@ describe('UserInfo', () => {
       const { who, failure } = await setup.signIn('bob')
       expect(who.status).to.equal(401)
       expect(failure).to.include({ code: 'userinfo_failed', missingClaim: 'email_verified' })
-      expect(setup.lines('login-failed')[0]?.message).to.match(/could have denied.*`issuer\.userinfo_endpoint: false`/)
+      expect(setup.lines('login-failed')[0]?.message).to.match(
+        /could have denied.*`issuer\.userinfo_endpoint` to false/,
+      )
     })
 
     it('that fails admits an address that the ID token vouches for', async () => {

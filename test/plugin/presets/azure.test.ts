@@ -176,7 +176,7 @@ describe('the azure preset', () => {
   it('does not know the groups when the token does not show their names', async () => {
     await start(['openid', 'User.Read'])
     api.setGroups(ALICE, { direct: [OPS] })
-    expect(await reasonOf(ask())).to.match(/does not show the names of groups/)
+    expect(await reasonOf(ask())).to.match(/does not give access to the names of groups/)
   })
 
   it('sends the token to no other host, scheme or port that a next page is said to be at', async () => {
@@ -196,7 +196,7 @@ describe('the azure preset', () => {
       `${api.url}@127.0.0.1:${port}/`,
     ]) {
       link(next)
-      expect(await reasonOf(ask()), next).to.match(/at another host$|no list of groups$/)
+      expect(await reasonOf(ask()), next).to.match(/at another host$|did not answer with a list of groups$/)
     }
     link(api.url.replace('127.0.0.1', 'user:word@127.0.0.1'))
     expect(await reasonOf(ask())).to.match(/TypeError$/)
@@ -211,7 +211,9 @@ describe('the azure preset', () => {
     ]) {
       api.fail({ kind: 'rewrite', body: () => body })
       for (const [groups, claims] of [[], [{ claim: 'groups' }, { hasgroups: true }]])
-        expect(await reasonOf(ask(groups, claims)), JSON.stringify(body)).to.match(/no list of groups$/)
+        expect(await reasonOf(ask(groups, claims)), JSON.stringify(body)).to.match(
+          /did not answer with a list of groups$/,
+        )
     }
   })
 

@@ -57,7 +57,7 @@ export function failuresContract(subject: () => Subject): void {
     for (const body of ['', '{', '<html>Sign in to the network</html>', 'null', '[]', '7', '"groups"', '{"ok":true}']) {
       it(`does not know the groups when ${page} is ${JSON.stringify(body)}`, async () => {
         subject().api.fail({ kind: 'answer', status: 200, body }, after)
-        expect(await reasonOf(ask(vendorAccess()))).to.equal('127.0.0.1 sent something that is no list of groups')
+        expect(await reasonOf(ask(vendorAccess()))).to.equal('127.0.0.1 did not answer with a list of groups')
       })
     }
   }
@@ -94,7 +94,9 @@ export function failuresContract(subject: () => Subject): void {
   })
 
   it('does not know the groups without an access token, and asks nobody', async () => {
-    expect(await reasonOf(ask(vendorAccess(), null))).to.equal('the flow brings no access token to ask for groups with')
+    expect(await reasonOf(ask(vendorAccess(), null))).to.equal(
+      'the flow issues no access token, which the request for groups needs',
+    )
     expect(subject().api.requests).to.deep.equal([])
   })
 

@@ -16,7 +16,9 @@ const REFUSED = new LoginError('token_request_failed', {
 })
 const AWAY = new LoginError('provider_unreachable', { cause: new DOMException('No answer in time', 'TimeoutError') })
 const UNKNOWN_CLIENT = new LoginError('token_request_failed', { details: { error: 'invalid_client' } })
-const FORGED = new LoginError('id_token_invalid', { details: { reason: 'the renewed ID token is of another person' } })
+const FORGED = new LoginError('id_token_invalid', {
+  details: { reason: 'the renewed ID token describes another user' },
+})
 
 /** An IdP whose refresh token n of a session is followed by n + 1. */
 type Idp = (refresh: string) => Promise<unknown>
@@ -119,7 +121,7 @@ describe('checks whether sessions still live', () => {
 
   for (const [what, failure, level, fields] of [
     ['refuses its refresh token', REFUSED, 'info', { error: 'invalid_grant', errorDescription: 'gone' }],
-    ['gives a wrong ID token for it', FORGED, 'warn', { reason: 'the renewed ID token is of another person' }],
+    ['gives a wrong ID token for it', FORGED, 'warn', { reason: 'the renewed ID token describes another user' }],
   ] as const) {
     // Shows: plugin 9.15.
     it(`end a session where the IdP ${what}, and no other`, async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as oidc from 'openid-client'
 import type { LoginError } from '../../../../plugin/errors.ts'
-import type { Demanded } from '../../../../plugin/provider/faults/token-fault.ts'
+import type { TimeRules } from '../../../../plugin/provider/faults/token-fault.ts'
 import { translateLoginFault, translateUserInfoFault } from '../../../../plugin/provider/faults.ts'
 
 const ISSUER = 'https://idp.test'
@@ -35,7 +35,7 @@ interface Login {
   readonly answer?: Record<string, string>
   readonly token?: Response
   readonly metadata?: object
-  readonly members?: Demanded & object
+  readonly members?: TimeRules & object
   readonly keys?: readonly object[]
 }
 
@@ -83,23 +83,23 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
   ],
   'a UserInfo answer that is signed unasked': [
     () => failedUserInfo(jwt(token())),
-    { code: 'userinfo_failed', details: { received: 'signed' }, remedy: /nothing says by which algorithm/ },
+    { code: 'userinfo_failed', details: { received: 'signed' }, remedy: /is signed, but no algorithm is configured/ },
   ],
   'an ID token that is encrypted unasked': [
     () => failedLogin({ token: tokens(ENCRYPTED) }),
-    { details: { received: 'encrypted: dir, A256GCM' }, remedy: /nothing here says so/ },
+    { details: { received: 'encrypted: dir, A256GCM' }, remedy: /but no encryption is configured/ },
   ],
   'a UserInfo answer that is not signed': [
     () => failedUserInfo(json({ sub: 'alice' }), {}, { userinfo_signed_response_alg: 'RS256' }),
-    { code: 'userinfo_failed', details: { received: 'not signed' }, remedy: /is not signed, though/ },
+    { code: 'userinfo_failed', details: { received: 'not signed' }, remedy: /is not signed, but/ },
   ],
   'an ID token without auth_time, which default_max_age demands': [
     () => failedLogin({ members: { default_max_age: 60 } }),
-    { details: { claim: 'auth_time' }, remedy: /does not say when the person last signed in/ },
+    { details: { claim: 'auth_time' }, remedy: /lacks `auth_time`, the time when the user last signed in/ },
   ],
   'an ID token without auth_time, which require_auth_time demands': [
     () => failedLogin({ members: { require_auth_time: true } }),
-    { details: { claim: 'auth_time' }, remedy: /does not say when the person last signed in/ },
+    { details: { claim: 'auth_time' }, remedy: /lacks `auth_time`, the time when the user last signed in/ },
   ],
   'a signature without a key for it': [
     () => failedLogin({ token: tokens(token(CLAIMS, { alg: 'RS256', kid: 'one' })), keys: [] }),
@@ -110,7 +110,7 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
     {
       code: 'token_request_failed',
       details: { error: 'server_error', errorDescription: 'oops' },
-      remedy: /The answer of the token endpoint is not that of the protocol/,
+      remedy: /The answer of the token endpoint is not as the protocol requires/,
     },
   ],
   'UserInfo without a subject': [
@@ -118,7 +118,7 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
     {
       code: 'userinfo_failed',
       details: { error: 'server_error' },
-      remedy: /The answer of the UserInfo endpoint is not that of the protocol/,
+      remedy: /The answer of the UserInfo endpoint is not as the protocol requires/,
     },
   ],
   'an ID token of another issuer': [

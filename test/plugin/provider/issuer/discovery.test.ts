@@ -81,7 +81,7 @@ describe('discovery of an issuer', () => {
       configuredIssuer: idp.issuer,
       publishedIssuer: 'https://other.test',
     })
-    expect(error.message).to.match(/^OIDC: Discovery failed\..* `publishedIssuer`, not `configuredIssuer`/)
+    expect(error.message).to.match(/^OIDC: Discovery failed\..* `publishedIssuer`, but `issuer` is `configuredIssuer`/)
   })
 
   // Shows: plugin 2.8.
@@ -96,11 +96,11 @@ describe('discovery of an issuer', () => {
     expect(slashed).to.include({ issuer: `${idp.issuer}/`, authorization_endpoint: `${idp.issuer}/auth` })
   })
 
-  const NAME_REMEDY = /what the IdP calls its issuer/
+  const NAME_REMEDY = /Write the IdP's issuer in `issuer`/
   const html = { 'content-type': 'text/html' }
   for (const [what, fault, details, remedy] of [
     ['another status', { status: 404, body: '{"error":"no realm"}' }, { status: 404, error: 'no realm' }, NAME_REMEDY],
-    ['a failure', { status: 503 }, { status: 503 }, /failed in itself/],
+    ['a failure', { status: 503 }, { status: 503 }, /reports an internal error/],
     ['a page', { status: 200, headers: html, body: '<p>' }, { status: 200, contentType: 'text/html' }, NAME_REMEDY],
     ['no JSON', { status: 200, body: '{' }, { status: 200 }, NAME_REMEDY],
     ['no issuer', { status: 200, body: '{}' }, { status: 200 }, NAME_REMEDY],
@@ -174,7 +174,7 @@ describe('discovery of an issuer', () => {
           const error = await refusal(discover({ [name]: address }))
           expect(causeCode(error), name).to.equal('PLAIN_HTTP')
           expect(error.details).to.deep.equal({ endpoint: name, published: address })
-          expect(error.message).to.contain('set this endpoint in `issuer` by hand')
+          expect(error.message).to.contain('set this endpoint in `issuer`')
         }
         for (const name of ALIASED_ENDPOINTS) {
           const error = await refusal(discover({ mtls_endpoint_aliases: { [name]: address } }))

@@ -21,52 +21,56 @@ describe('what a logout token says by itself', () => {
     expect(await inspect({ sub: undefined, sid: 's' })).to.deep.equal({ ...said, subject: null, sid: 's' })
   })
 
-  const HERE = `it is ${NOW_S} here`
+  const HERE = `this server's time is ${NOW_S}`
   for (const [what, claims, reason] of [
-    ['of another audience', { aud: 'other' }, 'aud names another client: "other" came, "mesh" was expected'],
-    ['of several other audiences', { aud: ['other', 'mesh2'] }, /^aud names another client: \["other","mesh2"\] came/],
+    ['of another audience', { aud: 'other' }, 'aud names another client: received "other", expected "mesh"'],
+    [
+      'of several other audiences',
+      { aud: ['other', 'mesh2'] },
+      /^aud names another client: received \["other","mesh2"\]/,
+    ],
     ['of an audience that has ours in it', { aud: 'other mesh' }, /^aud /],
-    ['without an audience', { aud: undefined }, /^aud names another client: nothing came/],
-    ['of an audience longer than a line', { aud: 'x'.repeat(81) }, /^aud names another client: "x{79}… came/],
-    ['of an audience as long as can be shown', { aud: 'x'.repeat(78) }, /^aud names another client: "x{78}" came/],
+    ['without an audience', { aud: undefined }, /^aud names another client: received nothing/],
+    ['of an audience longer than a line', { aud: 'x'.repeat(81) }, /^aud names another client: received "x{79}…/],
+    ['of an audience as long as can be shown', { aud: 'x'.repeat(78) }, /^aud names another client: received "x{78}"/],
     [
       'of another issuer',
       { iss: 'https://a.b' },
-      `iss names another IdP: "https://a.b" came, "${ISSUER}" was expected`,
+      `iss names another IdP: received "https://a.b", expected "${ISSUER}"`,
     ],
     ['of an issuer that is no address', { iss: 'evil' }, /^iss /],
     ['without an issuer', { iss: undefined }, /^iss /],
     ['that expires now', { exp: NOW_S }, `it has expired: exp is ${NOW_S}, ${HERE}`],
-    ['whose expiry is no time', { exp: 'tomorrow' }, 'exp is no time: "tomorrow" came'],
+    ['whose expiry is no time', { exp: 'tomorrow' }, 'exp is not a time: received "tomorrow"'],
     [
       'that is more than 10 minutes old',
       { iat: NOW_S - 601 },
-      `iat is more than 10 minutes ago: ${NOW_S - 601} came, ${HERE}`,
+      `iat is more than 10 minutes ago: received ${NOW_S - 601}, ${HERE}`,
     ],
     [
       'from more than a minute ahead',
       { iat: NOW_S + 61 },
-      `iat is more than a minute ahead: ${NOW_S + 61} came, ${HERE}`,
+      `iat is more than a minute ahead: received ${NOW_S + 61}, ${HERE}`,
     ],
     ['without the time of its making', { iat: undefined }, 'iat is missing'],
-    ['whose time is a text', { iat: String(NOW_S) }, `iat is no time: "${NOW_S}" came`],
-    ['that is not valid yet', { nbf: NOW_S + 61 }, `nbf is ahead: ${NOW_S + 61} came, ${HERE}`],
-    ['whose beginning is no time', { nbf: '1' }, /^nbf is ahead: "1" came/],
+    ['whose time is a text', { iat: String(NOW_S) }, `iat is not a time: received "${NOW_S}"`],
+    ['that is not valid yet', { nbf: NOW_S + 61 }, `nbf is in the future: received ${NOW_S + 61}, ${HERE}`],
+    ['whose beginning is no time', { nbf: '1' }, /^nbf is in the future: received "1"/],
     ['without an id', { jti: undefined }, 'jti is missing'],
-    ['whose id is null', { jti: null }, 'jti is no text: null came'],
+    ['whose id is null', { jti: null }, 'jti is not a text: received null'],
     ['with a nonce', { nonce: 'n' }, 'it has a nonce'],
     ['with a nonce of null', { nonce: null }, 'it has a nonce'],
-    ['without subject and session id', { sub: undefined }, 'neither sub nor sid is there'],
-    ['whose subject is no text', { sub: { $gt: '' } }, 'sub is no text: a object came'],
-    ['whose subject is empty', { sub: '' }, 'sub is no text: an empty text came'],
-    ['whose session id is no text', { sid: ['s'] }, 'sid is no text: a list came'],
-    ['without events', { events: undefined }, /^events does not tell of a logout: nothing came/],
-    ['with another event', { events: { x: {} } }, /^events does not tell of a logout: \["x"\] came/],
+    ['without subject and session id', { sub: undefined }, 'both sub and sid are missing'],
+    ['whose subject is no text', { sub: { $gt: '' } }, 'sub is not a text: received a object'],
+    ['whose subject is empty', { sub: '' }, 'sub is not a text: received an empty text'],
+    ['whose session id is no text', { sid: ['s'] }, 'sid is not a text: received a list'],
+    ['without events', { events: undefined }, /^events does not contain a logout: received nothing/],
+    ['with another event', { events: { x: {} } }, /^events does not contain a logout: received \["x"\]/],
     ['with a near miss of the event', { events: { [`${EVENT}/`]: {} } }, /^events /],
     ['whose event is no object', { events: { [EVENT]: true } }, /^events /],
     ['whose event is null', { events: { [EVENT]: null } }, /^events /],
     ['whose event is a list', { events: { [EVENT]: [] } }, /^events /],
-    ['whose events are a list', { events: [EVENT] }, /^events does not tell of a logout: a list came/],
+    ['whose events are a list', { events: [EVENT] }, /^events does not contain a logout: received a list/],
   ] as const) {
     // Shows: plugin 10.20.
     it(`is nothing of worth in one ${what}`, async () => {
@@ -81,13 +85,13 @@ describe('what a logout token says by itself', () => {
       expect(await inspect({}, ISSUER, { ...HEADER, typ } as never), typ).to.be.an('object')
     }
     for (const typ of ['at+jwt', 'secevent+jwt', 'xlogout+jwt', 'jwts', '', 7, ['JWT']]) {
-      const reason = `typ is of another kind of token: ${JSON.stringify(typ)} came, logout+jwt or JWT was expected`
+      const reason = `typ belongs to another kind of token: received ${JSON.stringify(typ)}, expected logout+jwt or JWT`
       expect(await inspect({}, ISSUER, { ...HEADER, typ } as never)).to.equal(reason)
     }
     const rules = { issuer: ISSUER, clientId: 'mesh', algorithm: 'RS256' }
     const token = await new SignJWT({}).setProtectedHeader(HEADER).sign(new Uint8Array(32))
     expect(inspectLogoutToken(token, rules, NOW_S)).to.equal('it is not signed with RS256: alg is "HS256"')
-    expect(inspectLogoutToken('a.b.c', rules, NOW_S)).to.equal('it is no signed JWT')
+    expect(inspectLogoutToken('a.b.c', rules, NOW_S)).to.equal('it is not a signed JWT')
   })
 
   it('counts from a minute before it was made until 10 minutes after', async () => {

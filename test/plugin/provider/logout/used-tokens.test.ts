@@ -45,7 +45,7 @@ describe('a logout token', () => {
     throw new LoginError('host_failed', { details: { reason: 'the disk is full' } })
   }
   const never = () => new Promise<never>(() => undefined)
-  const USED = 'it was used before'
+  const USED = 'it was already used'
 
   // Shows: plugin 10.20.
   it('works once, among all processes that share what was used', async () => {
