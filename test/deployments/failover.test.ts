@@ -114,13 +114,13 @@ describe('A PostgreSQL that fails over', function () {
   /** A phone that goes from cursor to cursor; what it was given, in order. */
   function phone(store: Store) {
     let since = 0
-    const given: string[] = []
+    const records: string[] = []
     return {
-      given,
+      given: records,
       async sync() {
-        const found = await newer(store, 'N0CALL', since)
-        given.push(...texts(found.messages))
-        since = Math.max(since, found.answerStamp)
+        const newRecords = await newer(store, 'N0CALL', since)
+        records.push(...texts(newRecords.messages))
+        since = Math.max(since, newRecords.answerStamp)
       },
     }
   }
@@ -258,7 +258,7 @@ describe('A PostgreSQL that fails over', function () {
     await start(false)
     const [one, two] = [await open(), await open(both(), 'two')]
     const rings = [one, two].map((store) => createRingCache(store))
-    const given = () =>
+    const texts = () =>
       Promise.all(
         rings.map(async (ring) => answerIn(await ring.since('N0CALL', '', 0)).messages.map(({ text }) => text)),
       )
@@ -283,7 +283,7 @@ describe('A PostgreSQL that fails over', function () {
           () => false,
         ),
       )
-    expect(await given()).to.deep.equal([
+    expect(await texts()).to.deep.equal([
       ['both have it', 'after'],
       ['both have it', 'after'],
     ])

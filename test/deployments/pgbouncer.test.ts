@@ -84,7 +84,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     const write = (name: string, text: string) => writeFile(join(path, name), text, { mode: 0o644 })
     for (const [name, text] of Object.entries(files)) await write(name, text)
     await write('pgbouncer.ini', ini.replace('PORT', String(port)).replaceAll('/etc/pgbouncer', path))
-    const idOf = async (which: string) => Number((await promisify(execFile)('id', [which, 'nobody'])).stdout)
+    const idOf = async (option: string) => Number((await promisify(execFile)('id', [option, 'nobody'])).stdout)
     const user = userInfo().uid === 0 ? { uid: await idOf('-u'), gid: await idOf('-g') } : {}
     const { command, env } = program
     const { stop } = await startProgram(command, [join(path, 'pgbouncer.ini')], { ...user, env, ready: /process up/ })

@@ -77,8 +77,12 @@ describe('A proxy in front of sidecars', function () {
   /** Stopped after the test. */
   async function sidecar(config: object): Promise<SidecarProcess> {
     const { configure, remove } = await createSidecarFolder()
-    const { host, port: at } = upstream
-    const file = await configure({ aprsis: { host, port: at, callsign: 'N0CALL-10' }, database: ':memory:', ...config })
+    const { host, port: upstreamPort } = upstream
+    const file = await configure({
+      aprsis: { host, port: upstreamPort, callsign: 'N0CALL-10' },
+      database: ':memory:',
+      ...config,
+    })
     const started = startSidecarProcess(['--config', file])
     closing.push(remove, async () => {
       started.kill('SIGKILL')
@@ -131,17 +135,17 @@ describe('A proxy in front of sidecars', function () {
             flooder('/v1/register', registration('N1CALL'), { 'X-Forwarded-For': `203.0.113.${index % 250}` }),
           ),
         )
-        const others = await Promise.all(
+        const strangers = await Promise.all(
           Array.from({ length: OTHERS }, async (_, index) => {
-            const other = caller(`127.0.2.${index + 1}`)
+            const stranger = caller(`127.0.2.${index + 1}`)
             const statuses: (number | string)[] = []
             for (let calls = 0; calls < CALLS; calls += 1)
-              statuses.push(await other('/v1/register', registration(`N${index}OTH`)))
+              statuses.push(await stranger('/v1/register', registration(`N${index}OTH`)))
             return statuses
           }),
         )
         const flooded = await flood
-        expect(others.flat().filter((status) => status !== 200)).to.deep.equal([])
+        expect(strangers.flat().filter((status) => status !== 200)).to.deep.equal([])
         expect(new Set(flooded)).to.deep.equal(new Set([200, 429]))
         expect(flooded.filter((status) => status === 429).length).to.be.at.least(FLOOD - count * 120)
         const events = sidecars.flatMap(({ lines }) => lines.map(({ event }) => event))
@@ -150,20 +154,20 @@ describe('A proxy in front of sidecars', function () {
 
   // Shows: sidecar P1.13.
   it('is asked by --check --live --public, with the line to write where it is not believed, or says no client: nginx', async function () {
-    const [at, url] = [await freePort(), `https://localhost:${port}`]
+    const [relayPort, url] = [await freePort(), `https://localhost:${port}`]
     const { configure, remove } = await createSidecarFolder()
     closing.push(remove)
     const { host, port: upstreamPort } = upstream
     const aprsis = { host, port: upstreamPort, callsign: 'N0CALL-10' }
     const verdict = async (trustProxy: unknown) => {
-      const file = await configure({ aprsis, database: ':memory:', listen: { ...LISTEN, port: at, trustProxy } })
+      const file = await configure({ aprsis, database: ':memory:', listen: { ...LISTEN, port: relayPort, trustProxy } })
       const command = ['--import', 'tsx', 'sidecar/main.ts', '--config', file, '--check', '--live', '--public', url]
       const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') }
       const { stdout } = await run(process.execPath, command, { env }).catch((error: { stdout: string }) => error)
       return stdout.split('\n').find((line) => line.includes('Public address'))
     }
     const trust = '"listen": { "trustProxy": ["127.0.0.1"] }'
-    const site = siteOf('nginx', [at])
+    const site = siteOf('nginx', [relayPort])
     await start(this, 'nginx', site)
     expect(await verdict(['127.0.0.1'])).to.match(/^ok /)
     expect(await verdict(false))
@@ -218,8 +222,8 @@ describe('A proxy in front of sidecars', function () {
   /** Phones on addresses of their own. Each resolves with the status of a heartbeat. */
   function phones() {
     return Array.from({ length: 20 }, (_, index) => {
-      const by = caller(`127.0.4.${index + 1}`)
-      return () => by('/v1/register', registration(`N${index}BAL`))
+      const stranger = caller(`127.0.4.${index + 1}`)
+      return () => stranger('/v1/register', registration(`N${index}BAL`))
     })
   }
 

@@ -20,10 +20,10 @@ export function readCases(target: string, folder = CASES): ReadonlyMap<string, C
 }
 
 /** Keeps an input as a case; gives the path of its file. */
-export function keepCase(target: string, what: string, input: Buffer, folder = CASES): string {
+export function keepCase(target: string, problem: string, input: Buffer, folder = CASES): string {
   const name = createHash('sha256').update(input).digest('hex').slice(0, 12)
   const file = join(folder, target, `${name}.json`)
   mkdirSync(join(folder, target), { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ what, input: input.toString('base64') } satisfies Case, null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify({ what: problem, input: input.toString('base64') } satisfies Case, null, 2)}\n`)
   return file
 }

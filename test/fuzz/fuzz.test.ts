@@ -14,11 +14,11 @@ describe('the fuzzer', () => {
   })
 
   it('finds an input that breaks something, makes it small, and finds the same again by the same seed', async () => {
-    const found = await fuzz(fragile, { seed: 1, inputs: 100_000 })
-    expect(found.broken?.what).to.include('a closed brace')
-    expect(found.broken?.input.includes('}{')).to.equal(true)
-    expect(found.broken?.input.length).to.be.below(40)
-    expect(await fuzz(fragile, { seed: 1, inputs: 100_000 })).to.deep.equal(found)
+    const outcome = await fuzz(fragile, { seed: 1, inputs: 100_000 })
+    expect(outcome.broken?.what).to.include('a closed brace')
+    expect(outcome.broken?.input.includes('}{')).to.equal(true)
+    expect(outcome.broken?.input.length).to.be.below(40)
+    expect(await fuzz(fragile, { seed: 1, inputs: 100_000 })).to.deep.equal(outcome)
   })
 
   it('tries as many inputs as it is told where nothing breaks', async () => {
@@ -29,8 +29,8 @@ describe('the fuzzer', () => {
   it('keeps what broke something, to be tried again', () => {
     expect(readCases('fragile', folder.path()).size).to.equal(0)
     keepCase('fragile', 'a closed brace', Buffer.of(0xff, 0x00), folder.path())
-    const [kept] = readCases('fragile', folder.path()).values()
-    expect(kept).to.deep.equal({ what: 'a closed brace', input: '/wA=' })
+    const [keptCase] = readCases('fragile', folder.path()).values()
+    expect(keptCase).to.deep.equal({ what: 'a closed brace', input: '/wA=' })
   })
 })
 
@@ -40,8 +40,8 @@ for (const target of TARGETS) {
       expect(await fuzz(target, { seed: 1, inputs: FEW })).to.deep.equal({ tried: FEW })
     })
 
-    for (const [file, { what, input }] of readCases(target.name))
-      it(`no longer breaks anything by ${file}: ${what.split('\n', 1)[0]}`, async () => {
+    for (const [file, { what: problem, input }] of readCases(target.name))
+      it(`no longer breaks anything by ${file}: ${problem.split('\n', 1)[0]}`, async () => {
         const subject = await target.open()
         try {
           await subject.check(Buffer.from(input, 'base64'))

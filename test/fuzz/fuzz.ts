@@ -27,12 +27,12 @@ export async function fuzz(target: Target, { seed, inputs, limitMs }: FuzzOption
       await subject.check(input)
     })
     const limit = limitMs === undefined ? {} : { interruptAfterTimeLimit: limitMs, markInterruptAsFailure: false }
-    const found = await fc.check(property, { seed, numRuns: inputs, ...limit })
-    const [input] = found.counterexample ?? []
-    if (!found.failed || !input) return { tried }
-    const { errorInstance } = found
-    const what = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
-    return { tried, broken: { input: Buffer.from(input), what } }
+    const result = await fc.check(property, { seed, numRuns: inputs, ...limit })
+    const [input] = result.counterexample ?? []
+    if (!result.failed || !input) return { tried }
+    const { errorInstance } = result
+    const problem = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
+    return { tried, broken: { input: Buffer.from(input), what: problem } }
   } finally {
     await subject.close()
   }

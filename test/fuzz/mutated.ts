@@ -20,16 +20,16 @@ const size = fc.integer({ min: 1, max: 12 })
 
 function changes(samples: readonly Buffer[]): fc.Arbitrary<Change> {
   const piece = fc.oneof(fc.constantFrom(...ODD, ...HALVES), fc.uint8Array({ maxLength: 8 }))
-  const replace = (at: number, length: number, by: Uint8Array): Change => {
+  const replace = (position: number, length: number, replacement: Uint8Array): Change => {
     return (bytes) => {
-      const start = at % (bytes.length + 1)
-      return Buffer.concat([bytes.subarray(0, start), by, bytes.subarray(start + length)])
+      const start = position % (bytes.length + 1)
+      return Buffer.concat([bytes.subarray(0, start), replacement, bytes.subarray(start + length)])
     }
   }
   return fc.oneof(
-    fc.tuple(place, piece).map(([at, by]) => replace(at, 0, by)),
-    fc.tuple(place, size, piece).map(([at, length, by]) => replace(at, length, by)),
-    fc.tuple(place, size).map(([at, length]) => replace(at, length, Buffer.alloc(0))),
+    fc.tuple(place, piece).map(([position, by]) => replace(position, 0, by)),
+    fc.tuple(place, size, piece).map(([position, length, by]) => replace(position, length, by)),
+    fc.tuple(place, size).map(([position, length]) => replace(position, length, Buffer.alloc(0))),
     fc.tuple(place, fc.nat(7)).map(([at, bit]): Change => {
       return (bytes) => bytes.map((byte, index) => (index === at % bytes.length ? byte ^ (1 << bit) : byte)) as Buffer
     }),

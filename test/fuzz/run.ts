@@ -46,9 +46,9 @@ for (let seed = firstSeed; Date.now() < end && broken.size < targets.length; see
     const outcome = await fuzz(target, { seed, inputs: Number.MAX_SAFE_INTEGER, limitMs: turnMs })
     tried.set(target.name, (tried.get(target.name) ?? 0) + outcome.tried)
     if (!outcome.broken) continue
-    const { what, input } = outcome.broken
+    const { what: problem, input } = outcome.broken
     broken.add(target.name)
-    print(`${target.name} breaks: ${what}\n  kept as ${relative('.', keepCase(target.name, what, input))}`)
+    print(`${target.name} breaks: ${problem}\n  kept as ${relative('.', keepCase(target.name, problem, input))}`)
   }
 }
 for (const [name, count] of tried)

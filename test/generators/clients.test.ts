@@ -104,10 +104,11 @@ describe('A client that a generator makes of openapi.json', () => {
     const modules = join(await had(typescriptTools(), this), 'node_modules')
     await symlink(modules, join(folder, 'node_modules'))
     await cp(join(SOURCES, 'typescript/phone.mjs'), join(folder, 'phone.mjs'))
-    const own = (name: string, ...words: string[]) => run(folder, join(folder, 'node_modules/.bin', name), words)
-    await own('openapi-typescript', document(), '--output', 'generated.d.ts')
+    const runPackaged = (name: string, ...words: string[]) =>
+      run(folder, join(folder, 'node_modules/.bin', name), words)
+    await runPackaged('openapi-typescript', document(), '--output', 'generated.d.ts')
     const strict = ['--noEmit', '--allowJs', '--strict', '--noUncheckedIndexedAccess']
-    await own('tsc', ...strict, '--module', 'nodenext', '--lib', 'es2023,dom', 'phone.mjs')
+    await runPackaged('tsc', ...strict, '--module', 'nodenext', '--lib', 'es2023,dom', 'phone.mjs')
     await expectSeen(() => run(folder, process.execPath, ['phone.mjs', address(), IMAGE, HASH]))
   })
 

@@ -67,8 +67,8 @@ class MochaRunner {
       delete coverage.perTest[id]
       for (const member of members) {
         coverage.perTest[member] ??= {}
-        const own = coverage.perTest[member]
-        for (const [mutant, count] of hits) own[mutant] = (own[mutant] ?? 0) + count
+        const covered = coverage.perTest[member]
+        for (const [mutant, count] of hits) covered[mutant] = (covered[mutant] ?? 0) + count
       }
     }
     return { status: 'complete', tests, mutantCoverage: coverage }
@@ -141,8 +141,8 @@ class MochaRunner {
   #testOf(test: Test | Hook): Test | Hook {
     let first: Test | undefined = test.ctx?.currentTest
     if ('type' in test && test.type === 'hook' && !first) {
-      test.parent?.eachTest((one) => {
-        first ??= one
+      test.parent?.eachTest((sibling) => {
+        first ??= sibling
       })
     }
     return first ?? test

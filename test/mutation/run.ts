@@ -46,7 +46,8 @@ const { values, positionals, refuse } = readCommandLine(
   { allowPositionals: true },
 )
 const chosen = FOLDERS.filter(
-  ({ name }) => positionals.length === 0 || positionals.some((one) => one === name || one === name.split('/')[0]),
+  ({ name }) =>
+    positionals.length === 0 || positionals.some((argument) => argument === name || argument === name.split('/')[0]),
 )
 if (chosen.length === 0) refuse(`${positionals.join(' ')} is no such folder.`)
 const isWhole = values.all || positionals.length > 0
@@ -83,7 +84,7 @@ function filesOf(paths: readonly string[]): readonly string[] {
 }
 
 function mutate({ name, tests }: MutatedFolder, rules: readonly string[]): Score {
-  const file = (what: string) => join(SCRATCH, `${name.replace('/', '-')}-${what}`)
+  const file = (report: string) => join(SCRATCH, `${name.replace('/', '-')}-${report}`)
   for (const old of ['report.json', 'copy']) rmSync(file(old), { recursive: true, force: true })
   const options = {
     mutate: rules,

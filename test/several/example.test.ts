@@ -70,8 +70,8 @@ describe('The server of the page on several processes, twice', () => {
     await writeFile(join(folder, 'server.mjs'), code.replace("'mesh-companion/plugin'", `'${ROOT}plugin/index.ts'`))
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     // Their tables are missing to both.
-    const [one, other] = await Promise.all([start(), start()])
-    processes.push(one, other)
+    const [first, other] = await Promise.all([start(), start()])
+    processes.push(first, other)
   })
   beforeEach(() => balancer.use(...ports()))
   afterEach(() => {
@@ -92,7 +92,7 @@ describe('The server of the page on several processes, twice', () => {
     return browser
   }
   /** What each of the two says of the person; null where it sends the browser to the login page. */
-  const said = (browser: ScriptedBrowser) =>
+  const statusAtBoth = (browser: ScriptedBrowser) =>
     Promise.all(
       ports().map(async (port) => {
         const { status, body } = await browser.step(`http://127.0.0.1:${port}/`)
@@ -102,18 +102,18 @@ describe('The server of the page on several processes, twice', () => {
 
   it('knows who signed in through both, with account and groups, until the sign-out at either', async () => {
     const browser = await signedIn('alice')
-    const [one, other] = await said(browser)
-    expect(one).to.deep.include({ name: 'Alice Example', siteAdmin: true, groups: ['mesh-admins', 'mesh-users'] })
-    expect(other).to.deep.equal(one)
+    const [first, second] = await statusAtBoth(browser)
+    expect(first).to.deep.include({ name: 'Alice Example', siteAdmin: true, groups: ['mesh-admins', 'mesh-users'] })
+    expect(second).to.deep.equal(first)
     await browser.step(`http://127.0.0.1:${ports()[1]}/logout`)
-    expect(await said(browser)).to.deep.equal([null, null])
+    expect(await statusAtBoth(browser)).to.deep.equal([null, null])
   })
 
   it('keeps all users signed in when processes are replaced during renewals', async () => {
     const people = await Promise.all(
-      Array.from({ length: 8 }, (_, at) => {
-        const username = `person${at}`
-        idp.setUser({ username, password: `${username}-demo`, sub: `sub-${at}`, claims: {} })
+      Array.from({ length: 8 }, (_, index) => {
+        const username = `person${index}`
+        idp.setUser({ username, password: `${username}-demo`, sub: `sub-${index}`, claims: {} })
         return signedIn(username)
       }),
     )
@@ -125,10 +125,10 @@ describe('The server of the page on several processes, twice', () => {
      * Until that many were asked for. Sessions stay in use: one that the other process has just renewed is not due yet.
      */
     const renewals = async (port: number) => {
-      const asked = idp.requests('token')
+      const renewals = idp.requests('token')
       await until('renewals', async () => {
         expect(await everybody(port)).to.equal(8)
-        return idp.requests('token') >= asked + 8
+        return idp.requests('token') >= renewals + 8
       })
     }
     idp.faults.set('token', { kind: 'slow', ms: 500 })

@@ -59,8 +59,8 @@ for (const [name, start] of SERVERS) {
       await person.browser.login(url, person.username, `${person.username}-demo`)
       return person
     }
-    const isSignedIn = async ({ browser }: ReturnType<typeof newcomer>, at: string) =>
-      (await whoAmI(browser, at)).status === 200
+    const isSignedIn = async ({ browser }: ReturnType<typeof newcomer>, address: string) =>
+      (await whoAmI(browser, address)).status === 200
     const isIn = async (person: ReturnType<typeof newcomer>) =>
       Promise.all([isSignedIn(person, first), isSignedIn(person, second)])
     const logoutToken = ({ sub }: { readonly sub: string }) => {
@@ -68,9 +68,9 @@ for (const [name, start] of SERVERS) {
       const times = { iat: nowS, exp: nowS + 120, jti: randomUUID() }
       return hosts.idp.sign({ iss: hosts.idp.issuer, aud: 'mesh', sub, events: EVENTS, ...times })
     }
-    const send = async (at: string, token: string) => {
+    const send = async (address: string, token: string) => {
       const body = new URLSearchParams({ logout_token: token })
-      return (await fetch(`${at}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
+      return (await fetch(`${address}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
     }
 
     it('know a person who signed in through both of them, and both forget who signed out at one', async () => {
@@ -94,31 +94,31 @@ for (const [name, start] of SERVERS) {
     })
 
     it('take an answer of the IdP once, from two copies of a browser', async () => {
-      const before = hosts.idp.requests('token')
+      const renewals = hosts.idp.requests('token')
       const { browser, username } = newcomer()
       const answer = new URL(await answerFromIdp(browser, url, username))
       const cookie = browser.cookies.header(answer) ?? ''
-      const finish = async (at: string) => {
-        const target = new URL(answer.pathname + answer.search, at)
+      const finish = async (address: string) => {
+        const target = new URL(answer.pathname + answer.search, address)
         const { headers } = await fetch(target, { headers: { cookie }, redirect: 'manual' })
         return headers.get('location')
       }
       const landed = await Promise.all([finish(first), finish(second)])
       expect(landed.toSorted()).to.deep.equal(['/', '/login?failure=login_expired'])
-      expect(hosts.idp.requests('token')).to.equal(before + 1)
+      expect(hosts.idp.requests('token')).to.equal(renewals + 1)
     })
 
     it('go on as one when the other is killed, in the midst of a login', async () => {
-      const before = await signedIn()
+      const earlier = await signedIn()
       const person = newcomer()
       hosts.balancer.use(hosts.first.port)
       const answer = await answerFromIdp(person.browser, url, person.username)
       await hosts.first.kill()
       hosts.balancer.use(hosts.second.port)
       expect((await person.browser.step(answer)).headers.location).to.equal('/')
-      expect([await isSignedIn(person, url), await isSignedIn(before, url)]).to.deep.equal([true, true])
-      expect(await send(url, await logoutToken(before))).to.equal(200)
-      expect(await isSignedIn(before, url)).to.equal(false)
+      expect([await isSignedIn(person, url), await isSignedIn(earlier, url)]).to.deep.equal([true, true])
+      expect(await send(url, await logoutToken(earlier))).to.equal(200)
+      expect(await isSignedIn(earlier, url)).to.equal(false)
     })
   })
 }

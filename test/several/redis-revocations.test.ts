@@ -35,8 +35,8 @@ describe('Revocations in Redis', () => {
     const now = Date.now()
     await open(prefix).revoke([key], now, now + 60_000)
     await open(prefix).revoke([key], now - 1, now + 1_000)
-    const [left] = await Promise.all((await client.keys(`${prefix}*`)).map((name) => client.pTTL(name)))
-    expect(left).to.be.within(30_000, 60_000)
+    const [remainingMs] = await Promise.all((await client.keys(`${prefix}*`)).map((name) => client.pTTL(name)))
+    expect(remainingMs).to.be.within(30_000, 60_000)
   })
 
   it('are not written when they have run out already', async () => {

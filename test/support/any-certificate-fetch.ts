@@ -16,8 +16,8 @@ export const anyCertificateFetch: typeof globalThis.fetch = (input, init = {}) =
         response.on('error', reject)
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString()
-          const kept = ['content-type', 'location'] as const
-          const headers = kept.flatMap((name): [string, string][] => {
+          const headerNames = ['content-type', 'location'] as const
+          const headers = headerNames.flatMap((name): [string, string][] => {
             const value = response.headers[name]
             return value === undefined ? [] : [[name, value]]
           })

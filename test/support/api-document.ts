@@ -51,8 +51,8 @@ function expectValid(place: string, value: unknown): void {
 }
 
 function validatorOf(place: string): ValidateFunction {
-  const known = compiled.get(place)
-  if (known) return known
+  const validator = compiled.get(place)
+  if (validator) return validator
   const validate = ajv.compile({ $ref: `document#/${place}` })
   compiled.set(place, validate)
   return validate

@@ -39,12 +39,12 @@ function answerTo(query: Buffer, addresses: ReadonlyMap<string, readonly string[
 
 function readName(query: Buffer): { readonly name: string; readonly end: number } {
   const labels: string[] = []
-  let at = HEADER_BYTES
-  for (let length = query.readUInt8(at++); length > 0; length = query.readUInt8(at++)) {
-    labels.push(query.toString('latin1', at, at + length))
-    at += length
+  let position = HEADER_BYTES
+  for (let length = query.readUInt8(position++); length > 0; length = query.readUInt8(position++)) {
+    labels.push(query.toString('latin1', position, position + length))
+    position += length
   }
-  return { name: labels.join('.').toLowerCase(), end: at }
+  return { name: labels.join('.').toLowerCase(), end: position }
 }
 
 /** An address of the name that was asked for, for no time at all. */

@@ -23,8 +23,9 @@ export function readDocument(path: string): string {
 
 /** Blocks of code in a language, in their order, without the indentation of the list that they stand in. */
 export function codeBlocks(text: string, language: string): readonly string[] {
-  return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].flatMap(([, indent = '', found, code = '']) =>
-    found === language ? [code.replaceAll(new RegExp(`^${indent}`, 'gm'), '')] : [],
+  return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].flatMap(
+    ([, indent = '', blockLanguage, code = '']) =>
+      blockLanguage === language ? [code.replaceAll(new RegExp(`^${indent}`, 'gm'), '')] : [],
   )
 }
 

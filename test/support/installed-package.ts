@@ -46,9 +46,9 @@ function packOnce(): string {
 
 function pack(folder: string): string {
   const command = ['pack', '--json', '--silent', '--pack-destination', folder]
-  const said = execFileSync('npm', command, { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' })
-  const [made] = JSON.parse(said.slice(said.indexOf('['))) as readonly { readonly filename: string }[]
-  return join(folder, made?.filename ?? '')
+  const output = execFileSync('npm', command, { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' })
+  const [packed] = JSON.parse(output.slice(output.indexOf('['))) as readonly { readonly filename: string }[]
+  return join(folder, packed?.filename ?? '')
 }
 
 interface InstallOptions {

@@ -19,7 +19,7 @@ export class MemoryGateway implements PushGateway {
   }
 
   /** The first one, past or future, that fits. */
-  waitFor(fits: (taken: Taken) => boolean): Promise<Taken> {
+  waitFor(fits: (delivery: Taken) => boolean): Promise<Taken> {
     return this.#taken.waitFor(fits)
   }
 

@@ -76,11 +76,11 @@ class MemoryStream extends Duplex implements ServedStream {
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, written: () => void): void {
     this.#arrive(() => {
-      const { other } = this
+      const { other: peer } = this
       const rest = bytes.subarray(PIECE_BYTES)
-      const next = rest.length > 0 && !other.#over ? () => this._write(rest, 'binary', written) : written
-      if (other.#over || other.push(bytes.subarray(0, PIECE_BYTES))) next()
-      else other.#goOn = next
+      const next = rest.length > 0 && !peer.#over ? () => this._write(rest, 'binary', written) : written
+      if (peer.#over || peer.push(bytes.subarray(0, PIECE_BYTES))) next()
+      else peer.#goOn = next
     })
   }
 

@@ -23,10 +23,10 @@ const CALLBACKS = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-
 
 export interface SetupOptions {
   /** Merged into the `oidc` object; `client` member by member. */
-  readonly oidc?: Members | ((at: Places) => Members)
+  readonly oidc?: Members | ((places: Places) => Members)
   readonly client?: Members
   /** The `oidc` object as a whole: nothing is merged into it. */
-  readonly exactly?: (at: Places) => Members
+  readonly exactly?: (places: Places) => Members
   /** Other members of the domain. */
   readonly domain?: Members
   /** Other members of the server's settings. */
@@ -47,7 +47,7 @@ export interface SetupOptions {
 export async function setUp(options: SetupOptions = {}) {
   const idp = await startIdp(options.idp ?? {})
   if (options.publishes) {
-    const body = (found: unknown) => ({ ...(found as object), ...options.publishes })
+    const body = (published: unknown) => ({ ...(published as object), ...options.publishes })
     idp.faults.set('discovery', { kind: 'rewrite', body })
   }
   const clock = new HandTurnedClock()
@@ -92,9 +92,9 @@ export async function setUp(options: SetupOptions = {}) {
     browser,
     /** Signs somebody in, in a browser of their own unless one is given. */
     async signIn(name = 'alice', person = browser()) {
-      const before = authLog.length
+      const linesBefore = authLog.length
       const page = await person.login(host.url, name, `${name}-demo`)
-      const failure = authLog.slice(before).find(({ event }) => event === 'login-failed')?.fields
+      const failure = authLog.slice(linesBefore).find(({ event }) => event === 'login-failed')?.fields
       return {
         person,
         page,
@@ -134,16 +134,16 @@ export function setups(): (options?: SetupOptions) => Promise<Setup> {
   }
 }
 
-function oidcObject({ oidc, client, exactly }: SetupOptions, at: Places): Members {
-  if (exactly) return exactly(at)
+function oidcObject({ oidc, client, exactly }: SetupOptions, places: Places): Members {
+  if (exactly) return exactly(places)
   return {
-    issuer: at.idp.issuer,
+    issuer: places.idp.issuer,
     newAccounts: true,
-    ...(typeof oidc === 'function' ? oidc(at) : oidc),
+    ...(typeof oidc === 'function' ? oidc(places) : oidc),
     client: {
       ...CLIENT,
-      redirect_uri: `${at.hostUrl}auth-oidc-callback`,
-      post_logout_redirect_uri: `${at.hostUrl}login`,
+      redirect_uri: `${places.hostUrl}auth-oidc-callback`,
+      post_logout_redirect_uri: `${places.hostUrl}login`,
       ...client,
     },
   }

@@ -40,9 +40,9 @@ export async function startProgram(
   }
   const abandon = () => end('SIGKILL')
   process.once('exit', abandon)
-  let said = ''
+  let output = ''
   const note = (text: string) => {
-    said = (said + text).slice(-MOST_CHARACTERS)
+    output = (output + text).slice(-MOST_CHARACTERS)
   }
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', note)
   child.once('error', ({ message }) => note(message))
@@ -56,7 +56,7 @@ export async function startProgram(
     await closed
     clearTimeout(late)
   }
-  const isReady = ready instanceof RegExp ? () => ready.test(said) : ready
+  const isReady = ready instanceof RegExp ? () => ready.test(output) : ready
   try {
     await until(
       `${program} to be at work`,
@@ -68,11 +68,11 @@ export async function startProgram(
     )
   } catch (cause) {
     await stop()
-    throw new Error(`${program} did not start: ${said}`, { cause })
+    throw new Error(`${program} did not start: ${output}`, { cause })
   }
   return {
     /** The end of what they wrote. */
-    output: () => said,
+    output: () => output,
     stop,
   }
 }

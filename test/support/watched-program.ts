@@ -9,10 +9,10 @@ export function watchProgram(...args: readonly string[]) {
   const child = spawn(process.execPath, ['--import', 'tsx', ...args])
   let text = ''
   let complaints = ''
-  const told = new Set<() => void>()
+  const listeners = new Set<() => void>()
   const listen = (chunk: Buffer) => {
     text += chunk
-    for (const look of told) look()
+    for (const look of listeners) look()
   }
   child.stdout.on('data', listen)
   child.stderr.on('data', (chunk) => {
@@ -26,7 +26,7 @@ export function watchProgram(...args: readonly string[]) {
       const look = () => {
         if (text.includes(part)) resolve(text)
       }
-      told.add(look)
+      listeners.add(look)
       look()
       void ended.then(() => reject(new Error(`It ended without showing "${part}":\n${text}`)))
     })

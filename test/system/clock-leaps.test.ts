@@ -19,7 +19,7 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
   // Its housekeeping looks at the clock once a minute.
   this.timeout(180_000)
 
-  const its = sidecarProcesses()
+  const sidecars = sidecarProcesses()
   let fcm: FcmFixture
   beforeEach(async () => {
     fcm = await startFcm()
@@ -28,7 +28,7 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
 
   /** A database with something for the housekeeping to do. */
   async function makeDatabase(): Promise<string> {
-    const path = join(its.folder.path, 'sidecar.sqlite')
+    const path = join(sidecars.folder.path, 'sidecar.sqlite')
     const file = await openFile(path)
     await file.exec(`PRAGMA foreign_keys = OFF; INSERT INTO avatar VALUES ('GHOST', '', '', 1, '')`)
     await file.close()
@@ -39,18 +39,18 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
   itWithFakeTime(
     'goes on when the clock goes from 1970 to now: syncs, pushes what waits, and does its housekeeping',
     async () => {
-      const time = fakeTime(FAKE_TIME_LIBRARY ?? '', join(its.folder.path, 'time'))
+      const time = fakeTime(FAKE_TIME_LIBRARY ?? '', join(sidecars.folder.path, 'time'))
       await time.set(BOOT)
-      const config = await its.configure({
+      const config = await sidecars.configure({
         database: await makeDatabase(),
         push: { coalesceMs: 10, fcm: fcm.settings },
         log: { level: 'debug' },
       })
-      const sidecar = its.start(['--config', config], { ...time.env, TZ: 'UTC' })
+      const sidecar = sidecars.start(['--config', config], { ...time.env, TZ: 'UTC' })
       const { body: first } = await sidecar.post('/v1/register', registration('N1CALL'))
       expect(first.serverTime).to.be.below(Date.UTC(1971, 0, 1))
-      await its.upstream.until(() => its.asksFor('N1CALL-7'))
-      its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :before')
+      await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
+      sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :before')
       // Neither certificates nor access tokens are of any use in 1970.
       await sidecar.logged('push-retry')
       expect(fcm.received).to.deep.equal([])
@@ -60,7 +60,7 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
       const target = Math.ceil((Date.now() - BEFORE_HOUSEKEEPING) / HOUR) * HOUR + BEFORE_HOUSEKEEPING
       fcm.setClockAhead(target - Date.now())
       await time.set(target)
-      its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :after')
+      sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :after')
       await fcm.waitFor(({ data }) => data.count === '2', 60_000)
       const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: first.serverTime })
       expect(body.messages.map(({ text }) => text)).to.deep.equal(['before', 'after'])

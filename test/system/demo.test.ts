@@ -54,8 +54,8 @@ describe('the demo', () => {
     radio.close()
 
     expect(await paste(registerOther)).to.deep.include({ status: 200 })
-    const found = await paste(sync)
-    expect(found.answer.messages).to.have.length(1)
+    const syncAnswer = await paste(sync)
+    expect(syncAnswer.answer.messages).to.have.length(1)
     expect((await paste(avatars)).answer.avatars).to.have.property('W1AW-5')
     expect((await paste(unregister)).status).to.equal(200)
     child.kill('SIGINT')

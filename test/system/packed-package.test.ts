@@ -164,10 +164,10 @@ describe('the package as it is installed', () => {
           console.log(JSON.stringify([faces.map(Object.keys), data.map((one) => typeof one.default)])))`
       const { status, stdout, stderr } = project.node(`--input-type=${kind}`, '--no-warnings', '-e', code)
       expect({ status, stderr }).to.deep.equal(DONE)
-      const [given, data] = JSON.parse(stdout) as [readonly (readonly string[])[], readonly string[]]
-      for (const [at, { name, values }] of FACES.entries())
+      const [exported, data] = JSON.parse(stdout) as [readonly (readonly string[])[], readonly string[]]
+      for (const [index, { name, values }] of FACES.entries())
         expect(
-          given[at]?.filter((key) => !/^(__esModule|module\.exports|default)$/.test(key)),
+          exported[index]?.filter((key) => !/^(__esModule|module\.exports|default)$/.test(key)),
           name,
         ).to.have.members(values)
       expect(data).to.deep.equal(DATA.map(() => 'object'))

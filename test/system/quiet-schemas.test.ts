@@ -22,7 +22,7 @@ const COMPILE_ALL = `
 describe('Schemas', () => {
   it('are loaded and compiled without a word on the console', async () => {
     const args = ['--import', 'tsx', '--input-type=module', '-e', COMPILE_ALL]
-    const said = await promisify(execFile)(process.execPath, args, { cwd: ROOT })
-    expect(said).to.include({ stdout: '', stderr: '' })
+    const output = await promisify(execFile)(process.execPath, args, { cwd: ROOT })
+    expect(output).to.include({ stdout: '', stderr: '' })
   })
 })

@@ -9,14 +9,21 @@ import { sidecarProcesses } from '../support/sidecar-processes.ts'
 import { until } from '../support/until.ts'
 
 describe('the sidecar as a process, and its disk', () => {
-  const its = sidecarProcesses()
-  const inFolder = (name: string) => join(its.folder.path, name)
+  const sidecars = sidecarProcesses()
+  const inFolder = (name: string) => join(sidecars.folder.path, name)
 
   /** A library in C that a process is started with. The test is skipped where none can be made. */
   async function library(test: Mocha.Context, source: string): Promise<string> {
     await writeFile(inFolder('preloaded.c'), source)
-    const made = spawnSync('cc', ['-shared', '-fPIC', '-o', inFolder('preloaded.so'), inFolder('preloaded.c'), '-ldl'])
-    if (made.status !== 0 || process.platform !== 'linux') {
+    const compiler = spawnSync('cc', [
+      '-shared',
+      '-fPIC',
+      '-o',
+      inFolder('preloaded.so'),
+      inFolder('preloaded.c'),
+      '-ldl',
+    ])
+    if (compiler.status !== 0 || process.platform !== 'linux') {
       console.log('      skipped: this needs Linux and a C compiler')
       test.skip()
     }
@@ -29,7 +36,7 @@ describe('the sidecar as a process, and its disk', () => {
       console.log('      skipped: this system has no /proc')
       this.skip()
     }
-    const failed = its.start(['--config', await its.configure({ database: '/proc/nope/sidecar.sqlite' })])
+    const failed = sidecars.start(['--config', await sidecars.configure({ database: '/proc/nope/sidecar.sqlite' })])
     expect(await failed.ended).to.deep.equal({ outcome: 1, stderr: '' })
     const line = await failed.logged('start-failed')
     expect(line.error).to.deep.include({ code: 'database_not_writable' })
@@ -38,7 +45,7 @@ describe('the sidecar as a process, and its disk', () => {
 
   // Shows: sidecar O1.18.
   it('is told by the check that its disk has no room for a database', async function () {
-    const config = await its.configure()
+    const config = await sidecars.configure()
     const disk = inFolder('data')
     const onFullDisk = (command: string) =>
       spawnSync(
@@ -59,7 +66,7 @@ describe('the sidecar as a process, and its disk', () => {
   })
 
   it('is told by the check that the file system of its database locks no files, as some on a network', async function () {
-    const config = await its.configure()
+    const config = await sidecars.configure()
     const LD_PRELOAD = await library(
       this,
       `#define _GNU_SOURCE
@@ -96,7 +103,7 @@ describe('the sidecar as a process, and its disk', () => {
         return resolve.call(this, request.endsWith('node_sqlite3.node') ? request + '.gone' : request, ...rest)
       }`,
     )
-    const failed = its.start(['--config', await its.configure()], { NODE_OPTIONS: `--require ${hiding}` })
+    const failed = sidecars.start(['--config', await sidecars.configure()], { NODE_OPTIONS: `--require ${hiding}` })
     expect(await failed.ended).to.deep.equal({ outcome: 1, stderr: '' })
     expect(failed.lines.filter(({ level }) => level === 'error')).to.have.length(1)
     const line = await failed.logged('start-failed')
@@ -120,11 +127,11 @@ describe('the sidecar as a process, and its disk', () => {
       int fsync(int file) { (void)file; return sync_slowly(); }
       int fdatasync(int file) { (void)file; return sync_slowly(); }`,
     )
-    const sidecar = its.start(['--config', await its.configure()], { LD_PRELOAD })
+    const sidecar = sidecars.start(['--config', await sidecars.configure()], { LD_PRELOAD })
     await sidecar.post('/v1/register', registration('N1CALL'))
     await writeFile(inFolder('hang'), '')
     const unanswered = sidecar.post('/v1/register', registration('N2CALL')).catch(() => 'cut off')
-    const changes = watch(its.folder.path)
+    const changes = watch(sidecars.folder.path)
     while (!existsSync(inFolder('hangs'))) await once(changes, 'change')
     changes.close()
     sidecar.kill('SIGTERM')
@@ -132,17 +139,17 @@ describe('the sidecar as a process, and its disk', () => {
     expect(sidecar.lines.at(-1)?.event).to.equal('stopped')
     expect(await unanswered).to.equal('cut off')
     await rm(inFolder('hang'))
-    const next = its.start(['--config', await its.configure()])
+    const next = sidecars.start(['--config', await sidecars.configure()])
     expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(200)
   })
 
   // Shows: sidecar C13.15.
   it('says that its database was deleted, is not ready, and goes on without acknowledging what will be lost', async () => {
-    const sidecar = its.start(['--config', await its.configure()])
+    const sidecar = sidecars.start(['--config', await sidecars.configure()])
     await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
-    await its.upstream.until(() => its.asksFor('N1CALL-7'))
-    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :safe{1')
-    await its.upstream.waitFor(({ line }) => line.includes(':ack1'))
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
+    sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :safe{1')
+    await sidecars.upstream.waitFor(({ line }) => line.includes(':ack1'))
     const readiness = async () => {
       const answer = await fetch(`${await sidecar.adminUrl()}/readyz`)
       return [answer.status, ((await answer.json()) as { reasons?: string[] }).reasons]
@@ -152,18 +159,18 @@ describe('the sidecar as a process, and its disk', () => {
     await rm(inFolder('data'), { recursive: true })
     expect(await sidecar.logged('database-gone')).to.include({ level: 'error' })
     expect(await readiness()).to.deep.equal([503, ['database_replaced']])
-    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :lost at the next start{2')
+    sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :lost at the next start{2')
     const counted = async () => (await fetch(`${await sidecar.adminUrl()}/metrics`)).text()
     await until('the ack that could not be sent', async () =>
       (await counted()).includes('mesh_companion_acks_unsendable_total 1\n'),
     )
     const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: 0 })
     expect(body.messages.map(({ text }) => text)).to.deep.equal(['safe', 'lost at the next start'])
-    expect(its.upstream.received.filter(({ line }) => line.includes(':ack'))).to.have.length(1)
+    expect(sidecars.upstream.received.filter(({ line }) => line.includes(':ack'))).to.have.length(1)
 
     sidecar.kill('SIGTERM')
     expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
-    const next = its.start(['--config', await its.configure()])
+    const next = sidecars.start(['--config', await sidecars.configure()])
     expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(404)
   })
 })

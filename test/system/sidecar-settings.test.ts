@@ -6,13 +6,13 @@ import { registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
 
 describe('the sidecar as a process, and its settings', () => {
-  const its = sidecarProcesses()
+  const sidecars = sidecarProcesses()
 
   // Shows: sidecar C13.11.
   it('starts among the variables of an orchestrator, and warns of each that names no setting', async () => {
     const foreign = { SIDECAR_SERVICE_HOST: '10.0.0.1', SIDECAR_PORT: 'tcp://10.0.0.1:8080', SIDECAR_LOGLEVEL: 'debug' }
-    const file = await its.configure()
-    const sidecar = its.start(['--config', file], foreign)
+    const file = await sidecars.configure()
+    const sidecar = sidecars.start(['--config', file], foreign)
     await sidecar.logged('listening')
     const warnings = sidecar.lines.filter(({ event }) => event === 'config-ignored')
     expect(warnings.map(({ level, path }) => [level, path])).to.have.deep.members([
@@ -35,44 +35,45 @@ describe('the sidecar as a process, and its settings', () => {
   // Shows: sidecar C13.12.
   it('says where it listens at the log level silent too, and why it cannot start', async () => {
     const log = { level: 'silent' }
-    const sidecar = its.start(['--config', await its.configure({ log })])
+    const sidecar = sidecars.start(['--config', await sidecars.configure({ log })])
     const { url, adminUrl } = await sidecar.logged('listening')
-    expect([url, adminUrl].every((one) => /^http:\/\/127\.0\.0\.1:\d+$/.test(String(one)))).to.equal(true)
-    const failed = its.start(['--config', await its.configure({ log, database: '.' })])
+    expect([url, adminUrl].every((address) => /^http:\/\/127\.0\.0\.1:\d+$/.test(String(address)))).to.equal(true)
+    const failed = sidecars.start(['--config', await sidecars.configure({ log, database: '.' })])
     expect(await failed.ended).to.deep.equal({ outcome: 1, stderr: '' })
     expect(failed.lines.map(({ level, event }) => [level, event])).to.deep.equal([['error', 'start-failed']])
   })
 
   // Shows: sidecar C13.5, C13.7.
   it('applies call lists on SIGHUP, warns of other changes, and ignores a bad file', async () => {
-    const file = await its.configure()
-    const sidecar = its.start(['--config', file])
+    const file = await sidecars.configure()
+    const sidecar = sidecars.start(['--config', file])
     const register = async (callsign: string) =>
       (await sidecar.post('/v1/register', registration(callsign, { ackMessages: true }))).status
     for (const callsign of ['N1CALL', 'N2CALL']) expect(await register(callsign)).to.equal(200)
-    await its.upstream.until(() => its.asksFor('N1CALL-7') && its.asksFor('N2CALL-7'))
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7') && sidecars.asksFor('N2CALL-7'))
 
     const lists = { reserved: ['N2CALL-*', 'N3CALL*'], blockedSenders: ['PEST'] }
-    await its.configure({ stations: lists })
+    await sidecars.configure({ stations: lists })
     sidecar.kill('SIGHUP')
     const { reserved, blockedSenders } = await sidecar.logged('call-lists-changed')
     expect([reserved, blockedSenders]).to.deep.equal([2, 1])
     expect(await sidecar.logged('stations-reserved')).to.deep.include({ level: 'warn', stations: ['N2CALL-7'] })
-    await its.upstream.until(() => its.asksFor('N1CALL-7') && !its.asksFor('N2CALL-7'))
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7') && !sidecars.asksFor('N2CALL-7'))
     expect(await Promise.all(['N1CALL', 'N2CALL', 'N3CALL'].map(register))).to.deep.equal([200, 403, 403])
     // What needs a restart is a warning, what was taken up is none.
-    await its.configure({ stations: lists, rateLimit: { max: 7 }, listen: { port: 0, trustProxy: ['192.0.2.1'] } })
+    await sidecars.configure({ stations: lists, rateLimit: { max: 7 }, listen: { port: 0, trustProxy: ['192.0.2.1'] } })
     sidecar.kill('SIGHUP')
-    const { level: told, paths } = await sidecar.logged('config-needs-restart')
-    expect([told, paths]).to.deep.equal(['warn', ['listen.trustProxy', 'rateLimit.max']])
+    const { level: logLevel, paths } = await sidecar.logged('config-needs-restart')
+    expect([logLevel, paths]).to.deep.equal(['warn', ['listen.trustProxy', 'rateLimit.max']])
     const acks = async () => {
-      for (const sender of ['PEST', 'FRIEND']) its.upstream.inject(`${sender}>APRS,TCPIP*::N1CALL-7 :from ${sender}{1`)
-      await its.upstream.waitFor(({ line }) => line.includes('::FRIEND'))
-      return its.upstream.received.filter(({ line }) => line.includes(':ack')).map(({ line }) => line.slice(-16))
+      for (const sender of ['PEST', 'FRIEND'])
+        sidecars.upstream.inject(`${sender}>APRS,TCPIP*::N1CALL-7 :from ${sender}{1`)
+      await sidecars.upstream.waitFor(({ line }) => line.includes('::FRIEND'))
+      return sidecars.upstream.received.filter(({ line }) => line.includes(':ack')).map(({ line }) => line.slice(-16))
     }
     expect(await acks()).to.deep.equal(['::FRIEND   :ack1'])
 
-    await its.configure({ stations: { reserved: ['N 4 CALL'], blockedSenders: [] }, listen: { prt: 0 } })
+    await sidecars.configure({ stations: { reserved: ['N 4 CALL'], blockedSenders: [] }, listen: { prt: 0 } })
     sidecar.kill('SIGHUP')
     await sidecar.logged('config-not-reloaded')
     expect(await register('N3CALL')).to.equal(403)
@@ -90,7 +91,7 @@ describe('the sidecar as a process, and its settings', () => {
   })
 
   it('gives each address of a name more than the round trip of a slow line, whoever goes out', async () => {
-    const telling = join(its.folder.path, 'telling.cjs')
+    const telling = join(sidecars.folder.path, 'telling.cjs')
     await writeFile(
       telling,
       "process.on('exit', () => console.error(require('node:net').getDefaultAutoSelectFamilyAttemptTimeout()))",

@@ -8,7 +8,7 @@ import { sidecarProcesses } from '../support/sidecar-processes.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
 
 describe('a sidecar that is told to stop', () => {
-  const its = sidecarProcesses()
+  const sidecars = sidecarProcesses()
   const closing: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close()
@@ -35,7 +35,7 @@ describe('a sidecar that is told to stop', () => {
 
   // Shows: sidecar C6.2.
   it('ends with exit code 0 while a connection to the operator port is idle', async () => {
-    const sidecar = its.start(['--config', await its.configure()])
+    const sidecar = sidecars.start(['--config', await sidecars.configure()])
     const { port, hostname } = new URL(await sidecar.adminUrl())
     const idle = connect(Number(port), hostname).on('error', () => {})
     closing.push(() => idle.destroy())
@@ -53,7 +53,7 @@ describe('a sidecar that is told to stop', () => {
       const silent = await Promise.all(Array.from({ length: count }, silentServer))
       const hosts = silent.map(({ port }) => `127.0.0.1:${port}`).join()
       const database = `postgres://mesh:secret@${hosts}/mesh`
-      const sidecar = its.start(['--config', await its.configure({ database })])
+      const sidecar = sidecars.start(['--config', await sidecars.configure({ database })])
       await Promise.all(silent.map(({ connected }) => connected))
       await expectCleanEnd(sidecar)
       expect(sidecar.lines.map(({ event }) => event)).to.not.include.members(['listening'])
@@ -66,9 +66,12 @@ describe('a sidecar that is told to stop', () => {
     const relay = await startTcpRelay(Number(database.port))
     closing.push(relay.close)
     database.port = String(relay.port)
-    const sidecar = its.start(['--config', await its.configure({ database: String(database), instance: 'one' })])
+    const sidecar = sidecars.start([
+      '--config',
+      await sidecars.configure({ database: String(database), instance: 'one' }),
+    ])
     await sidecar.url()
-    await its.upstream.until(() => its.upstream.clients().length === 1)
+    await sidecars.upstream.until(() => sidecars.upstream.clients().length === 1)
     relay.silence()
     await expectCleanEnd(sidecar)
   })
@@ -77,7 +80,7 @@ describe('a sidecar that is told to stop', () => {
   it('ends with exit code 0 while APRS-IS does not answer', async () => {
     const silent = await silentServer()
     const aprsis = { host: '127.0.0.1', port: silent.port }
-    const sidecar = its.start(['--config', await its.configure({ aprsis })])
+    const sidecar = sidecars.start(['--config', await sidecars.configure({ aprsis })])
     await silent.connected
     await sidecar.url()
     await expectCleanEnd(sidecar)

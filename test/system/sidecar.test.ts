@@ -23,7 +23,7 @@ const MAIN = ['--import', 'tsx', 'sidecar/main.ts']
 const run = (...args: readonly string[]) => spawnSync(process.execPath, [...MAIN, ...args], { encoding: 'utf8' })
 
 describe('the sidecar as a process', () => {
-  const its = sidecarProcesses()
+  const sidecars = sidecarProcesses()
   let fcm: FcmFixture
   before(async () => {
     fcm = await startFcm()
@@ -34,13 +34,13 @@ describe('the sidecar as a process', () => {
   // Shows: sidecar 1.1, 3.5, 11.16, 17.1, C4.12, C6.1, C6.4, F1.10.
   it('registers a station, receives a message for it, acknowledges and pushes it, and shows it in a sync', async () => {
     const push = { coalesceMs: 10, fcm: fcm.settings }
-    const sidecar = its.start(['--config', await its.configure({ push, log: { level: 'debug' } })])
+    const sidecar = sidecars.start(['--config', await sidecars.configure({ push, log: { level: 'debug' } })])
     const { status } = await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
     expect(status).to.equal(200)
-    await its.upstream.until(() => its.asksFor('N1CALL-7'))
-    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :Good morning{12')
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
+    sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :Good morning{12')
 
-    const ack = await its.upstream.waitFor(({ line }) => line.includes(':ack12'))
+    const ack = await sidecars.upstream.waitFor(({ line }) => line.includes(':ack12'))
     expect(ack.line).to.equal('N1CALL-7>APRS,TCPIP*::N2CALL   :ack12')
     const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: 0 })
     expect(body.messages.map(({ time, ...message }) => message)).to.deep.equal([
@@ -55,7 +55,7 @@ describe('the sidecar as a process', () => {
     const metrics = await (await fetch(`${admin}/metrics`)).text()
     expect(metrics).to.include('mesh_companion_messages_stored_total 1\n')
     expect(metrics).to.include('mesh_companion_stations_android 1\n')
-    its.upstream.dropAll()
+    sidecars.upstream.dropAll()
     await sidecar.logged('upstream-down')
     await endsWell(sidecar, 'SIGTERM')
     await keepsConvention(sidecar, 'token-of-N1CALL', String(passcodeOf(LOGIN)))
@@ -79,10 +79,13 @@ describe('the sidecar as a process', () => {
   it('ends with exit code 0 while a push gateway hangs and a client holds a request open', async () => {
     fcm.fail('hang', 10)
     const attempts = fcm.attempts
-    const sidecar = its.start(['--config', await its.configure({ push: { coalesceMs: 0, fcm: fcm.settings } })])
+    const sidecar = sidecars.start([
+      '--config',
+      await sidecars.configure({ push: { coalesceMs: 0, fcm: fcm.settings } }),
+    ])
     await sidecar.post('/v1/register', registration('N1CALL'))
-    await its.upstream.until(() => its.asksFor('N1CALL-7'))
-    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :Good morning')
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
+    sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :Good morning')
     await fcm.waitForAttempts(attempts + 1)
     const { port, hostname } = new URL(await sidecar.url())
     const socket = connect(Number(port), hostname).on('error', () => {})
@@ -94,18 +97,18 @@ describe('the sidecar as a process', () => {
 
   // Shows: sidecar C7.16.
   it('serves at once while APRS-IS is out of reach, says so on /readyz, and connects when it can', async () => {
-    its.upstream.refuseLogins = true
-    const sidecar = its.start(['--config', await its.configure()])
+    sidecars.upstream.refuseLogins = true
+    const sidecar = sidecars.start(['--config', await sidecars.configure()])
     const ready = async () => (await fetch(`${await sidecar.adminUrl()}/readyz`)).status
     expect(await ready()).to.equal(503)
     expect((await sidecar.post('/v1/register', registration('N1CALL'))).status).to.equal(200)
-    its.upstream.refuseLogins = false
-    await its.upstream.until(() => its.asksFor('N1CALL-7'), 15_000)
+    sidecars.upstream.refuseLogins = false
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'), 15_000)
   })
 
   // Shows: sidecar C1.25, C6.3.
   it('reports every configuration mistake and exits with 78 without starting', async () => {
-    const file = await its.folder.configure({ lisen: {}, aprsis: { passcode: 99999 }, log: { level: 'loud' } })
+    const file = await sidecars.folder.configure({ lisen: {}, aprsis: { passcode: 99999 }, log: { level: 'loud' } })
     const linesOf = (...more: string[]) => {
       const { status, stdout } = run('--config', file, ...more)
       expect(status).to.equal(78)
@@ -117,26 +120,26 @@ describe('the sidecar as a process', () => {
     const logged = linesOf().map((line): Record<string, unknown> => JSON.parse(line))
     expect(logged.map(({ path }) => path)).to.have.members(wrong)
     expect(new Set(logged.map(({ event }) => event))).to.deep.equal(new Set(['config-invalid']))
-    expect(existsSync(join(its.folder.path, 'data'))).to.equal(false)
+    expect(existsSync(join(sidecars.folder.path, 'data'))).to.equal(false)
 
-    const { status, stdout, stderr } = run('--check', '--config', await its.configure())
-    const said = stdout.trimEnd().split('\n')
-    expect([status, said.at(-1), stderr]).to.deep.equal([0, `${file} is fine.`, ''])
-    for (const line of said.slice(0, -1)) expect(line).to.match(/^Warning: /)
-    expect(readdirSync(its.folder.path)).to.deep.equal(['config.json'])
+    const { status, stdout, stderr } = run('--check', '--config', await sidecars.configure())
+    const lines = stdout.trimEnd().split('\n')
+    expect([status, lines.at(-1), stderr]).to.deep.equal([0, `${file} is fine.`, ''])
+    for (const line of lines.slice(0, -1)) expect(line).to.match(/^Warning: /)
+    expect(readdirSync(sidecars.folder.path)).to.deep.equal(['config.json'])
     // What a start would stumble over.
-    await mkdir(join(its.folder.path, 'data/sidecar.sqlite'), { recursive: true })
+    await mkdir(join(sidecars.folder.path, 'data/sidecar.sqlite'), { recursive: true })
     const refused = run('--check', '--config', file)
     expect(refused.status).to.equal(78)
     expect(refused.stdout).to.match(/^database: The database file cannot be opened for writing\./m)
-    expect(its.upstream.traffic.connections).to.equal(0)
+    expect(sidecars.upstream.traffic.connections).to.equal(0)
   })
 
   // Shows: sidecar O1.21.
   it('asks everybody when asked to check live, a verdict a line, with exit code 1 when somebody says no', async () => {
     const apns = await startApns()
     try {
-      const config = await its.configure({ push: { fcm: fcm.settings, apns: apns.settings } })
+      const config = await sidecars.configure({ push: { fcm: fcm.settings, apns: apns.settings } })
       const live = async () => {
         const child = spawn(process.execPath, [...MAIN, '--config', config, '--check', '--live'])
         let stdout = ''
@@ -162,23 +165,23 @@ describe('the sidecar as a process', () => {
 
   // Shows: sidecar O1.15.
   it('backs its database up while it runs, and goes back to that with --restore, once it is stopped', async () => {
-    const config = await its.configure({ backup: { folder: 'backups', keep: 2 } })
+    const config = await sidecars.configure({ backup: { folder: 'backups', keep: 2 } })
     const restore = (backup: string) => run('--config', config, '--restore', backup)
     const receive = async (sidecar: SidecarProcess, text: string) => {
-      its.upstream.inject(`N2CALL>APRS,TCPIP*::N1CALL-7 :${text}{${text}`)
+      sidecars.upstream.inject(`N2CALL>APRS,TCPIP*::N1CALL-7 :${text}{${text}`)
       await until(`the message ${text}`, async () => (await messages(sidecar)).includes(text))
     }
     const messages = async (sidecar: SidecarProcess, since = 0) =>
       (await sidecar.post('/v1/sync', { ...claim('N1CALL'), since })).body.messages.map(({ text }) => text)
 
-    const first = its.start(['--config', config])
+    const first = sidecars.start(['--config', config])
     await first.post('/v1/register', registration('N1CALL'))
-    await its.upstream.until(() => its.asksFor('N1CALL-7'))
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
     await receive(first, 'one')
     const made = await fetch(`${await first.adminUrl()}/backup`, { method: 'POST' })
     const { file, bytes } = (await made.json()) as { file: string; bytes: number }
     expect([made.status, bytes > 0]).to.deep.equal([200, true])
-    const backup = join(its.folder.path, 'backups', file)
+    const backup = join(sidecars.folder.path, 'backups', file)
     await receive(first, 'two')
     const { serverTime } = (await first.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).body
     const refused = restore(backup)
@@ -190,9 +193,9 @@ describe('the sidecar as a process', () => {
     const restored = restore(backup)
     expect([restored.status, restored.stderr]).to.deep.equal([0, ''])
     expect(restored.stdout).to.include('stations 1, messages 1').and.include('before-restore')
-    const second = its.start(['--config', config])
+    const second = sidecars.start(['--config', config])
     expect(await messages(second)).to.deep.equal(['one'])
-    await its.upstream.until(() => its.asksFor('N1CALL-7'))
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
     await receive(second, 'three')
     expect(await messages(second, serverTime)).to.deep.equal(['three'])
   })
@@ -201,49 +204,49 @@ describe('the sidecar as a process', () => {
   it('ends with exit code 1 and says why when its port is taken, leaving the database to the next', async () => {
     const { port, close } = await onLoopback(createServer())
     try {
-      const failed = its.start(['--config', await its.configure({ listen: { port } })])
+      const failed = sidecars.start(['--config', await sidecars.configure({ listen: { port } })])
       expect((await failed.ended).outcome).to.equal(1)
       const line = await failed.logged('start-failed')
       expect(line.error).to.include({ code: 'EADDRINUSE' })
       expect(line.remedy).to.match(/listen\.port/)
-      expect(its.upstream.traffic.connections).to.equal(0)
+      expect(sidecars.upstream.traffic.connections).to.equal(0)
     } finally {
       await close()
     }
-    await its.start(['--config', await its.configure()]).logged('listening')
+    await sidecars.start(['--config', await sidecars.configure()]).logged('listening')
   })
 
   // Shows: sidecar 2.18, C1.22, C10.1.
   it('takes up a renewed certificate on SIGHUP, with the connections that it has', async () => {
     const renew = async () => {
-      await writeCredentials(its.folder.path, { certFile: 'cert.pem', keyFile: 'key.pem' })
-      return new X509Certificate(await readFile(join(its.folder.path, 'cert.pem'))).fingerprint256
+      await writeCredentials(sidecars.folder.path, { certFile: 'cert.pem', keyFile: 'key.pem' })
+      return new X509Certificate(await readFile(join(sidecars.folder.path, 'cert.pem'))).fingerprint256
     }
     const first = await renew()
     const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }
-    const sidecar = its.start(['--config', await its.configure({ listen })])
+    const sidecar = sidecars.start(['--config', await sidecars.configure({ listen })])
     const { port, hostname } = new URL(await sidecar.url())
     const secured = async () => {
       const socket = connectTls({ port: Number(port), host: hostname, rejectUnauthorized: false }).on('error', () => {})
       await once(socket, 'secureConnect')
       return socket
     }
-    const before = await secured()
-    expect(before.getPeerCertificate().fingerprint256).to.equal(first)
+    const earlierSocket = await secured()
+    expect(earlierSocket.getPeerCertificate().fingerprint256).to.equal(first)
     const second = await renew()
     sidecar.kill('SIGHUP')
     await sidecar.logged('tls-reloaded')
-    const after = await secured()
-    expect(after.getPeerCertificate().fingerprint256).to.equal(second)
-    before.write('POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
-    expect(String((await once(before, 'data'))[0])).to.match(/^HTTP\/1.1 415 /)
-    for (const socket of [before, after]) socket.destroy()
+    const newSocket = await secured()
+    expect(newSocket.getPeerCertificate().fingerprint256).to.equal(second)
+    earlierSocket.write('POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
+    expect(String((await once(earlierSocket, 'data'))[0])).to.match(/^HTTP\/1.1 415 /)
+    for (const socket of [earlierSocket, newSocket]) socket.destroy()
   })
 
   // Shows: sidecar C6.2, C10.1.
   it('goes on when it gets SIGHUP without TLS, and ends with exit code 0 on SIGTERM and on SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const sidecar = its.start(['--config', await its.configure()])
+      const sidecar = sidecars.start(['--config', await sidecars.configure()])
       await sidecar.logged('listening')
       sidecar.kill('SIGHUP')
       expect((await sidecar.post('/v1/register', registration('N1CALL'))).status).to.equal(200)

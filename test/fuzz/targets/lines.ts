@@ -10,7 +10,7 @@ export const lines = pure(
   ['one\r\ntwo\nthree\r\n', '\n\n\r\n', `${'x'.repeat(64)}\r\n${'y'.repeat(65)}\n`, '# comment\r\nN9CALL>APRS:x\r\n'],
   (stream) => {
     const whole = split([stream])
-    const bytes = Array.from(stream, (_, at) => stream.subarray(at, at + 1))
+    const bytes = Array.from(stream, (_, index) => stream.subarray(index, index + 1))
     const uneven: Buffer[] = []
     for (let at = 0; at < stream.length; at += uneven.at(-1)?.length ?? 1)
       uneven.push(stream.subarray(at, at + 1 + ((stream[at] ?? 0) % 7)))

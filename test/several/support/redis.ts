@@ -11,12 +11,12 @@ export interface Redis {
 
 /** @returns why there can be none, as a text */
 export async function startRedis(): Promise<Redis | string> {
-  const found = await findDebianProgram('redis', ['redis-server'])
-  if (typeof found === 'string') return found
+  const program = await findDebianProgram('redis', ['redis-server'])
+  if (typeof program === 'string') return program
   const { path, remove } = await createFolder('mesh-companion-redis')
   const port = await freePort()
   const options = ['--bind', '127.0.0.1', '--port', String(port), '--dir', path, '--save', '', '--appendonly', 'no']
   const ready = /Ready to accept connections/
-  const { stop } = await startProgram(found.command, options, { env: found.env, ready })
+  const { stop } = await startProgram(program.command, options, { env: program.env, ready })
   return { address: `redis://127.0.0.1:${port}`, stop: () => stop().then(remove) }
 }

@@ -27,7 +27,7 @@ export function useBrowser(name: string) {
   let driver: BrowserDriver | undefined
   let user: BrowserUser | undefined
   before(async function () {
-    const missing = Object.keys(needs).filter((made) => !existsSync(needs[made] ?? ''))
+    const missing = Object.keys(needs).filter((program) => !existsSync(needs[program] ?? ''))
     if (missing.length > 0) {
       const reason = `${name} is not installed (Debian: apt-get install ${missing.join(' ')}).`
       if (process.env.CI !== undefined) throw new Error(reason)
@@ -63,10 +63,10 @@ export async function sees(tab: Tab, expression: string): Promise<void> {
 
 /** Waits until the tab shows the whole document of an address, or of one that begins so. */
 export function arrives(tab: Tab, address: string, { exactly = true } = {}): Promise<void> {
-  const is = exactly
+  const exact = exactly
     ? `location.href === ${JSON.stringify(address)}`
     : `location.href.startsWith(${JSON.stringify(address)})`
-  return sees(tab, `${is} && document.readyState === 'complete'`)
+  return sees(tab, `${exact} && document.readyState === 'complete'`)
 }
 
 /** Presses the first link or button with a text that is so, once it is there. */

@@ -39,8 +39,12 @@ export async function startFirefox(): Promise<BrowserDriver> {
                 await ask('browsingContext.navigate', { context, url, wait: 'none' })
               },
               async read(expression) {
-                const given = { expression: `JSON.stringify(${expression})`, awaitPromise: true, target: { context } }
-                const { result, exceptionDetails } = await ask('script.evaluate', given)
+                const parameters = {
+                  expression: `JSON.stringify(${expression})`,
+                  awaitPromise: true,
+                  target: { context },
+                }
+                const { result, exceptionDetails } = await ask('script.evaluate', parameters)
                 if (exceptionDetails) throw new Error(`Firefox: ${JSON.stringify(exceptionDetails)}`)
                 const { value } = result as { value?: string }
                 return value === undefined ? undefined : (JSON.parse(value) as unknown)

@@ -28,8 +28,8 @@ export async function startWebKit(): Promise<BrowserDriver> {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     })
     children.push(screen)
-    const told = screen.stdio[3] as NodeJS.ReadableStream
-    const [display] = (await once(told, 'data')) as [Buffer]
+    const displayPipe = screen.stdio[3] as NodeJS.ReadableStream
+    const [display] = (await once(displayPipe, 'data')) as [Buffer]
     const port = await freePort()
     const DISPLAY = `:${String(display).trim()}`
     children.push(spawn(WEBKIT_DRIVER, [`--port=${port}`], { env: { ...process.env, DISPLAY }, stdio: 'ignore' }))
@@ -71,10 +71,10 @@ async function openWindow(driver: string) {
     async newTab(): Promise<Tab> {
       const handle = await inTurn(newHandle)
       isFirst = false
-      const order = <Answer>(what: string, body: object, limitMs?: number) =>
+      const order = <Answer>(command: string, body: object, limitMs?: number) =>
         inTurn(async () => {
           await ask(driver, 'POST', `${path}/window`, { handle }, limitMs)
-          return ask<Answer>(driver, 'POST', path + what, body, limitMs)
+          return ask<Answer>(driver, 'POST', path + command, body, limitMs)
         })
       return {
         goTo: (url) => order('/url', { url }),
@@ -88,8 +88,8 @@ async function openWindow(driver: string) {
 function libraryFolder(): string {
   for (const machine of readdirSync('/usr/lib')) {
     if (!machine.endsWith('-linux-gnu')) continue
-    const found = readdirSync(`/usr/lib/${machine}`).find((name) => name.startsWith('webkit2gtk-4.1'))
-    if (found) return `${machine}/${found}`
+    const library = readdirSync(`/usr/lib/${machine}`).find((name) => name.startsWith('webkit2gtk-4.1'))
+    if (library) return `${machine}/${library}`
   }
   throw new Error('There is no MiniBrowser of WebKitGTK.')
 }

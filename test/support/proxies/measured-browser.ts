@@ -25,8 +25,8 @@ export class MeasuredBrowser extends ScriptedBrowser {
   override async step(address: string, visit?: Visit): Promise<Answer> {
     const url = new URL(address)
     if (url.origin !== this.#origin) return super.step(address, visit)
-    const own = this.cookies.matching(url).filter(({ name }) => name.includes('oidc-'))
-    this.#note('sent', own.map(({ name, value }) => `${name}=${value}; `).join(''))
+    const loginCookies = this.cookies.matching(url).filter(({ name }) => name.includes('oidc-'))
+    this.#note('sent', loginCookies.map(({ name, value }) => `${name}=${value}; `).join(''))
     const answer = await super.step(address, visit)
     const set = answer.headers['set-cookie'] ?? []
     this.#note('set', set.join(''))
@@ -39,7 +39,7 @@ export class MeasuredBrowser extends ScriptedBrowser {
     return answer
   }
 
-  #note(what: keyof typeof MOST, text: string): void {
-    this.most[what] = Math.max(this.most[what], text.length)
+  #note(kind: keyof typeof MOST, text: string): void {
+    this.most[kind] = Math.max(this.most[kind], text.length)
   }
 }

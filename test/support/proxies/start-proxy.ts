@@ -34,7 +34,7 @@ worker_processes 1;
 events {}
 http {
 access_log off;
-${TEMPORARY.map((what) => `${what}_temp_path ${folder}/${what};`).join('\n')}
+${TEMPORARY.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
 ${site}
 }`,
     args: (file, folder) => ['-p', folder, '-c', file, '-e', join(folder, 'error.log')],
@@ -76,14 +76,14 @@ export const PROXIES = Object.keys(PROGRAMS) as readonly ProxyName[]
  */
 export async function startProxy(name: ProxyName, site: string, port: number) {
   const { command, around, args } = PROGRAMS[name]
-  const found = await findDebianProgram('proxies', PACKAGES, command)
-  if (typeof found === 'string') return found
+  const program = await findDebianProgram('proxies', PACKAGES, command)
+  if (typeof program === 'string') return program
   const { path: folder, write, remove } = await createFolder('mesh-companion-proxy')
-  const file = await write('proxy.conf', `${around(site, folder, found.root)}\n`)
-  const env = { ...found.env, HOME: folder }
+  const file = await write('proxy.conf', `${around(site, folder, program.root)}\n`)
+  const env = { ...program.env, HOME: folder }
   const errors = () => readFile(join(folder, 'error.log'), 'utf8').catch(() => '')
   try {
-    const started = await startProgram(found.command, args(file, folder), { env, ready: () => accepts(port) })
+    const started = await startProgram(program.command, args(file, folder), { env, ready: () => accepts(port) })
     return {
       /** What it wrote, its error log included. */
       output: async () => started.output() + (await errors()),

@@ -150,8 +150,8 @@ export class Air {
     sent.confirmed = true
     // What was delivered by this login before it went the same way, in order: it is stored too.
     if (sent.login === this.logins) {
-      for (const other of this.sent.values())
-        if (other.login === sent.login && other.firstAt < sent.firstAt) other.confirmed = true
+      for (const letter of this.sent.values())
+        if (letter.login === sent.login && letter.firstAt < sent.firstAt) letter.confirmed = true
     }
     this.acks += 1
     if (heard) {

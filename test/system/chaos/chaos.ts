@@ -188,8 +188,8 @@ export class Chaos {
       const counts = { packet: air.packets, ack: air.acks, sync: traffic.answered, push: this.#pushes.all.length }
       return counts[moment]
     }
-    const before = count()
-    await this.#happenings.atMost(PATIENCE_MS, () => count() > before)
+    const countBefore = count()
+    await this.#happenings.atMost(PATIENCE_MS, () => count() > countBefore)
   }
 
   /** Ends all faults and waits until everything has come to rest. */
@@ -215,18 +215,18 @@ export class Chaos {
 
   /** What comes within the window is told by one notification. */
   async #fold(): Promise<void> {
-    const before = new Map(this.#phones.map((phone) => [phone, this.#toldTo(phone).length]))
+    const toldBefore = new Map(this.#phones.map((phone) => [phone, this.#toldTo(phone).length]))
     const startedAt = Date.now()
     let last: readonly string[] = []
     for (let round = 0; round < BURST; round++) last = await this.#sendToAll()
     const withinWindow = Date.now() - startedAt < COALESCE_MS / 2
     await this.#untilTold(last)
     for (const phone of this.#phones) {
-      const told = this.#toldTo(phone).slice(before.get(phone))
-      const messages = told.reduce((sum, { count }) => sum + count, 0)
+      const notifications = this.#toldTo(phone).slice(toldBefore.get(phone))
+      const messages = notifications.reduce((sum, { count }) => sum + count, 0)
       expect(messages, `messages that ${phone.name} was told of`).to.equal(BURST)
       // On a machine that was held up the window may have ended between two of them.
-      if (withinWindow) expect(told.map(({ body }) => body)).to.deep.equal([`${BURST} new APRS messages`])
+      if (withinWindow) expect(notifications.map(({ body }) => body)).to.deep.equal([`${BURST} new APRS messages`])
     }
   }
 

@@ -8,9 +8,9 @@ export function judgeHistory(phone: Phone, history: readonly Shown[], sent: Read
   expect(new Set(ids).size, `${phone.name} has messages twice`).to.equal(ids.length)
   expect(phone.agreesWith(history), `${phone.name} was shown something else than its history`).to.equal(true)
 
-  const kept = new Set(ids)
+  const keptIds = new Set(ids)
   const confirmed = [...sent.values()].filter((message) => message.confirmed || phone.hasShown(message.id))
-  const lost = (messages: readonly Sent[]) => messages.filter(({ id }) => !kept.has(id)).map(({ id }) => id)
+  const lost = (messages: readonly Sent[]) => messages.filter(({ id }) => !keptIds.has(id)).map(({ id }) => id)
   expect(lost(confirmed), `${phone.name} lost what was confirmed`).to.deep.equal([])
   const repeated = [...sent.values()].filter(({ tries }) => tries === Number.POSITIVE_INFINITY)
   expect(lost(repeated), `${phone.name} lacks what was repeated until it was acknowledged`).to.deep.equal([])

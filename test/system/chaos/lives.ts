@@ -59,10 +59,10 @@ export class Lives {
 
   /** Leaves no process behind, however it went. */
   async abandon(): Promise<void> {
-    const left = this.#process
+    const running = this.#process
     this.#process = undefined
-    left?.kill('SIGKILL')
-    await left?.ended
+    running?.kill('SIGKILL')
+    await running?.ended
   }
 
   /** Error lines of all lives that the chaos does not explain. */
@@ -104,10 +104,10 @@ function isFault({ level, event }: LogLine): boolean {
   return level === 'error' && !EXPLAINED.has(event)
 }
 
-async function within<T>(promise: Promise<T>, limitMs: number, what: string): Promise<T> {
+async function within<T>(promise: Promise<T>, limitMs: number, task: string): Promise<T> {
   let deadline: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    deadline = setTimeout(() => reject(new Error(`Within ${limitMs} ms it did not happen that ${what}.`)), limitMs)
+    deadline = setTimeout(() => reject(new Error(`Within ${limitMs} ms it did not happen that ${task}.`)), limitMs)
   })
   try {
     return await Promise.race([promise, late])

@@ -55,8 +55,8 @@ export class Stamps {
 
   /** No other message has it: several phones of a station are shown the same. */
   add(stamp: number, id: string): void {
-    const before = this.#messages.get(stamp) ?? id
-    if (before !== id) this.#happenings.blame(`the stamp ${stamp} was given to ${before} and to ${id}`)
+    const earlier = this.#messages.get(stamp) ?? id
+    if (earlier !== id) this.#happenings.blame(`the stamp ${stamp} was given to ${earlier} and to ${id}`)
     this.#messages.set(stamp, id)
   }
 }

@@ -53,10 +53,10 @@ export class Pushes {
    * Messages of the history that no notification told the phone of. One tells of its newest, and those right before it.
    */
   untold(target: string, history: readonly Shown[]): readonly string[] {
-    const told = new Set<number>()
+    const notified = new Set<number>()
     for (const { place, count } of this.#placed(target, history))
-      for (let one = place; one > place - count; one--) told.add(one)
-    return history.filter((_, place) => !told.has(place)).map(({ id }) => id)
+      for (let index = place; index > place - count; index--) notified.add(index)
+    return history.filter((_, place) => !notified.has(place)).map(({ id }) => id)
   }
 
   /**

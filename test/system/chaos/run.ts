@@ -67,7 +67,7 @@ async function several(): Promise<boolean> {
     print(`\n${name}, ${seconds} s`)
     const load = watchLoad()
     const verdict = await endured(FAULTS[name] ?? (async () => {}))
-    for (const [what, count] of Object.entries(verdict.figures)) print(`  ${what}: ${count}`)
+    for (const [figure, count] of Object.entries(verdict.figures)) print(`  ${figure}: ${count}`)
     print(`  takeovers in s: ${verdict.takeoversMs.map((ms) => (ms / 1000).toFixed(1)).join(', ')}`)
     // Later in proportion where the machine has more to do than it can.
     const limitMs = TAKEOVER_LIMIT_MS * Math.max(1, load.highest() / availableParallelism())

@@ -135,10 +135,10 @@ export class Caller {
   astray(history: readonly Shown[]): string | undefined {
     if (isDeepStrictEqual(this.shown, history)) return undefined
     const skipped = history.filter(({ id }) => !this.#ids.has(id))
-    const kept = new Set(history.map(({ id }) => id))
-    const other = this.shown.filter(({ id }) => !kept.has(id))
+    const keptIds = new Set(history.map(({ id }) => id))
+    const missed = this.shown.filter(({ id }) => !keptIds.has(id))
     const named = (shown: readonly Shown[]) => shown.map(({ id, time }) => `${id} of ${time}`).join(', ')
-    return `${this.name}: it was not shown [${named(skipped)}], and alone has [${named(other)}]; its calls were ${this.#calls.join('; ')}`
+    return `${this.name}: it was not shown [${named(skipped)}], and alone has [${named(missed)}]; its calls were ${this.#calls.join('; ')}`
   }
 
   /** Undefined where there was no answer, or `internal` was one that could be expected. */

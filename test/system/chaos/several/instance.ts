@@ -104,10 +104,10 @@ export class Instance {
 
   /** Leaves no process behind, however it went. */
   async abandon(): Promise<void> {
-    const left = this.#process
+    const running = this.#process
     this.#process = undefined
-    left?.kill('SIGKILL')
-    await left?.ended
+    running?.kill('SIGKILL')
+    await running?.ended
   }
 
   /** Error lines of all lives. */

@@ -52,10 +52,10 @@ export class Mail {
 
   start(perSecond: number): void {
     const begun = performance.now()
-    const before = this.letters.size
+    const countBefore = this.letters.size
     this.#sending = setInterval(() => {
       // A machine that is held up catches up.
-      const due = before + Math.floor(((performance.now() - begun) / 1000) * perSecond)
+      const due = countBefore + Math.floor(((performance.now() - begun) / 1000) * perSecond)
       while (this.letters.size < Math.min(due, this.#most)) this.send()
       this.#happenings.tell()
     }, TICK_MS)

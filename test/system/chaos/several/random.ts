@@ -21,7 +21,7 @@ export function diceOf(seed: number): Dice {
     shuffled: (items) =>
       items
         .map((item) => ({ item, place: next() }))
-        .toSorted((one, other) => one.place - other.place)
+        .toSorted((a, b) => a.place - b.place)
         .map(({ item }) => item),
   }
 }

@@ -250,7 +250,7 @@ export class SeveralChaos {
   /** Whom it hits, in turn: those that listen first. */
   #victims(): readonly Instance[] {
     const listens = ({ site }: Instance) => (site.hears(this.#stations) ? 0 : 1)
-    return this.#dice.shuffled(this.#instances).toSorted((one, other) => listens(one) - listens(other))
+    return this.#dice.shuffled(this.#instances).toSorted((left, right) => listens(left) - listens(right))
   }
 
   /** `kill -9`, started again at once. */

@@ -43,7 +43,7 @@ export async function startSite(serverCall: string, events: SiteEvents): Promise
   })
   let calls: ReadonlySet<string> = new Set()
   let filters = ''
-  let asked: { readonly stations: readonly string[]; readonly filters: string; readonly all: boolean } | undefined
+  let request: { readonly stations: readonly string[]; readonly filters: string; readonly all: boolean } | undefined
 
   function look(): void {
     const clients = server.clients()
@@ -69,9 +69,9 @@ export async function startSite(serverCall: string, events: SiteEvents): Promise
     },
     hears(stations) {
       // Asked at every turn: filters change seldom.
-      if (asked?.stations !== stations || asked.filters !== filters)
-        asked = { stations, filters, all: stations.every((key) => filters.includes(`/${key}/`)) }
-      return asked.all
+      if (request?.stations !== stations || request.filters !== filters)
+        request = { stations, filters, all: stations.every((key) => filters.includes(`/${key}/`)) }
+      return request.all
     },
     inject: (line) => server.inject(line),
     async close() {

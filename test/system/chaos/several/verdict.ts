@@ -33,20 +33,20 @@ interface Evidence extends Verdict {
 const FEW = 5
 
 export async function judge(evidence: Evidence): Promise<Verdict> {
-  const { callers, letters, told, instances, databaseKilledAt, isKilled, takeoversMs } = evidence
+  const { callers, letters, told: notified, instances, databaseKilledAt, isKilled, takeoversMs } = evidence
   const histories = new Map<Caller, readonly Shown[]>()
   for (const caller of callers) histories.set(caller, await historyOf(caller, instances))
-  const kept = [...histories].flatMap(([{ isFirst }, history]) => (isFirst ? history : []))
-  const ids = new Set(kept.map(({ id }) => id))
+  const keptMessages = [...histories].flatMap(([{ isFirst }, history]) => (isFirst ? history : []))
+  const ids = new Set(keptMessages.map(({ id }) => id))
   const lost = [...letters.keys()].filter((id) => !ids.has(id))
-  const wrong = kept.filter(({ id, bytes }) => letters.get(id)?.text !== bytes.toString())
-  const doubled = kept.length - ids.size
+  const wrong = keptMessages.filter(({ id, bytes }) => letters.get(id)?.text !== bytes.toString())
+  const doubled = keptMessages.length - ids.size
   const astray = [...histories].flatMap(([caller, history]) => caller.astray(history) ?? [])
   const pushes = [...histories].map(([{ target }, history]) => ({
-    untold: told.untold(target, history),
-    ...told.twice(target, history),
+    untold: notified.untold(target, history),
+    ...notified.twice(target, history),
   }))
-  const untold = pushes.flatMap((one) => one.untold)
+  const untold = pushes.flatMap((push) => push.untold)
   const pushedTwice = pushes.flatMap((one) => one.inexcusable)
   const acks = acksOf(letters, new Set(callers.filter((one) => one.acks).map(({ key }) => key)), databaseKilledAt)
   const errors = instances.flatMap(({ name, errors: lines }) =>
@@ -54,7 +54,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       .filter(({ event }) => databaseKilledAt.length === 0 || !TROUBLE.has(event))
       .map((line) => `${name}: ${JSON.stringify(line)}`),
   )
-  const few = (what: string, which: readonly string[]) => which.slice(0, FEW).map((one) => `${what}: ${one}`)
+  const few = (label: string, items: readonly string[]) => items.slice(0, FEW).map((one) => `${label}: ${one}`)
   return {
     takeoversMs,
     figures: {
@@ -64,7 +64,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       doubled,
       'phones astray': astray.length,
       'answers 500': callers.reduce((sum, one) => sum + one.failures, 0),
-      pushes: told.all.length,
+      pushes: notified.all.length,
       untold: untold.length,
       // By another instance, since the one that had told it was killed.
       'told again after a kill': pushes.reduce((sum, { excused }) => sum + excused, 0),
@@ -104,18 +104,19 @@ function acksOf(
 ) {
   const twice: string[] = []
   const missing: string[] = []
-  let [count, again] = [0, 0]
+  let [count, doubled] = [0, 0]
   for (const { id, to, ackedAt } of letters.values()) {
     count += ackedAt.length
     if (ackedAt.length === 0 && acking.has(to)) missing.push(id)
-    for (const [place, at] of ackedAt.entries()) {
-      const before = ackedAt[place - 1]
-      if (before === undefined || at - before >= ACK_INTERVAL_MS) continue
+    for (const [place, ackedMs] of ackedAt.entries()) {
+      const previousMs = ackedAt[place - 1]
+      if (previousMs === undefined || ackedMs - previousMs >= ACK_INTERVAL_MS) continue
       // A database that was killed forgets them.
-      if (databaseKilledAt.some((killedAt) => killedAt <= at && killedAt > before - ACK_INTERVAL_MS)) again += 1
+      if (databaseKilledAt.some((killedAt) => killedAt <= ackedMs && killedAt > previousMs - ACK_INTERVAL_MS))
+        doubled += 1
       else twice.push(id)
     }
   }
-  const figures = { acks: count, 'acks missing': missing.length, 'acks again': again, 'acks twice': twice.length }
+  const figures = { acks: count, 'acks missing': missing.length, 'acks again': doubled, 'acks twice': twice.length }
   return { figures, twice, missing }
 }
