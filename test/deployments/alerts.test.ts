@@ -24,12 +24,12 @@ describe('The alerts in Prometheus', () => {
 
   before(async function () {
     this.timeout(300_000)
-    const found = await findDebianProgram('prometheus', ['prometheus'])
-    if (typeof found === 'string') {
-      process.stdout.write(`  left out: ${found}\n`)
+    const installed = await findDebianProgram('prometheus', ['prometheus'])
+    if (typeof installed === 'string') {
+      process.stdout.write(`  left out: ${installed}\n`)
       this.skip()
     }
-    program = found
+    program = installed
     upstream = await startAprsIs()
   })
   after(() => upstream?.close())

@@ -84,7 +84,7 @@ describe('A PostgreSQL that fails over', function () {
     sent += 1
     return String(sent)
   }
-  /** What is sent without a pause until `stop`; resolves with the texts of what was acknowledged. */
+  /** Sends messages without a pause until `stop`, which resolves with the texts that were acknowledged. */
   function traffic(store: Store) {
     let going = true
     const acked: string[] = []
@@ -256,19 +256,19 @@ describe('A PostgreSQL that fails over', function () {
   // Shows: sidecar P1.14.
   it('after promotion of a stale standby, every instance answers from its data alone', async () => {
     await start(false)
-    const [one, two] = [await open(), await open(both(), 'two')]
-    const rings = [one, two].map((store) => createRingCache(store))
+    const [firstStore, two] = [await open(), await open(both(), 'two')]
+    const rings = [firstStore, two].map((store) => createRingCache(store))
     const texts = () =>
       Promise.all(
         rings.map(async (ring) => answerIn(await ring.since('N0CALL', '', 0)).messages.map(({ text }) => text)),
       )
-    await say(one, 'both have it')
+    await say(firstStore, 'both have it')
     await until(
       async () => (await runAt(pair.standby.address, 'SELECT FROM mesh_companion.ring WHERE time > 0')).length > 0,
     )
     await pair.standby.kill()
-    await say(one, 'lost')
-    await one.stations.register(registration('K1LOST'))
+    await say(firstStore, 'lost')
+    await firstStore.stations.register(registration('K1LOST'))
     // In the memory of the first alone.
     await rings[0]?.since('N0CALL', '', 0)
     await pair.primary.kill()
@@ -276,7 +276,7 @@ describe('A PostgreSQL that fails over', function () {
     await promote(pair.standby)
     await say(two, 'after')
     // The first read of each meets a connection that was cut.
-    for (const store of [one, two])
+    for (const store of [firstStore, two])
       await until(() =>
         newer(store, 'N0CALL').then(
           () => true,
@@ -287,7 +287,7 @@ describe('A PostgreSQL that fails over', function () {
       ['both have it', 'after'],
       ['both have it', 'after'],
     ])
-    await until(async () => one.stations.get('K1LOST') === undefined)
+    await until(async () => firstStore.stations.get('K1LOST') === undefined)
   })
 
   const waitsForStandby = async () =>

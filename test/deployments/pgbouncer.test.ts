@@ -36,12 +36,12 @@ describe('PgBouncer in front of PostgreSQL', () => {
 
   before(async function () {
     this.timeout(300_000)
-    const found = await findDebianProgram('pgbouncer', ['pgbouncer'])
-    if (typeof found === 'string') {
-      process.stdout.write(`  left out: ${found}\n`)
+    const installed = await findDebianProgram('pgbouncer', ['pgbouncer'])
+    if (typeof installed === 'string') {
+      process.stdout.write(`  left out: ${installed}\n`)
       this.skip()
     }
-    program = found
+    program = installed
     const { ca, server } = await makeCertificates()
     files = { 'userlist.txt': `"mesh" "${PASSWORD}"\n`, 'key.pem': server.key, 'cert.pem': server.cert }
     folder = await createFolder('mesh-companion-authority')
@@ -80,7 +80,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     const { path, remove } = await createFolder('mesh-companion-pgbouncer')
     closing.push(remove)
     await chmod(path, 0o755)
-    // It refuses to run as root, and then is somebody else, who has to read its key.
+    // PgBouncer refuses to run as root. It then runs as another user, who must be able to read its key.
     const write = (name: string, text: string) => writeFile(join(path, name), text, { mode: 0o644 })
     for (const [name, text] of Object.entries(files)) await write(name, text)
     await write('pgbouncer.ini', ini.replace('PORT', String(port)).replaceAll('/etc/pgbouncer', path))
@@ -120,7 +120,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
 
   // Shows: sidecar P1.10.
   it('as the page writes its file lets sidecars work, and those that start after them', async () => {
-    // Those of a start whose schema was not set lay there.
+    // A start without the schema setting would have left its functions there.
     await runAt(address, 'CREATE FUNCTION public.now_ms() RETURNS bigint LANGUAGE sql AS $$ SELECT 0::bigint $$')
     const bouncer = await pooler(pageWith())
     const [a, b] = [await start(bouncer, 'a'), await start(bouncer, 'b')]

@@ -102,7 +102,7 @@ describe('A proxy in front of sidecars', function () {
     proxy = running
   }
 
-  /** What the page has, for sidecars at these ports; of one alone the second line goes. */
+  /** The site of the page, for sidecars at these ports. If there is only one, the second line is removed. */
   function siteOf(name: ProxyName, [one = 0, two]: readonly number[]): string {
     const files = {
       '/etc/ssl/push/fullchain.pem': join(folder, 'chain.pem'),
@@ -131,7 +131,7 @@ describe('A proxy in front of sidecars', function () {
         const flooder = caller('127.0.1.1')
         const flood = Promise.all(
           Array.from({ length: FLOOD }, (_, index) =>
-            // What it makes up makes nobody else of it.
+            // A made-up `X-Forwarded-For` makes it no other client.
             flooder('/v1/register', registration('N1CALL'), { 'X-Forwarded-For': `203.0.113.${index % 250}` }),
           ),
         )
@@ -182,7 +182,7 @@ describe('A proxy in front of sidecars', function () {
       .and.not.include(trust)
   })
 
-  /** Two sidecars on one database, of which the second comes to it by a way that can be cut. */
+  /** Two sidecars on one database. The second one's connection can be cut. */
   async function pair(api: readonly [number, number], admin: number, more: object = {}) {
     const database = await freshDatabase()
     const relay = await startTcpRelay(Number(new URL(database).port))
@@ -227,7 +227,7 @@ describe('A proxy in front of sidecars', function () {
     })
   }
 
-  /** Of 2,000 calls under 1 % fail when the way is cut. */
+  /** Of 2,000 requests, under 1 % fail when the connection is cut. */
   async function expectFewFailures(relay: { cut(): Promise<void> }): Promise<void> {
     const all = phones()
     const round = () => Promise.all(all.map((heartbeat) => heartbeat()))
@@ -250,7 +250,7 @@ describe('A proxy in front of sidecars', function () {
     expect(await proxy?.output()).to.include('Server sidecars/two is DOWN')
   })
 
-  /** Calls of strangers that get this status, in turn with heartbeats of phones, all of which get 200. */
+  /** Expects this status for requests of strangers, while heartbeats of phones in between all get 200. */
   async function expectRefusedAlone(refused: () => Promise<number | string>, status: number): Promise<void> {
     const all = phones()
     for (let round = 0; round < 10; round += 1) {

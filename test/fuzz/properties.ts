@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Tries the costly properties among the tests `times` as often as a run of all tests does: those of the files that ask
- * `propertyRuns`, or a contract suite that does. Gives the exit code; what breaks one is printed with the seed and path
- * by which it breaks again.
+ * Tries the costly properties `times` as often as `npm test` does: those of the test files that use `propertyRuns`,
+ * directly or through a contract suite. Returns the exit code. A property that breaks is printed with the seed and path
+ * that repeat it.
  */
 export function tryProperties(times: number): number {
   const sources = readdirSync('test/sidecar', { recursive: true, encoding: 'utf8' })

@@ -1,4 +1,4 @@
-/** Something that takes input from outside, and what has to hold whatever comes. */
+/** Code that takes input from outside, and what must hold for every input. */
 export interface Target {
   /** Also the folder of its cases. */
   readonly name: string

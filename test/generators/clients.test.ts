@@ -22,7 +22,7 @@ describe('A client that a generator makes of openapi.json', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generated-client-'))
     whole = await startWholeSidecar()
-    // With the token that the generated clients bring: a device whose token has changed stays when it unregisters.
+    // With the token that the generated clients use. A device whose token has changed stays when it unregisters.
     await whole.register('N0CALL', { pushToken: 'token' })
     await whole.receive('W1AW', 'N0CALL-7', 'Good morning{12')
   })
@@ -31,7 +31,7 @@ describe('A client that a generator makes of openapi.json', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  /** What a phone has to see that registers, syncs, sends its avatar, unregisters, and syncs again. */
+  /** Checks what a phone sees that registers, syncs, sends its avatar, unregisters, and syncs again. */
   async function expectSeen(printed: () => Promise<string>) {
     const { body } = await whole.post('/v1/sync', { callsign: 'N0CALL', ssid: 7, auth: 13023, since: 0 })
     expect(JSON.parse(await printed())).to.include({
@@ -112,7 +112,7 @@ describe('A client that a generator makes of openapi.json', () => {
     await expectSeen(() => run(folder, process.execPath, ['phone.mjs', address(), IMAGE, HASH]))
   })
 
-  // Without the compiler for what runs long, of which nothing here does: it takes half of the time.
+  // Without the compiler for code that runs long: nothing here does, and it takes half of the time.
   const java = (words: readonly string[]) =>
     run(folder, 'java', ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', ...words])
 

@@ -4,7 +4,7 @@ import Mocha, { type Hook, type Suite, type Test } from 'mocha'
 /** How often each mutant was reached, by its id. */
 type Hits = Record<string, number>
 
-/** What mutated code and the runner share. */
+/** State that mutated code and the runner share. */
 interface Shared {
   activeMutant?: string | undefined
   currentTestId?: string | undefined
@@ -34,16 +34,16 @@ interface TestResult {
 }
 
 /**
- * Runs the tests for Stryker, whose own runner of the same major version does not know this version of mocha. Files are
- * loaded once; after that a mutant is only switched on.
+ * Runs the tests for Stryker, whose own runner does not know this major version of mocha. Files are loaded once; after
+ * that, a mutant is only switched on.
  */
 class MochaRunner {
-  // The names by which Stryker hands its constructor what it needs.
+  // Names by which Stryker passes the constructor its arguments.
   static readonly inject = ['options'] as const
   readonly #shared: Shared
   // Prints nothing.
   readonly #mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 0 })
-  /** What is reached in hooks of a suite counts for each of its tests. */
+  /** Code reached in hooks of a suite counts for each of its tests. */
   readonly #suites = new Map<string, readonly string[]>()
   #isLoaded = false
 

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { readCommandLine } from '../../fixtures/command-line.ts'
 import { FOLDERS, type MutatedFolder } from './folders.ts'
 
-/** Of a folder's mutants that a test has to notice, in percent. */
+/** Percentage of a folder's mutants that a test must notice. */
 const LEAST_SCORE = 85
 /** Reports, lists of survivors, and the copies that are mutated. */
 const SCRATCH = '.stryker'
@@ -21,7 +21,7 @@ interface Report {
   readonly files: Readonly<Record<string, { readonly mutants: readonly Mutant[] }>>
 }
 
-/** What is mutated in one folder, and how much of that its tests notice. */
+/** The mutants of one folder, and how many of them its tests notice. */
 interface Score {
   readonly mutants: number
   readonly killed: number
@@ -97,7 +97,7 @@ function mutate({ name, tests }: MutatedFolder, rules: readonly string[]): Score
     // For the plugin above: there are no checkers.
     checkerNodeArgs: ['--import', 'tsx'],
     coverageAnalysis: 'perTest',
-    // What is reached while files are loaded costs a process each: of a schema that is hundreds.
+    // A mutant in code that runs at load needs a process of its own. A schema has hundreds.
     ignoreStatic: name.startsWith('config/'),
     disableTypeChecks: false,
     // There is none: Stryker would read ours by the compiler's interface, which the native one has no more.

@@ -39,7 +39,7 @@ describe('The server of the page on several processes, twice', () => {
     this.timeout(120_000)
     folder = await mkdtemp(join(tmpdir(), 'several-example-'))
     postgres = await startPostgres()
-    // Each refresh token once: a renewal whose answer is lost ends the session.
+    // Each refresh token works once, so a renewal whose answer is lost ends the session.
     idp = await startIdp({ rotateRefreshTokens: true })
     balancer = await startBalancer()
     const oidc = {
@@ -70,8 +70,8 @@ describe('The server of the page on several processes, twice', () => {
     await writeFile(join(folder, 'server.mjs'), code.replace("'mesh-companion/plugin'", `'${ROOT}plugin/index.ts'`))
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     // Their tables are missing to both.
-    const [first, other] = await Promise.all([start(), start()])
-    processes.push(first, other)
+    const [first, otherExample] = await Promise.all([start(), start()])
+    processes.push(first, otherExample)
   })
   beforeEach(() => balancer.use(...ports()))
   afterEach(() => {
@@ -91,7 +91,7 @@ describe('The server of the page on several processes, twice', () => {
     await browser.login(balancer.url, username, `${username}-demo`)
     return browser
   }
-  /** What each of the two says of the person; null where it sends the browser to the login page. */
+  /** Returns what each of the two says about the user; null if it redirects to the login page. */
   const statusAtBoth = (browser: ScriptedBrowser) =>
     Promise.all(
       ports().map(async (port) => {

@@ -24,7 +24,7 @@ for (const [name, start] of SERVERS) {
     let hosts: HostProcesses
     let first: string
     let second: string
-    /** What the balancer's browsers see. */
+    /** The balancer's address, which browsers open. */
     let url: string
 
     before(async function () {
@@ -47,7 +47,7 @@ for (const [name, start] of SERVERS) {
     })
 
     let people = 0
-    /** Somebody new, of whom no test before has ended anything. */
+    /** Creates a user whose sessions no earlier test has ended. */
     const newcomer = () => {
       people += 1
       const [username, sub] = [`person${people}`, `sub-${people}`]

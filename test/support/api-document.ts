@@ -9,7 +9,7 @@ interface Operation {
 const DOCUMENT = openApiDocument()
 const PATHS: Readonly<Record<string, { readonly post?: Operation }>> = JSON.parse(JSON.stringify(DOCUMENT.paths))
 
-/** What the document calls the parts of answers. */
+/** Schemas of the document for parts of answers. */
 const ANSWERS = /Answer$|^(Message|Avatar|ErrorDetail)$/
 
 // The keywords of OpenAPI around the schemas are none of JSON Schema's.
@@ -17,7 +17,7 @@ const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false
 ajv.addSchema(closed(DOCUMENT), 'document')
 const compiled = new Map<string, ValidateFunction>()
 
-/** Throws where an answer, or a request that was taken, is not what `/v1/openapi.json` says of it. */
+/** Throws if an answer, or an accepted request, does not match `/v1/openapi.json`. */
 export function expectDocumented(
   request: { readonly path: string; readonly body: unknown },
   answer: { readonly status: number; readonly body: unknown },

@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { onLoopback } from './on-loopback.ts'
 
 export interface ConnectProxyOptions {
-  /** `user:password` that whoever asks has to show. Default: nobody has to. */
+  /** `user:password` that clients must send. Default: none. */
   readonly credentials?: string
-  /** What CONNECT is answered with in place of a tunnel: the bytes as they are. Null: nothing ever. */
+  /** Bytes that answer CONNECT instead of a tunnel. Null: no answer. */
   readonly answer?: string | null
   /** Port of 127.0.0.1 that every tunnel leads to. Default: where it was asked for. */
   readonly to?: number

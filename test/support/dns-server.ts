@@ -17,7 +17,7 @@ export async function startDnsServer() {
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   return {
-    /** As a resolver takes it. */
+    /** In the form that a resolver expects. */
     server: `127.0.0.1:${socket.address().port}`,
     addresses,
     close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
@@ -27,11 +27,11 @@ export async function startDnsServer() {
 function answerTo(query: Buffer, addresses: ReadonlyMap<string, readonly string[]>): Buffer {
   const { name, end } = readName(query)
   const type = query.readUInt16BE(end)
-  const found = addresses.get(name)
-  const answers = (found ?? []).filter((address) => TYPES[isIP(address) as 4 | 6] === type).map(record)
+  const resolved = addresses.get(name)
+  const answers = (resolved ?? []).filter((address) => TYPES[isIP(address) as 4 | 6] === type).map(record)
   const header = Buffer.alloc(HEADER_BYTES)
   header.writeUInt16BE(query.readUInt16BE(0), 0)
-  header.writeUInt16BE(0x8180 + (found ? 0 : NO_SUCH_NAME), 2)
+  header.writeUInt16BE(0x8180 + (resolved ? 0 : NO_SUCH_NAME), 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(answers.length, 6)
   return Buffer.concat([header, query.subarray(HEADER_BYTES, end + 4), ...answers])

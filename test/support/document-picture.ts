@@ -4,8 +4,7 @@ import type { Page } from 'playwright-core'
 const ROOT = new URL('../../', import.meta.url)
 
 /**
- * Takes a picture that the documents show, where the run is told to by `MESH_COMPANION_PICTURES=1`: whoever only runs
- * tests has no changed file afterwards.
+ * Takes a picture for the documents if `MESH_COMPANION_PICTURES=1` is set. Without it, a test run changes no files.
  *
  * @param path from the root of the project
  * @param clip the part of the page, in its own pixels

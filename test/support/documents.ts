@@ -53,7 +53,7 @@ export function tableRows(text: string): readonly (readonly string[])[] {
   return rows.flatMap((row, index) => (row && !isRule(row) && !isRule(rows[index + 1]) ? [row] : []))
 }
 
-/** What stands in code marks. */
+/** Returns the texts in code marks. */
 export function inCode(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
 }

@@ -1,4 +1,4 @@
-/** What it was rejected with; undefined: it was not. */
+/** Resolves with the error of a rejected promise; undefined if it was fulfilled. */
 export function errorOf<Thrown = Error>(work: Promise<unknown>): Promise<Thrown | undefined> {
   return work.then(
     () => undefined,

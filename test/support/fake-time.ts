@@ -4,10 +4,7 @@ import { join } from 'node:path'
 
 const LIBRARIES = '/usr/lib'
 
-/**
- * The library of Debian's `libfaketime`, by which another process sees another wall clock; undefined where there is
- * none.
- */
+/** Debian's `libfaketime`, which gives another process a different wall clock; undefined if it is not installed. */
 export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
   ? readdirSync(LIBRARIES)
       .map((architecture) => join(LIBRARIES, architecture, 'faketime/libfaketimeMT.so.1'))
@@ -19,7 +16,7 @@ export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
  */
 export function fakeTime(library: string, file: string) {
   return {
-    /** What the process is to be started with. */
+    /** Environment for the process. */
     env: {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,

@@ -1,8 +1,8 @@
 import { FakeClock } from './fake-clock.ts'
 
 /**
- * A clock for whole logins. Its wall clock is the machine's, by which a provider stamps its tokens, ahead by what it
- * was turned; timers and elapsed time go by hand alone, so that no limit passes while requests are under way.
+ * A clock for whole logins. Its wall clock is the machine's, which the provider's tokens use, plus what a test adds.
+ * Timers and elapsed time advance only when a test says so, so no limit passes while requests are pending.
  */
 export class HandTurnedClock extends FakeClock {
   override now(): number {

@@ -15,7 +15,7 @@ export type Project = Awaited<ReturnType<typeof projectIn>>
 let packed: string | undefined
 const PACK_LIMIT_MS = 180_000
 
-/** What npm packs of this tree, once for all who ask in a run. @returns the file, which goes with the run */
+/** Packs this tree with npm, once a run. @returns the file, which is removed after the run */
 export function packPackage(): string {
   packed ??= packOnce()
   return packed
@@ -52,7 +52,7 @@ function pack(folder: string): string {
 }
 
 interface InstallOptions {
-  /** As with `--omit=optional`. */
+  /** Installs as `--omit=optional` does. */
   readonly omitOptional?: boolean
   /** A package that is left out, as npm leaves out one that cannot be built. */
   readonly without?: string
@@ -137,7 +137,7 @@ async function projectIn(folder: string, packages: readonly string[], options = 
     spawnSync(command, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: options } })
   return {
     folder,
-    /** What the package ships, as paths in it. */
+    /** Paths of the files that the package ships. */
     shipped: (await readdir(home, { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))

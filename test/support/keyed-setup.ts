@@ -2,7 +2,7 @@ import { type ClientKeyPair, createClientFolder } from './client-keys.ts'
 import { type SetupOptions, setUp } from './sign-in-setup.ts'
 
 export interface KeyedOptions extends SetupOptions {
-  /** Private keys of the host's client; the IdP is told their public halves, unless `registered` says otherwise. */
+  /** Private keys of the host's client. The IdP gets the public halves by default; see `registered`. */
   readonly keys?: readonly ClientKeyPair[]
 }
 

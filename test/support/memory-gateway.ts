@@ -4,16 +4,16 @@ import type { Notification, PushGateway, PushOutcome } from '../../sidecar/push/
 /** A notification that a gateway took. */
 export type Taken = Notification & { readonly token: string }
 
-/** A push gateway in memory: it takes everything at once, unless it is told to wait. */
+/** A push gateway in memory. It accepts everything at once, unless a test makes it wait. */
 export class MemoryGateway implements PushGateway {
   readonly #taken = createRecorder<Taken>('notification')
   readonly #gone = new Set<string>()
-  /** It answers nobody before that. */
+  /** It answers no notification before that. */
   ready: Promise<unknown> | undefined
   /** How often it was asked to send. */
   attempts = 0
 
-  /** What it took, oldest first. */
+  /** Accepted notifications, oldest first. */
   get received(): readonly Taken[] {
     return this.#taken.items
   }

@@ -2,12 +2,12 @@ import { Duplex } from 'node:stream'
 import type { Listen, ServedStream } from '../../fixtures/aprsis/listen-tcp.ts'
 import type { Connect } from '../../sidecar/aprsis/connection/connect-tcp.ts'
 
-/** What one read brings at most, and what waits unread before its writer has to wait. */
+/** Most that one read returns, and that waits unread before its writer must wait. */
 const PIECE_BYTES = 65_536
 
 /**
- * Connections in memory in the place of TCP. What is written arrives before the event loop's next turn: wherever a
- * `FakeClock` goes on, everything has arrived, however busy the machine is.
+ * Connections in memory instead of TCP. Data arrives before the event loop's next turn. So when a `FakeClock` advances,
+ * everything has arrived, however busy the machine is.
  */
 export class MemoryNetwork {
   readonly #accepting = new Map<number, (stream: ServedStream) => void>()
@@ -113,7 +113,7 @@ class MemoryStream extends Duplex implements ServedStream {
     if (this.#over) return
     this.#over = true
     this.push(null)
-    // As sockets tell of their end: also while nobody reads, where nothing is left to be read.
+    // Sockets emit their end even if no data is read, once none is left.
     this.read(0)
   }
 }

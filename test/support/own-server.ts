@@ -68,7 +68,8 @@ export async function startOwnServer(options: OwnServerOptions) {
   return {
     port: server.port,
     /**
-     * With a slash at the end. Below it `api/me` says who is signed in, and `api/session` what the IdP says of that.
+     * Ends with a slash. `api/me` below it names the signed-in user, and `api/session` the IdP's answer about the
+     * session.
      */
     url,
     authLog,

@@ -7,7 +7,7 @@ import { freePort, startHostProcess } from './host-process.ts'
 import { CLIENT } from './sign-in-setup.ts'
 
 export interface PrivateIdpOptions {
-  /** Of the IdP, beside its certificate; false: it speaks plain HTTP. */
+  /** TLS options of the IdP beside its certificate; false: plain HTTP. */
   readonly tls?: Omit<Tls, 'cert' | 'key'> | false
   readonly idp?: Omit<IdpOptions, 'tls'>
   /** Whether an authority between the two signs the certificate of the IdP. */
@@ -17,9 +17,9 @@ export interface PrivateIdpOptions {
   readonly client?: Record<string, unknown>
   /** How the IdP knows the client, where it differs. */
   readonly registered?: Record<string, unknown>
-  /** What the host shows as a client. Default null: nothing. */
+  /** The host's client certificate. Default null: none. */
   readonly certificate?: { readonly cert: string; readonly key: string } | null
-  /** Of the host. */
+  /** Environment of the host. */
   readonly env?: Readonly<Record<string, string>>
   /** Whether the host trusts the authority. Default true. */
   readonly isTrusted?: boolean
@@ -28,8 +28,8 @@ export interface PrivateIdpOptions {
 export type PrivateIdpSetup = Awaited<ReturnType<ReturnType<typeof privateIdps>>>
 
 /**
- * IdPs whose certificate authority is private, each with a host in a process of its own: only that has an environment
- * of its own, and can be made to trust an authority by NODE_EXTRA_CA_CERTS. Closed after each test. Call inside a
+ * IdPs with a private certificate authority, each with a host in a process of its own. Only a separate process has its
+ * own environment and can trust an authority by NODE_EXTRA_CA_CERTS. They are closed after each test. Call inside a
  * `describe`.
  */
 export function privateIdps() {

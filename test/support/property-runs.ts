@@ -1,6 +1,6 @@
 /**
- * How often a costly property is tried: as often as a run of all tests has time for, and so many times as often as
- * `PROPERTY_TIMES` says, which `npm run fuzz -- --properties` sets. What breaks one is printed with its seed and path.
+ * Returns the number of runs of a costly property: `few` in `npm test`, times `PROPERTY_TIMES`, which `npm run fuzz --
+ * --properties` sets. A property that breaks is printed with its seed and path.
  */
 export function propertyRuns(few: number): number {
   return few * Number(process.env.PROPERTY_TIMES ?? 1)

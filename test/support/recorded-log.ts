@@ -19,11 +19,11 @@ export function recordedLog(level: LogLevel = 'debug') {
         onLine?.()
       },
     }),
-    /** What it has written, parsed. */
+    /** The lines so far, parsed. */
     lines,
     /** The lines of one event. */
     of: (event: string) => lines.filter((line) => line.event === event),
-    /** What the lines have of these members, a list for each line; of one member the values themselves. */
+    /** Returns the values of these members, a list for each line; with one member, the values themselves. */
     shown: (...names: readonly string[]) =>
       lines.map((line) => (names.length === 1 ? line[names[0]!] : names.map((name) => line[name]))),
     /** Resolves once there is a line of this event. */

@@ -17,9 +17,9 @@ export interface ApiOptions {
   readonly rateLimit?: Partial<RateLimitSettings>
   readonly maxStations?: number
   readonly isReserved?: (key: string) => boolean
-  /** What of Web Push the API knows. Default: public push services only, and no key. */
+  /** The API's Web Push settings. Default: public push services only, and no key. */
   readonly webPush?: { readonly allowPrivate: boolean; readonly publicKey?: string }
-  /** A store and its clock in the place of one in memory. It is closed with the API. */
+  /** A store and its clock instead of those in memory. The store is closed with the API. */
   readonly over?: { readonly store: Store; readonly clock: FakeClock }
 }
 
@@ -37,9 +37,9 @@ export interface JsonBody {
 export interface ApiAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** As it came over the wire. */
+  /** The answer as it came over the wire. */
   readonly bytes: Buffer
-  /** Of a compressed answer undefined. */
+  /** Undefined for a compressed answer. */
   readonly body: JsonBody
 }
 
@@ -98,14 +98,14 @@ export async function startApi(options: ApiOptions = {}) {
   }
 }
 
-/** What a sidecar in another process, or as a whole, answers to a call. */
+/** Returns the answer of a sidecar in another process, or of a whole one, to a request. */
 export async function callAt(address: string, body: object): Promise<{ status: number; body: JsonBody }> {
   const headers = { 'Content-Type': 'application/json' }
   const answer = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) })
   return { status: answer.status, body: (await answer.json()) as JsonBody }
 }
 
-/** What a well-behaved client says of itself. */
+/** Returns the members that identify a well-behaved client. */
 export function claim(callsign: string, ssid: number | string | null = 7) {
   return { callsign, ssid, auth: passcodeOf(callsign) }
 }

@@ -10,7 +10,7 @@ export async function makeServerFiles(name: string, names?: readonly string[]) {
   const { path, write, remove } = await createFolder(name)
   return {
     folder: path,
-    /** Of the authority behind it. */
+    /** Certificate of the authority. */
     ca: ca.cert,
     caFile: await write('ca.pem', ca.cert),
     ...server,

@@ -2,9 +2,10 @@ import { decodeJwt } from 'jose'
 import type { Setup } from './sign-in-setup.ts'
 
 /**
- * Has the IdP name its sessions to the host, as to a client that it tells of their ends; nobody listens where it would.
+ * Makes the IdP name its sessions to the host, as for a client with a back-channel address. No server listens at that
+ * address.
  *
- * @returns the `sid` of each token that it makes from now on, oldest first
+ * @returns the `sid` of each token that it issues from now on, oldest first
  */
 export async function hearSessionIds({ idp, register }: Setup): Promise<readonly string[]> {
   await register({ backchannel_logout_uri: 'http://127.0.0.1:1/', backchannel_logout_session_required: true })

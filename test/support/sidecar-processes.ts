@@ -6,8 +6,8 @@ import { createSidecarFolder, type SidecarFolder, type SidecarProcess, startSide
 export const LOGIN = 'N0CALL-10'
 
 /**
- * An APRS-IS server, a folder, and sidecars as processes on both, of which nothing is left after each test. Call inside
- * a `describe`.
+ * An APRS-IS server, a folder, and sidecars as processes on both. All of it is removed after each test. Call inside a
+ * `describe`.
  */
 export function sidecarProcesses() {
   let upstream: AprsIsServer

@@ -18,7 +18,7 @@ export interface Places {
 
 type Members = Record<string, unknown>
 
-/** Those of presets too. */
+/** Includes those of presets. */
 const CALLBACKS = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-google-callback']
 
 export interface SetupOptions {
@@ -39,7 +39,7 @@ export interface SetupOptions {
   /** Files of a certificate: the host is at `https://localhost` then, another site than the IdP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   readonly host?: Omit<HostOptions, 'config' | 'clock'>
-  /** Base URLs in place of the vendors' own. */
+  /** Base URLs instead of the vendors' own. */
   readonly presets?: (idp: Idp) => PresetUrls
 }
 
@@ -90,7 +90,7 @@ export async function setUp(options: SetupOptions = {}) {
     /** Lines that the host and the plugin wrote. */
     output,
     browser,
-    /** Signs somebody in, in a browser of their own unless one is given. */
+    /** Signs a user in, in a new browser by default. */
     async signIn(name = 'alice', person = browser()) {
       const linesBefore = authLog.length
       const page = await person.login(host.url, name, `${name}-demo`)
@@ -98,9 +98,9 @@ export async function setUp(options: SetupOptions = {}) {
       return {
         person,
         page,
-        /** What `GET api/me` says afterwards. */
+        /** The answer of `GET api/me` afterwards. */
         who: await whoAmI(person, host.url),
-        /** What the authentication log says where this login failed. */
+        /** The line of the authentication log if this login failed. */
         failure,
       }
     },
@@ -112,7 +112,7 @@ export async function setUp(options: SetupOptions = {}) {
     },
     /** Has the IdP know the host's client by other metadata. */
     register,
-    /** Of the authentication log. */
+    /** Returns these lines of the authentication log. */
     lines: (event: string) => authLog.filter((line) => line.event === event),
     close: async () => {
       await host.close()
@@ -181,7 +181,7 @@ interface SignedIn {
   readonly userGroups: string[]
 }
 
-/** What `GET api/me` says to the browser. */
+/** Returns the answer of `GET api/me` to the browser. */
 export async function whoAmI(browser: ScriptedBrowser, hostUrl: string) {
   const { status, body } = await browser.step(`${hostUrl}api/me`)
   return { status, ...(JSON.parse(body) as Partial<SignedIn>) }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { until } from './until.ts'
 
 const STOP_LIMIT_MS = 30_000
-/** Of what a program writes, the end: for errors. */
+/** Length of the end of a program's output that errors show. */
 const MOST_CHARACTERS = 20_000
 
 /** A program that others made, and all that it starts. */
@@ -12,7 +12,7 @@ export type StartedProgram = Awaited<ReturnType<typeof startProgram>>
 export interface StartOptions extends Pick<SpawnOptions, 'uid' | 'gid'> {
   /** Beside that of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** What it writes once it is at work; or whether it is, asked again and again. */
+  /** A text that the program prints once it is ready, or a check that is repeated until it holds. */
   readonly ready: RegExp | (() => boolean | Promise<boolean>)
   readonly limitMs?: number
 }

@@ -12,16 +12,16 @@ export async function startTcpRelay(targetPort: number) {
 
   function join(from: Socket): void {
     const to = connect(target, '127.0.0.1')
-    for (const [one, other] of [
+    for (const [sender, receiver] of [
       [from, to],
       [to, from],
     ] as const) {
-      sockets.add(one)
-      one.pipe(other)
-      one.on('error', () => other.destroy())
-      one.on('close', () => {
-        sockets.delete(one)
-        other.destroy()
+      sockets.add(sender)
+      sender.pipe(receiver)
+      sender.on('error', () => receiver.destroy())
+      sender.on('close', () => {
+        sockets.delete(sender)
+        receiver.destroy()
       })
     }
   }

@@ -34,7 +34,7 @@ export function watchProgram(...args: readonly string[]) {
     child,
     shows,
     ended,
-    /** What it wrote to stderr, which is in its text too. */
+    /** Its stderr, which its text includes too. */
     complaints: () => complaints,
   }
 }

@@ -39,9 +39,9 @@ export interface WholeSidecar {
   /** Lines of its log, down to debug. */
   readonly logged: readonly string[]
   post(path: string, body: object): Promise<Answer>
-  /** Registers, with whatever else `members` says; resolves when APRS-IS has the station in the filter. */
+  /** Registers, with further `members`; resolves once APRS-IS has the station in the filter. */
   register(callsign: string, members?: object): Promise<Answer>
-  /** What the history of `callsign`, SSID 7, holds. */
+  /** Returns the messages that the sidecar keeps for `callsign`, SSID 7. */
   messages(callsign: string): Promise<readonly Shown[]>
   /** A message to the station `to` comes in from the network; resolves when the sidecar is through with it. */
   receive(from: string, to: string, field: string | Buffer): Promise<void>

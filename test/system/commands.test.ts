@@ -19,7 +19,7 @@ const PROGRAMS = new Map(
     return file === undefined || WITHOUT_OPTIONS.includes(name) ? [] : [[name, file]]
   }),
 )
-/** What npm may start a script by: bash replaces itself by the program, dash does not. */
+/** Shells that npm may use: bash replaces itself with the program, dash does not. */
 const SHELLS = ['sh', '/usr/bin/dash', '/bin/bash'].filter((shell) => shell === 'sh' || existsSync(shell))
 
 /** Values that no command takes. */

@@ -12,7 +12,7 @@ const COMMANDS = ['sidecar/command.ts', 'plugin/command.ts']
 
 describe('on an older Node.js', () => {
   const folder = temporaryFolder()
-  /** What a command says that takes itself for running on Debian 12's Node.js. */
+  /** Returns the output of a command that believes to run on Debian 12's Node.js. */
   async function saidBy(args: readonly string[]) {
     const pretends = folder.path('pretend.cjs')
     await writeFile(

@@ -27,7 +27,7 @@ const HOST_CONFIG = {
   },
 }
 
-/** What the sources of a public face say that it exports, types included. */
+/** Returns the names that the sources of a public face export, types included. */
 async function exportsOf(
   face: string,
 ): Promise<{ readonly values: readonly string[]; readonly types: readonly string[] }> {
@@ -45,7 +45,7 @@ async function exportsOf(
   }
 }
 
-/** Every export that is code, with what its source says of it. */
+/** Every exported value, with its source's description. */
 const FACES = await Promise.all(
   Object.entries(PACKAGE.exports).flatMap(([path, target]) => {
     if (typeof target === 'string') return []
@@ -57,7 +57,7 @@ const DATA = Object.entries(PACKAGE.exports).flatMap(([path, target]) =>
   typeof target === 'string' ? [path.replace('.', 'mesh-companion')] : [],
 )
 
-/** What somebody writes who uses the package, and after it one import of every name. */
+/** A program that uses the package, followed by one import of every name. */
 const PROGRAM = `
 import express from 'express'
 import { expressSessions, type Host, LoginError, type LoginErrorCode, registerOidc } from 'mesh-companion/plugin'
@@ -74,7 +74,7 @@ const host: Host = {
   secret: 'thirty-two or more characters, or none',
 }
 const oidc = await registerOidc(express(), { config: {}, host })
-// An application of another version of Express, by whose types a handler is what this one takes.
+// An application of another version of Express; its handler type accepts our handler.
 declare const older: { use(...handlers: ((req: express.Request, res: express.Response, next: (error?: unknown) => void) => unknown)[]): object }
 await registerOidc(older, { config: {}, host })
 const titles: readonly string[] = oidc.loginOptions('').map(({ title }) => title)
@@ -93,7 +93,7 @@ const IMPORTS = FACES.map(({ name, values, types }, index) => {
   return `export { ${all.join(', ')} } from '${name}'`
 }).join('\n')
 
-/** The same of somebody whose modules are CommonJS. */
+/** The same program in CommonJS. */
 const COMMONJS = FACES.map(({ name, values, types }, index) => {
   const used = [...values.map((value) => `typeof all${index}.${value}`), ...types.map((type) => `all${index}.${type}`)]
   return `import all${index} = require('${name}')\nexport type Used${index} = [${used.join(', ')}]`
@@ -196,7 +196,7 @@ describe('the package as it is installed', () => {
   }).timeout(60_000)
 
   describe('without what only the sidecar needs', () => {
-    // Whoever keeps messages in a file does without `pg`.
+    // Users who keep messages in a file need no `pg`.
     const needed = Object.keys(PACKAGE.optionalDependencies).filter((name) => name !== 'pg')
     let alone: Project
     before(async () => {

@@ -26,7 +26,7 @@ interface Schema {
   readonly [keyword: string]: unknown
 }
 
-/** Members whose editor would have nothing to say of them, by their paths. */
+/** Returns the paths of members without a description for editors. */
 function unexplained({ properties = {}, definitions = {} }: Schema): readonly string[] {
   return Object.entries({ ...properties, ...definitions }).flatMap(([name, member]) => [
     ...(member.description || member.$ref ? [] : [name]),
@@ -56,7 +56,7 @@ describe('the JSON Schemas that the package ships', () => {
     const [oidc, server, sidecar] = JSON.parse(project.node('--input-type=commonjs', '-e', load).stdout)
     schemas = { oidc, server, sidecar }
     const compile = (schema: Schema) => {
-      // Strict: a keyword or format that nobody else knows is a fault.
+      // Strict: an unknown keyword or format is a fault.
       const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, strict: true, strictRequired: false })
       formats.default(ajv, ['uri'])
       return ajv.compile(schema)

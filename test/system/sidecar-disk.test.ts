@@ -93,7 +93,7 @@ describe('the sidecar as a process, and its disk', () => {
 
   // Shows: sidecar C13.13, P1.17.
   it('says in one line how to mend it when the library of SQLite was not built', async () => {
-    // What npm leaves behind where install scripts may not run, or the machine has another system or Node.
+    // State after npm skipped install scripts, or after a change of system or Node version.
     const hiding = inFolder('hide-sqlite.cjs')
     await writeFile(
       hiding,
@@ -115,7 +115,7 @@ describe('the sidecar as a process, and its disk', () => {
 
   // Shows: sidecar C13.14.
   it('ends by SIGTERM while the disk hangs in a sync', async function () {
-    // Each sync waits, while the file `hang` is there, for longer than anybody waits for an end.
+    // While the file `hang` exists, each sync waits longer than any caller waits for the end.
     const LD_PRELOAD = await library(
       this,
       `#include <fcntl.h>

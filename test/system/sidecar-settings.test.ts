@@ -60,7 +60,7 @@ describe('the sidecar as a process, and its settings', () => {
     expect(await sidecar.logged('stations-reserved')).to.deep.include({ level: 'warn', stations: ['N2CALL-7'] })
     await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7') && !sidecars.asksFor('N2CALL-7'))
     expect(await Promise.all(['N1CALL', 'N2CALL', 'N3CALL'].map(register))).to.deep.equal([200, 403, 403])
-    // What needs a restart is a warning, what was taken up is none.
+    // A member that needs a restart gives a warning; a reloaded one gives none.
     await sidecars.configure({ stations: lists, rateLimit: { max: 7 }, listen: { port: 0, trustProxy: ['192.0.2.1'] } })
     sidecar.kill('SIGHUP')
     const { level: logLevel, paths } = await sidecar.logged('config-needs-restart')
@@ -86,7 +86,7 @@ describe('the sidecar as a process, and its settings', () => {
       ['error', 'stations.reserved[0]'],
       ['error', 'listen.prt'],
     ])
-    const count = (what: string) => sidecar.lines.filter(({ event }) => event === what).length
+    const count = (eventName: string) => sidecar.lines.filter(({ event }) => event === eventName).length
     expect([count('call-lists-changed'), count('config-needs-restart')]).to.deep.equal([2, 1])
   })
 

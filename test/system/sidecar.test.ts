@@ -127,7 +127,7 @@ describe('the sidecar as a process', () => {
     expect([status, lines.at(-1), stderr]).to.deep.equal([0, `${file} is fine.`, ''])
     for (const line of lines.slice(0, -1)) expect(line).to.match(/^Warning: /)
     expect(readdirSync(sidecars.folder.path)).to.deep.equal(['config.json'])
-    // What a start would stumble over.
+    // An obstacle for a start.
     await mkdir(join(sidecars.folder.path, 'data/sidecar.sqlite'), { recursive: true })
     const refused = run('--check', '--config', file)
     expect(refused.status).to.equal(78)
@@ -178,9 +178,9 @@ describe('the sidecar as a process', () => {
     await first.post('/v1/register', registration('N1CALL'))
     await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
     await receive(first, 'one')
-    const made = await fetch(`${await first.adminUrl()}/backup`, { method: 'POST' })
-    const { file, bytes } = (await made.json()) as { file: string; bytes: number }
-    expect([made.status, bytes > 0]).to.deep.equal([200, true])
+    const backUpAnswer = await fetch(`${await first.adminUrl()}/backup`, { method: 'POST' })
+    const { file, bytes } = (await backUpAnswer.json()) as { file: string; bytes: number }
+    expect([backUpAnswer.status, bytes > 0]).to.deep.equal([200, true])
     const backup = join(sidecars.folder.path, 'backups', file)
     await receive(first, 'two')
     const { serverTime } = (await first.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).body

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** As after `npm ci --ignore-scripts`: the package is there, its library is not. */
+/** State after `npm ci --ignore-scripts`: the package is there without its library. */
 const WITHOUT_LIBRARY = `data:text/javascript,${encodeURIComponent(`
 import Module from 'node:module'
 const load = Module._load

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { runAt } from '../../sidecar/store/postgres/shared-server.ts'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
 
-/** Two servers, of which one follows the other. */
+/** Two servers; one follows the other. */
 export interface PrimaryAndStandby {
   readonly primary: Postgres
   readonly standby: Postgres
@@ -10,7 +10,7 @@ export interface PrimaryAndStandby {
 }
 
 const NAMED = 'standby'
-/** Of what is waited for, on a machine that is held up. */
+/** Longest wait, on a busy machine. */
 const LIMIT_MS = 60_000
 /** Pause between two questions. */
 const EVERY_MS = 15
@@ -18,7 +18,7 @@ const EVERY_MS = 15
 /** The primary answers once the standby has what is committed, where that is `synchronous`. */
 export async function startPrimaryAndStandby(synchronous: boolean): Promise<PrimaryAndStandby> {
   const primary = await startPostgres()
-  // What a machine that died leaves on its disk is a copy of its data as good as any.
+  // A copy of its data stands for the disk of a machine that died.
   await primary.kill()
   const { port } = new URL(primary.address)
   const follows = `primary_conninfo=host=127.0.0.1 port=${port} user=mesh application_name=${NAMED}`
@@ -68,7 +68,7 @@ export async function freeze(server: Postgres, signal: 'SIGSTOP' | 'SIGCONT'): P
   const pid = server.pid()
   if (pid === undefined) return
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
-  for (const one of [pid, ...children.trim().split(' ').filter(Boolean).map(Number)]) signalTo(one, signal)
+  for (const processId of [pid, ...children.trim().split(' ').filter(Boolean).map(Number)]) signalTo(processId, signal)
 }
 
 /** One that has just ended needs none. */

@@ -55,7 +55,7 @@ export const httpRequests: Target = {
   },
 }
 
-/** What comes back for these bytes until the connection ends. */
+/** Returns the answer to these bytes until the connection ends. */
 async function exchange(port: number, input: Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   const chunks: Buffer[] = []

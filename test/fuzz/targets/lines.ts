@@ -12,8 +12,8 @@ export const lines = pure(
     const whole = split([stream])
     const bytes = Array.from(stream, (_, index) => stream.subarray(index, index + 1))
     const uneven: Buffer[] = []
-    for (let at = 0; at < stream.length; at += uneven.at(-1)?.length ?? 1)
-      uneven.push(stream.subarray(at, at + 1 + ((stream[at] ?? 0) % 7)))
+    for (let start = 0; start < stream.length; start += uneven.at(-1)?.length ?? 1)
+      uneven.push(stream.subarray(start, start + 1 + ((stream[start] ?? 0) % 7)))
     expect(split(bytes)).to.deep.equal(whole)
     expect(split(uneven)).to.deep.equal(whole)
     for (const line of whole.lines) expect(line.length).to.be.within(1, MAX_BYTES)

@@ -1,10 +1,10 @@
 import { startHost } from '../../../fixtures/host/server.ts'
 import { openStores } from './stores.ts'
 
-/** What a process of the reference host is started with, as JSON in its only argument. */
+/** Options of a process of the reference host, passed as JSON in its only argument. */
 export interface Instance {
   readonly config: unknown
-  /** Of PostgreSQL or Redis. */
+  /** Address of PostgreSQL or Redis. */
   readonly stores: string
   readonly name: string
   /** How far its clock is ahead, in milliseconds. */

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { createClient } from 'redis'
 import { pgRevocations, type RevocationStore, redisRevocations } from '../../../plugin/index.ts'
 
-/** What several processes of a server share. */
+/** State that several processes of a server share. */
 export interface SharedStores {
   readonly sessions: Store
   readonly revocations: RevocationStore
@@ -34,7 +34,7 @@ async function overPostgres(address: string, name: string): Promise<SharedStores
 
 async function overRedis(address: string, name: string): Promise<SharedStores> {
   const client = createClient({ url: address })
-  // It connects again by itself; what waits meanwhile is limited by whoever asks.
+  // The client connects again by itself. Callers limit their own waits.
   client.on('error', () => undefined)
   await client.connect()
   return {

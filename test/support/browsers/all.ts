@@ -5,7 +5,7 @@ import type { BrowserDriver, BrowserUser, Tab } from './driver.ts'
 import { FIREFOX, startFirefox } from './firefox.ts'
 import { startWebKit, WEBKIT_DRIVER, X_SERVER } from './webkit.ts'
 
-/** What each needs of the machine, by its Debian package. */
+/** Programs that each browser needs, by Debian package. */
 const BROWSERS: Readonly<Record<string, { start(): Promise<BrowserDriver>; needs: Readonly<Record<string, string>> }>> =
   {
     Chromium: { start: startChromium, needs: { chromium: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium' } },
@@ -15,7 +15,7 @@ const BROWSERS: Readonly<Record<string, { start(): Promise<BrowserDriver>; needs
 
 export const BROWSER_NAMES = Object.keys(BROWSERS)
 
-/** Somebody with a browser; each test has one of its own. */
+/** A user with a browser; each test has a new one. */
 export type PersonWithBrowser = ReturnType<typeof useBrowser>
 
 /**
@@ -71,9 +71,9 @@ export function arrives(tab: Tab, address: string, { exactly = true } = {}): Pro
 
 /** Presses the first link or button with a text that is so, once it is there. */
 export async function press(tab: Tab, text: RegExp): Promise<void> {
-  const found = `[...document.querySelectorAll('a, button')].find((one) => ${String(text)}.test(one.textContent.trim()))`
-  await sees(tab, `document.readyState === 'complete' && ${found} !== undefined`)
-  await tab.read(`${found}.click()`)
+  const clickable = `[...document.querySelectorAll('a, button')].find((one) => ${String(text)}.test(one.textContent.trim()))`
+  await sees(tab, `document.readyState === 'complete' && ${clickable} !== undefined`)
+  await tab.read(`${clickable}.click()`)
 }
 
 /** Waits for the page of the fixture's provider that asks who is there. */

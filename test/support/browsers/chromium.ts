@@ -1,7 +1,7 @@
 import { launchChromium } from '../chromium.ts'
 import type { BrowserDriver } from './driver.ts'
 
-/** By the Chrome DevTools Protocol. */
+/** Drives Chromium by the Chrome DevTools Protocol. */
 export async function startChromium(): Promise<BrowserDriver> {
   const browser = await launchChromium()
   return {

@@ -1,6 +1,6 @@
 /** One kind of browser, as far as the cases of a person need it; an adapter each for what drives it. */
 export interface BrowserDriver {
-  /** Somebody with cookies of their own. */
+  /** A user with separate cookies. */
   person(): Promise<BrowserUser>
   close(): Promise<void>
 }
@@ -17,5 +17,5 @@ export interface Tab {
   read(expression: string): Promise<unknown>
 }
 
-/** Of one answer of whatever drives a browser; they are slow where the machine is busy. */
+/** Limit for one answer of a browser's driver; they are slow on a busy machine. */
 export const ANSWER_LIMIT_MS = 30_000

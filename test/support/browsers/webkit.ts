@@ -13,7 +13,7 @@ export const X_SERVER = '/usr/bin/Xvfb'
  */
 const LOST_MS = 2_000
 
-/** By WebDriver, of WebKitGTK's own driver; it needs a display. Source: https://www.w3.org/TR/webdriver2/ */
+/** Drives WebKitGTK by its own WebDriver; it needs a display. Source: https://www.w3.org/TR/webdriver2/ */
 export async function startWebKit(): Promise<BrowserDriver> {
   const children: ChildProcess[] = []
   const close = async () => {

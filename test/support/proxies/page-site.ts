@@ -1,11 +1,9 @@
 import { codeBlocks } from '../documents.ts'
 
 /**
- * A site out of a page of the documents: its only block of that language, with a test's own places in place of the
- * example's.
+ * Returns a site from a page of the documents: its only block in that language, with the test's own places.
  *
- * @param places what stands on the page, and what is there in a test. Each has to be on the page: one that is not is no
- *   part of what is tried
+ * @param places from the page to those of the test. Each must be on the page; otherwise it would not be tested
  */
 export function siteOnPage(page: string, language: string, places: Readonly<Record<string, string>>): string {
   const blocks = codeBlocks(page, language)

@@ -10,7 +10,7 @@ export type ProxyName = 'nginx' | 'Apache' | 'Caddy' | 'HAProxy'
 /** A real proxy in a process of its own, on loopback. */
 export type RunningProxy = Exclude<Awaited<ReturnType<typeof startProxy>>, string>
 
-/** What stands around the sites of an administrator, as small as it may be: the limits are the proxy's own. */
+/** The configuration around an administrator's sites, as small as possible: the limits are the proxy's own. */
 interface Program {
   readonly command: string
   readonly around: (site: string, folder: string, root: string) => string
@@ -69,10 +69,10 @@ export const PROXIES = Object.keys(PROGRAMS) as readonly ProxyName[]
 /**
  * Starts a proxy of this machine, or else Debian's, unpacked beside the system.
  *
- * @param site its configuration, as an administrator adds it to what the package comes with
- * @param port where it listens then, on 127.0.0.1 at least
- * @returns why there can be none, as a text
- * @throws Error with its output where it does not start
+ * @param site its configuration, as an administrator adds it to the package's own
+ * @param port it listens there, at least on 127.0.0.1
+ * @returns the reason as a text, if there is no proxy
+ * @throws Error with its output if it does not start
  */
 export async function startProxy(name: ProxyName, site: string, port: number) {
   const { command, around, args } = PROGRAMS[name]
@@ -85,7 +85,7 @@ export async function startProxy(name: ProxyName, site: string, port: number) {
   try {
     const started = await startProgram(program.command, args(file, folder), { env, ready: () => accepts(port) })
     return {
-      /** What it wrote, its error log included. */
+      /** Its output and error log. */
       output: async () => started.output() + (await errors()),
       async stop() {
         await started.stop()

@@ -5,7 +5,9 @@ import type { Happenings } from './happenings.ts'
 const HASTE = 30
 /** Just over the 31 s from which on the network passes a repetition again, in this haste. */
 export const ACK_INTERVAL_MS = 1050
-/** As real senders do, in this haste: from 15 s on, doubled, but so that the test does not wait for the late ones. */
+/**
+ * Real senders wait 15 s at first and then double that. These are shorter, so the test does not wait for late retries.
+ */
 const RETRY_MS = [500, 1000, 2000, 2500]
 const TRIES_WITHOUT_ACK = 3
 
@@ -17,7 +19,7 @@ const clock = {
   },
 }
 
-/** A message that somebody sends, and what is known of it so far. Packets on the air are numbered in their order. */
+/** A message on its way, with what is known of it so far. Packets on the air are numbered in order. */
 export interface Sent {
   /** Sender, addressee and number. */
   readonly id: string
@@ -26,12 +28,12 @@ export interface Sent {
   readonly line: Buffer
   /** Repeated until it is acknowledged; else a few times, or not at all. */
   readonly tries: number
-  /** Newest server time that anybody had seen when it was first sent. */
+  /** Newest server time that any phone had seen when the message was first sent. */
   readonly floor: number
   readonly firstAt: number
   lastAt: number
   sendings: number
-  /** The login by which it was delivered for the first time, where that is certain. */
+  /** The login that delivered it first, if that is certain. */
   readonly login: number | undefined
   acked: boolean
   confirmed: boolean
@@ -148,7 +150,7 @@ export class Air {
       return
     }
     sent.confirmed = true
-    // What was delivered by this login before it went the same way, in order: it is stored too.
+    // The same login delivered earlier messages in order, so those are stored too.
     if (sent.login === this.logins) {
       for (const letter of this.sent.values())
         if (letter.login === sent.login && letter.firstAt < sent.firstAt) letter.confirmed = true

@@ -161,7 +161,7 @@ export class Chaos {
     const phone = this.#phones.find(({ registered }) => !registered)
     if (!phone) return
     await this.#answered(phone, 'launch')
-    // By a login that is up the filter follows; by another it will.
+    // A login that is up follows with its filter; another login will.
     await this.#happenings.until(() => !air.loggedIn || air.listensTo([phone.key]), `${phone.key} was in the filter`)
   }
 
@@ -213,7 +213,7 @@ export class Chaos {
     for (const phone of this.#phones) await this.#answered(phone, 'sync')
   }
 
-  /** What comes within the window is told by one notification. */
+  /** Checks that one notification covers the messages of one window. */
   async #fold(): Promise<void> {
     const toldBefore = new Map(this.#phones.map((phone) => [phone, this.#toldTo(phone).length]))
     const startedAt = Date.now()
@@ -230,7 +230,7 @@ export class Chaos {
     }
   }
 
-  /** What is due when the process dies is pushed by the next, though nothing new comes. */
+  /** Checks that pushes due at a kill are sent by the next process, even if no new message arrives. */
   async #killWithPushesDue(): Promise<void> {
     const { lives } = this.#its
     const last = await this.#sendToAll()
@@ -247,7 +247,7 @@ export class Chaos {
   /** A message to each station; resolves with their ids when all are stored. */
   async #sendToAll(): Promise<readonly string[]> {
     const { air, traffic } = this.#its
-    // Those that nobody acknowledges come first: what is acknowledged came after them.
+    // Start with phones that do not acknowledge: what is acknowledged arrived after them.
     const stations = this.#phones.filter(({ isFirst }) => isFirst)
     const inOrder = [...stations.filter(({ acks }) => !acks), ...stations.filter(({ acks }) => acks)]
     const ids = inOrder.map((phone) => traffic.send(phone, { from: 0, text: 0, numbered: true, thirdParty: false }))
@@ -255,7 +255,7 @@ export class Chaos {
     return ids
   }
 
-  /** Resolves when each phone was told of the one of `ids` that is for its station, and so of all before it. */
+  /** Resolves once each phone was notified of its station's message among `ids`, and so of all before it. */
   #untilTold(ids: readonly string[]): Promise<void> {
     const newest = new Map(ids.map((id) => [this.#its.air.sent.get(id)?.to, id]))
     return this.#happenings.until(

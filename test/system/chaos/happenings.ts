@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events'
 
-/** Everything that happens in the test tells of itself here, so that whoever waits can look again. */
+/** Collects all events of the test, so that waiting code can look again. */
 export class Happenings {
   readonly #told = new EventEmitter().setMaxListeners(0)
-  /** What must not have happened, in the order in which it was noticed. */
+  /** Violations, in the order in which they were noticed. */
   readonly faults: string[] = []
   readonly #goesOn: boolean
 
-  /** `goesOn`: whoever waits goes on waiting when something is to blame. */
+  /** `goesOn`: waiting goes on after a violation. */
   constructor({ goesOn = false } = {}) {
     this.#goesOn = goesOn
   }
@@ -22,9 +22,9 @@ export class Happenings {
   }
 
   /** Resolves once `holds` does; rejects after `timeoutMs`, or at once when something is to blame. */
-  async until(holds: () => boolean, what: string, timeoutMs = 60_000): Promise<void> {
+  async until(holds: () => boolean, description: string, timeoutMs = 60_000): Promise<void> {
     if (!(await this.#awaited(holds, timeoutMs)))
-      throw new Error(`Within ${timeoutMs} ms it did not happen that ${what}.`)
+      throw new Error(`Within ${timeoutMs} ms it did not happen that ${description}.`)
   }
 
   /** The same, but goes on after `timeoutMs` whether it holds or not. */

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Sent } from './air.ts'
 import type { Phone, Shown } from './phones.ts'
 
-/** What has to hold of a station in the end. `sent`: all messages that were ever sent to it, by id. */
+/** Checks the final history of a station. `sent`: all messages that were ever sent to it, by id. */
 export function judgeHistory(phone: Phone, history: readonly Shown[], sent: ReadonlyMap<string, Sent>): void {
   const ids = history.map(({ id }) => id)
   expect(new Set(ids).size, `${phone.name} has messages twice`).to.equal(ids.length)

@@ -40,7 +40,7 @@ export interface Shown {
 
 /** The stamps of all messages, over all lives of the sidecar. */
 export class Stamps {
-  /** Of all that the sidecar gave out, those of answers without messages too. */
+  /** Newest stamp that the sidecar issued, including those of answers without messages. */
   newest = 0
   readonly #messages = new Map<number, string>()
   readonly #happenings: Happenings
@@ -81,7 +81,7 @@ interface Answer {
   readonly messages?: readonly MessageRecord[]
 }
 
-/** Which phone of which station. */
+/** A phone and its station. */
 export interface PhonePlace {
   readonly station: number
   /** 0 is the one that the station has from its beginning. */
@@ -89,9 +89,9 @@ export interface PhonePlace {
 }
 
 /**
- * A phone of a station, with the package's client as its app. It keeps what it was shown, and looks at each answer on
- * its way: a simpler app, which goes on from the newest server time of all answers whatever was lost before, would have
- * to be shown the same.
+ * A phone of a station, with the package's client as its app. It keeps all messages that it showed, and checks each
+ * answer on its way. A simpler app, which always continues from the newest server time, would have to see the same
+ * messages.
  */
 export class Phone {
   readonly key: string

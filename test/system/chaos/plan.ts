@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { PhoneCall } from './phones.ts'
 
-/** What happens to the sidecar and to APRS-IS. Lengths are in messages that are sent meanwhile. */
+/** A fault of the sidecar or of APRS-IS. Lengths count the messages that are sent meanwhile. */
 export type Act =
   /** Right after something happened, so that it falls between any two steps of the pipeline. */
   | { readonly kind: 'kill'; readonly signal: 'SIGKILL' | 'SIGTERM'; readonly after: Moment; readonly down: number }
@@ -14,7 +14,7 @@ export type Moment = 'packet' | 'ack' | 'sync' | 'push'
 export const GATEWAYS = ['fcm', 'apns', 'webpush'] as const
 export type Gateway = (typeof GATEWAYS)[number]
 
-/** What happens to a push gateway. */
+/** A fault of a push gateway. */
 export interface GatewayAct {
   readonly kind: 'cut' | 'errors' | 'hang' | 'lost' | 'farewell'
   readonly times: number
@@ -25,15 +25,15 @@ export interface Plan {
   readonly acts: readonly (Act & { readonly rest: number })[]
   readonly gatewayActs: Readonly<Record<Gateway, readonly (GatewayAct & { readonly rest: number })[]>>
   readonly messages: readonly MessagePlan[]
-  /** Of each life of the sidecar: how its clock goes. */
+  /** How the clock runs in each life of the sidecar. */
   readonly clocks: readonly ClockPlan[]
-  /** Which phone calls next, and what. */
+  /** Which phone sends which request next. */
   readonly calls: readonly { readonly phone: number; readonly how: PhoneCall }[]
 }
 
 export interface MessagePlan {
   readonly from: number
-  /** Of the stations registered by then. */
+  /** Index of a station among those registered by then. */
   readonly to: number
   readonly text: number
   readonly numbered: boolean
@@ -45,7 +45,7 @@ export interface MessagePlan {
 export interface ClockPlan {
   /** Behind the machine's clock by so much; never ahead, since the gateways check when credentials were issued. */
   readonly behindMs: number
-  /** What `behindMs` becomes two seconds after the start. */
+  /** Value of `behindMs` two seconds after the start. */
   readonly laterBehindMs: number
 }
 

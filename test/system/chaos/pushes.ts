@@ -1,7 +1,7 @@
 import type { Happenings } from './happenings.ts'
 import type { Shown } from './phones.ts'
 
-/** One run of whoever sends notifications. */
+/** One run of an instance that sends notifications. */
 export interface Life {
   /** Ended by `kill -9`. */
   killed: boolean
@@ -11,15 +11,15 @@ export interface Life {
 interface Push {
   /** Where it went: a token, or the address of a subscription. */
   readonly target: string
-  /** The newest message that it tells of. */
+  /** The newest message of the notification. */
   readonly id: string
   readonly count: number
   readonly body: string
-  /** Of the instance that sent it, where that is known. */
+  /** The run that sent it, if known. */
   readonly life: Life | undefined
 }
 
-/** What phones were told of, by whom. */
+/** Notifications that phones received, by sender. */
 export class Pushes {
   readonly all: Push[] = []
   /** Told of where a notification went. */
@@ -44,13 +44,14 @@ export class Pushes {
     return this.all.filter(({ target }) => target === wanted)
   }
 
-  /** The newest message that a phone was told of. */
+  /** Returns the newest message that a phone was notified of. */
   newestOf(target: string): string | undefined {
     return this.#newest.get(target)
   }
 
   /**
-   * Messages of the history that no notification told the phone of. One tells of its newest, and those right before it.
+   * Returns the messages of the history that no notification covered. A notification covers its newest message and
+   * those right before it.
    */
   untold(target: string, history: readonly Shown[]): readonly string[] {
     const notified = new Set<number>()
@@ -60,8 +61,8 @@ export class Pushes {
   }
 
   /**
-   * How often a phone was told of nothing newer than before. `excused`: where the life that had told it before was
-   * killed, perhaps before it could say so to the others.
+   * Counts notifications without news for a phone. `excused`: the earlier sender was killed, perhaps before it could
+   * tell the others.
    */
   twice(
     target: string,

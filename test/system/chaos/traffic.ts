@@ -3,7 +3,7 @@ import type { Phone, PhoneCall, Stamps } from './phones.ts'
 import type { MessagePlan, Plan } from './plan.ts'
 
 const TICK_MS = 40
-/** Some phone calls after so many packets; and each when it is told of a message. */
+/** A phone sends a request after this many packets, and whenever it is notified. */
 const PACKETS_PER_CALL = 5
 /** Texts repeat, so that only sender, addressee and number tell messages apart. */
 const TEXTS = [
@@ -15,7 +15,7 @@ const TEXTS = [
   Buffer.from('x'.repeat(67)),
 ]
 
-/** Senders that send, and phones that call, as planned, until they are told to be quiet. */
+/** Senders and phones that act as planned until they are stopped. */
 export class Traffic {
   quiet = false
   answered = 0

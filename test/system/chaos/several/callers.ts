@@ -5,7 +5,7 @@ import { claim, registration } from '../../../support/running-api.ts'
 import type { Happenings } from '../happenings.ts'
 import { type Shown, shownOf } from '../phones.ts'
 
-/** Whom a phone calls. */
+/** The server that a phone sends requests to. */
 export interface Callee {
   readonly name: string
   readonly calls: Calls
@@ -28,7 +28,7 @@ interface Answer {
   readonly messages?: readonly MessageRecord[]
 }
 
-/** Which phone of which station. */
+/** A phone and its station. */
 interface CallerPlace {
   readonly station: number
   /** 0 is a phone that knows nothing of device ids. */
@@ -36,9 +36,8 @@ interface CallerPlace {
 }
 
 /**
- * An app of a station. It calls any instance, each time another one, and syncs from the newest cursor of every answer:
- * the cursor is its own, since the client's is more careful, and leaves out those that follow on an answer that was
- * lost.
+ * An app of a station. It sends each request to another instance, and syncs from the newest cursor of every answer. It
+ * keeps its own cursor, because the client's is more careful: that one skips cursors after a lost answer.
  */
 export class Caller {
   readonly key: string
@@ -148,7 +147,7 @@ export class Caller {
     ask: (calls: Calls) => Promise<Got>,
   ): Promise<Got | undefined> {
     // Where the trouble begins or ends meanwhile, it explains the answer too.
-    const before = this.#mayFail()
+    const wasAllowed = this.#mayFail()
     const begun = Date.now()
     const note = (got: string) => {
       this.#calls.push(`${begun} +${Date.now() - begun} ms ${how} at ${name} from ${this.#cursor}: ${got}`)
@@ -162,7 +161,7 @@ export class Caller {
       if (!(error instanceof ClientError)) throw error
       const { code, message } = error
       note(code)
-      if (code === 'internal' && (before || this.#mayFail())) this.failures += 1
+      if (code === 'internal' && (wasAllowed || this.#mayFail())) this.failures += 1
       else if (code !== 'unreachable')
         this.#happenings.blame(`${how} of ${this.name} was answered with ${code}: ${message}`)
       return undefined

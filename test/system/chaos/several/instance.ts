@@ -20,7 +20,7 @@ export class Instance {
   frozen = false
   /** In elapsed milliseconds; never, at first. */
   thawedAt = Number.NEGATIVE_INFINITY
-  /** Of another version, from the next start on. */
+  /** Another version, from the next start on. */
   main: string | undefined
   readonly #file: string
   readonly #happenings: Happenings
@@ -115,7 +115,7 @@ export class Instance {
     return [...this.#errors, ...(this.#process?.lines.filter(({ level }) => level === 'error') ?? [])]
   }
 
-  /** They are answered by whatever runs now, and `unreachable` while it is killed or frozen. */
+  /** Answered by the instance that runs now; `unreachable` while it is killed or frozen. */
   readonly calls: Calls = createCalls({
     baseUrl: 'http://instance.invalid',
     timeoutMs: ANSWER_LIMIT_MS,

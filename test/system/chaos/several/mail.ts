@@ -16,8 +16,8 @@ export interface Letter {
 }
 
 /**
- * Messages to the stations, so many a second and each by one line, which the servers of all sites pass on; none more
- * once each station has as many as it keeps.
+ * Messages to the stations at a steady rate. Each is one line that the servers of all sites pass on. It stops once each
+ * station has as many as it keeps.
  */
 export class Mail {
   readonly letters = new Map<string, Letter>()
@@ -80,7 +80,7 @@ export class Mail {
     if (!this.#isHeardTwice()) this.heardOnce()
   }
 
-  /** What was sent so far may be with one listener alone. */
+  /** From now on, messages sent so far may be known to a single listener. */
   heardOnce(): void {
     this.countHeardOnce = this.letters.size
   }

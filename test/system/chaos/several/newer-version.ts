@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** What such a version may add: instances of this one neither see nor mind it. */
+/** A schema change that a newer version may make: instances of this version ignore it. */
 const STEP = `
   ALTER TABLE station ADD COLUMN remark text NOT NULL DEFAULT '';
   ALTER TABLE ring ADD COLUMN heard_by text;
@@ -17,7 +17,7 @@ export interface NewerVersion {
   remove(): Promise<void>
 }
 
-/** A copy of this one whose schema has one step more. */
+/** Makes a copy of this version with one more schema step. */
 export async function makeNewerVersion(): Promise<NewerVersion> {
   const folder = await mkdtemp(join(tmpdir(), 'mesh-companion-newer-'))
   for (const part of ['sidecar', 'package.json', 'tsconfig.json'])

@@ -19,10 +19,7 @@ const NAMES = ['one', 'two', 'three']
 const LISTENERS = 2
 const COALESCE_MS = 1000
 const FREEZE_MS = 8000
-/**
- * What an instance that was frozen needs at most, on a machine that is held up, until it knows what became of its
- * leases.
- */
+/** Time after which a thawed instance on a busy machine surely knows the state of its leases. */
 const FINDS_OUT_MS = 10_000
 const TICK_MS = 20
 const REGISTER_EVERY = 10
@@ -30,7 +27,7 @@ const REGISTER_EVERY = 10
 const PHONES_EVERY = 5
 /** On a machine that is held up. */
 const PATIENCE_MS = 90_000
-/** What instances on a machine that is held up need at most until all are at a database again that came back. */
+/** Time after which all instances on a busy machine surely use a database that came back. */
 const AFTERMATH_MS = 20_000
 
 /** How much happens, in which order. */
@@ -45,12 +42,9 @@ export interface Scale {
   readonly seconds: number
 }
 
-/**
- * Three sidecars on one PostgreSQL, of which two listen, their surroundings and users, and everything that may befall
- * them.
- */
+/** Three sidecars on one PostgreSQL, two of which listen, with their surroundings, users and faults. */
 export class SeveralChaos {
-  /** Whatever goes wrong, it is carried through: the verdict is of the whole. */
+  /** A violation does not stop the run: the verdict covers all of it. */
   readonly happenings = new Happenings({ goesOn: true })
   readonly #scale: Scale
   readonly #dice: Dice
@@ -109,7 +103,10 @@ export class SeveralChaos {
     mail.start(this.#scale.messagesPerSecond)
   }
 
-  /** One for all, since whoever registers chooses it: what comes there is told apart by who signed it. */
+  /**
+   * One gateway for all instances, because the registering phone chooses it. Signatures tell which instance sent a
+   * push.
+   */
   async #startWebPush(certificates: Certificates): Promise<WebPushFixture> {
     const webPush = await startWebPush({
       certificates,
@@ -130,7 +127,7 @@ export class SeveralChaos {
     { certificates, webPush }: { readonly certificates: Certificates; readonly webPush: WebPushFixture },
   ) {
     const { happenings } = this
-    // What comes from it comes by its own site: it is there before anything comes.
+    // The site is the instance's own, so `instance` is set before any event.
     let instance: Instance
     const site = await startSite(`T2${name.toUpperCase()}`, {
       certificates,
@@ -165,10 +162,10 @@ export class SeveralChaos {
   /**
    * Servers drop the older of two logins with one call. Who was frozen has lost its leases, and is about to find out.
    */
-  #checkCall(call: string, of: Site): void {
+  #checkCall(call: string, heardAt: Site): void {
     const knows = performance.now() - FINDS_OUT_MS
     for (const { name, site, isAwake, thawedAt } of this.#instances)
-      if (site !== of && isAwake && thawedAt < knows && site.calls.has(call))
+      if (site !== heardAt && isAwake && thawedAt < knows && site.calls.has(call))
         this.happenings.blame(`${call} logged in while ${name} was logged in by it`)
   }
 
@@ -176,7 +173,7 @@ export class SeveralChaos {
     return this.#instances[this.#dice.below(this.#instances.length)] as Instance
   }
 
-  /** As many as are due by now call, one after the other and in another order each time. */
+  /** Sends the requests that are due, one after the other, in a new order each time. */
   #callSome(): void {
     for (let count = (this.#scale.callsPerSecond * TICK_MS) / 1000; count > 0; count -= 1) {
       if (this.#turn.length === 0) this.#turn = this.#dice.shuffled(this.#callers)
@@ -209,12 +206,12 @@ export class SeveralChaos {
   }
 
   /**
-   * Lets some time go by in which nothing is done to anybody, and then waits until any one of them may be hit: two
-   * listen, the third one is there, and what one alone has heard is stored. Before that it lies with this one, unread
-   * where a machine is held up, and is gone with it.
+   * Waits a while without a fault, and then until any instance may be hit: two listen, the third is up, and all
+   * messages that only one has heard are stored. Until then such a message is only with that instance. On a busy
+   * machine it may be unread, and lost with it.
    */
   async #rest(restMs = this.#scale.restMs): Promise<void> {
-    // Whoever heard it beside another one may be the one that was hit.
+    // A second listener that heard it may be the one that was hit.
     this.#mail?.heardOnce()
     await this.happenings.atMost(restMs, () => false)
     const end = performance.now() + PATIENCE_MS
@@ -239,7 +236,7 @@ export class SeveralChaos {
       .until(() => this.#listening() >= LISTENERS, 'two listened again', PATIENCE_MS)
       .then(
         () => this.#takeoversMs.push(performance.now() - begun),
-        () => undefined, // whoever waits for the same finds it out too
+        () => undefined, // other waits for the same fact notice it too
       )
   }
 
@@ -247,10 +244,10 @@ export class SeveralChaos {
     instance.start().catch((error: Error) => this.happenings.blame(error.message))
   }
 
-  /** Whom it hits, in turn: those that listen first. */
+  /** Victims in turn, listeners first. */
   #victims(): readonly Instance[] {
     const listens = ({ site }: Instance) => (site.hears(this.#stations) ? 0 : 1)
-    return this.#dice.shuffled(this.#instances).toSorted((left, right) => listens(left) - listens(right))
+    return this.#dice.shuffled(this.#instances).toSorted((a, b) => listens(a) - listens(b))
   }
 
   /** `kill -9`, started again at once. */
@@ -286,7 +283,7 @@ export class SeveralChaos {
     this.#troubleUntil = performance.now() + AFTERMATH_MS
   }
 
-  /** Somebody who listens, once all is well. */
+  /** Hits one listener, once all is well. */
   async oneOf(befall: (victim: Instance) => Promise<void>): Promise<void> {
     await this.#rest()
     await befall(this.#victims()[0] as Instance)
@@ -323,8 +320,8 @@ export class SeveralChaos {
   }
 
   /**
-   * One after the other starts anew as a version whose schema has a step more, after a stop or a `kill -9`, spread over
-   * `seconds`.
+   * Restarts the instances one after the other as a version with one more schema step, after a stop or a `kill -9`,
+   * spread over `seconds`.
    */
   async upgradeAll(seconds: number): Promise<void> {
     const newer = await makeNewerVersion()
@@ -393,7 +390,7 @@ export class SeveralChaos {
   }
 }
 
-/** By which an instance signs. */
+/** The subject by which an instance signs. */
 function subjectOf(name: string): string {
   return `mailto:${name}@example.org`
 }

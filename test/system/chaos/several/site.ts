@@ -4,7 +4,7 @@ import { type ApnsFixture, startApns } from '../../../../fixtures/push/apns.ts'
 import { type FcmFixture, startFcm } from '../../../../fixtures/push/fcm.ts'
 import type { Happenings } from '../happenings.ts'
 
-/** What a site tells of. */
+/** Events of a site. */
 export interface SiteEvents {
   readonly certificates: Certificates
   readonly happenings: Happenings
@@ -12,13 +12,12 @@ export interface SiteEvents {
   onPush(token: string, data: Readonly<Record<string, unknown>>): void
   /** An ack was sent: the line. */
   onAck(line: string): void
-  /** Somebody logged in by this call. */
+  /** A client logged in with this callsign. */
   onLogin(call: string): void
 }
 
 /**
- * An APRS-IS server and push gateways that one instance alone uses, so that whatever comes there is known to come from
- * it.
+ * An APRS-IS server and push gateways that only one instance uses, so that all their traffic is known to be its own.
  */
 export interface Site {
   /** `aprsis` and `push` of its configuration, in part. */
@@ -26,7 +25,7 @@ export interface Site {
   readonly push: { readonly fcm: FcmFixture['settings']; readonly apns: ApnsFixture['settings'] }
   /** Calls that are logged in now. */
   readonly calls: ReadonlySet<string>
-  /** Whether somebody who is logged in hears messages to all of `stations`. */
+  /** Tells whether a logged-in client receives messages to all of `stations`. */
   hears(stations: readonly string[]): boolean
   inject(line: string): void
   close(): Promise<void>

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Of their texts, which tell them apart; a place that no message has yet has none. */
+/** Their texts tell them apart. A place without a message has none. */
 const STORED = `
   SELECT count(DISTINCT text)::int AS stored FROM mesh_companion.ring
   WHERE substring(convert_from(text, 'UTF8') FROM '[0-9]+')::int < $1`

@@ -7,16 +7,16 @@ import type { Letter } from './mail.ts'
 /** The network passes an ack on that comes again so much later. */
 const ACK_INTERVAL_MS = 29_000
 
-/** What instances say while the database is away. */
+/** Events that instances log while the database is away. */
 const TROUBLE: ReadonlySet<unknown> = new Set(['store-write-failed', 'api-failed'])
 
-/** What became of it all. */
+/** The result of a whole run. */
 export interface Verdict {
   /** In words, and how many. */
   readonly figures: Readonly<Record<string, number>>
   /** From the death of a listener until two listen again. */
   readonly takeoversMs: readonly number[]
-  /** What must not have happened, the first few of a kind. */
+  /** Violations, the first few of a kind. */
   readonly faults: readonly string[]
 }
 
@@ -47,14 +47,14 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     ...notified.twice(target, history),
   }))
   const untold = pushes.flatMap((push) => push.untold)
-  const pushedTwice = pushes.flatMap((one) => one.inexcusable)
-  const acks = acksOf(letters, new Set(callers.filter((one) => one.acks).map(({ key }) => key)), databaseKilledAt)
+  const pushedTwice = pushes.flatMap((push) => push.inexcusable)
+  const acks = acksOf(letters, new Set(callers.filter((caller) => caller.acks).map(({ key }) => key)), databaseKilledAt)
   const errors = instances.flatMap(({ name, errors: lines }) =>
     lines
       .filter(({ event }) => databaseKilledAt.length === 0 || !TROUBLE.has(event))
       .map((line) => `${name}: ${JSON.stringify(line)}`),
   )
-  const few = (label: string, items: readonly string[]) => items.slice(0, FEW).map((one) => `${label}: ${one}`)
+  const few = (label: string, items: readonly string[]) => items.slice(0, FEW).map((text) => `${label}: ${text}`)
   return {
     takeoversMs,
     figures: {
@@ -63,10 +63,10 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       lost: lost.length,
       doubled,
       'phones astray': astray.length,
-      'answers 500': callers.reduce((sum, one) => sum + one.failures, 0),
+      'answers 500': callers.reduce((sum, caller) => sum + caller.failures, 0),
       pushes: notified.all.length,
       untold: untold.length,
-      // By another instance, since the one that had told it was killed.
+      // By another instance, because the earlier sender was killed.
       'told again after a kill': pushes.reduce((sum, { excused }) => sum + excused, 0),
       'told twice': pushedTwice.length,
       ...acks.figures,
