@@ -9,7 +9,7 @@ import { sidecarProcesses } from '../support/sidecar-processes.ts'
 /** Shortly before a minute is over, in 1970. */
 const BOOT = Date.UTC(1970, 0, 1, 0, 20, 50)
 const HOUR = 3_600_000
-/** Time of day within an hour. */
+/** Offset within an hour, just before housekeeping begins. */
 const BEFORE_HOUSEKEEPING = (16 * 60 + 55) * 1000
 
 const itWithFakeTime = FAKE_TIME_LIBRARY === undefined ? it.skip : it

@@ -236,7 +236,7 @@ export class SeveralChaos {
       .until(() => this.#listening() >= LISTENERS, 'two listened again', PATIENCE_MS)
       .then(
         () => this.#takeoversMs.push(performance.now() - begun),
-        () => undefined, // other waits for the same fact notice it too
+        () => undefined, // Another wait for the same fact reports it.
       )
   }
 
