@@ -1,20 +1,14 @@
-/** Time as the plugin sees it: everything that waits or stamps gets one, so that tests can turn it by hand. */
+/** The clock of every part that waits or notes a time. Tests replace it by one that they move. */
 export interface Clock {
-  /**
-   * Wall-clock time in milliseconds since 1970; may step either way. For what tokens, people and other machines are
-   * told.
-   */
+  /** Wall-clock time in milliseconds since 1970, which may step either way. For tokens, users and other machines. */
   now(): number
-  /**
-   * Milliseconds that have passed since some moment before the start; never steps. For how long something took, or may
-   * take.
-   */
+  /** Milliseconds since some moment before the start. Never steps, so it serves to measure and limit durations. */
   elapsed(): number
-  /** Calls `task` once, `delayMs` of elapsed time from now. Does not keep the process alive by itself. */
+  /** Calls `task` once, after `delayMs` of elapsed time. Does not keep the process alive. */
   after(delayMs: number, task: () => unknown): Timer
 }
 
-/** A task that {@link Clock.after} has planned. Cancelling twice, or after it ran, does nothing. */
+/** A task that {@link Clock.after} scheduled. `cancel` has no effect after the task ran, and is idempotent. */
 export interface Timer {
   cancel(): void
 }
@@ -30,20 +24,23 @@ export const systemClock: Clock = {
 }
 
 /**
- * Aborts when the time is up or the caller's own signal does. Cheaper than `AbortSignal.timeout`, and gone with the
- * answer.
+ * Returns a signal that aborts after `totalMs`, or with the caller's signal. Cheaper than `AbortSignal.timeout`, whose
+ * timer cannot be cleared when the answer arrives.
  */
 export function deadlineSignal(
   clock: Clock,
   totalMs: number,
-  own?: AbortSignal,
+  callerSignal?: AbortSignal,
 ): { readonly signal: AbortSignal; readonly clear: () => void } {
   const deadline = new AbortController()
   const timer = clock.after(totalMs, () => deadline.abort(new DOMException('No answer in time', 'TimeoutError')))
-  return { signal: own ? AbortSignal.any([deadline.signal, own]) : deadline.signal, clear: () => timer.cancel() }
+  return {
+    signal: callerSignal ? AbortSignal.any([deadline.signal, callerSignal]) : deadline.signal,
+    clear: () => timer.cancel(),
+  }
 }
 
-/** Whether something has not settled after that time; it goes on by itself. Never rejects. */
+/** Resolves to whether `work` is still unsettled after `limitMs`. The work continues in any case. Never rejects. */
 export function isLate(clock: Clock, work: Promise<unknown>, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = clock.after(limitMs, () => resolve(true))

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import './required-node.ts'
 
-// Only now: imports of the program fail on an older Node.js, before any of its code runs.
+// This import comes second: on an older Node.js, it fails before any code of the program runs.
 await import('./check.ts')

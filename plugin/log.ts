@@ -1,10 +1,9 @@
-/** Field values of a log line. Never a secret. */
+/** Fields of a log line. Never a secret. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * Where the plugin's own lines go; a host may pass its own with `registerOidc(…, { log })`. Each is one JSON object a
- * line by the convention that `fixtures/log-line.schema.json` states. What concerns a login goes to the host's
- * authentication log instead.
+ * The plugin's own log; a host may pass one as `log` of `registerOidc`. By default, each line is a JSON object, as
+ * `fixtures/log-line.schema.json` describes. Entries about logins go to the host's authentication log instead.
  */
 export interface Log {
   info(event: string, msg: string, fields?: LogFields): void
@@ -13,15 +12,15 @@ export interface Log {
 }
 
 /**
- * Text from an IdP, a user or an address without line breaks, control and direction characters, at most 300 characters:
- * it can neither forge a line in a text log nor drive a terminal.
+ * Returns text from an IdP, a user or an address without line breaks, control and direction characters, cut to 300
+ * characters. It can then neither forge a line in a text log nor control a terminal.
  */
 export function printableText(text: string): string {
   const cleaned = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
   return cleaned.length > 300 ? `${cleaned.slice(0, 300)}…` : cleaned
 }
 
-/** The same for every text in the fields of a log line, however deep. */
+/** Applies {@link printableText} to all texts in the fields of a log line, and in their lists. */
 export function printableFields(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
 }
@@ -32,8 +31,8 @@ function printableValue(value: unknown): unknown {
 }
 
 /**
- * The code of what broke in the end, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`: wrappers have codes
- * of their own, and say less.
+ * Returns the code of the innermost cause that has one, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`.
+ * Wrapping errors have codes too, which say less.
  */
 export function causeCode(error: unknown): string | undefined {
   return causes(error)
@@ -42,19 +41,19 @@ export function causeCode(error: unknown): string | undefined {
 }
 
 /**
- * What the innermost error says. Libraries name claims, algorithms and addresses there, never the values of secrets.
+ * Returns the message of the innermost cause. Libraries name claims, algorithms and addresses there, but no secrets.
  */
 export function deepestMessage(error: unknown): string {
   return printableText(causes(error).at(-1)?.message ?? String(error))
 }
 
-/** An error and what caused it, outermost first. */
+/** Returns an error and its causes, outermost first. At most eight. */
 export function causes(error: unknown): readonly Error[] {
   const chain: Error[] = []
   let current = error
   while (current instanceof Error && chain.length < 8) {
     chain.push(current)
-    // One error per address that was tried: the first tells enough.
+    // It has one error per address that was tried, of which the first is enough.
     current = current instanceof AggregateError ? current.errors[0] : current.cause
   }
   return chain

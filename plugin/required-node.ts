@@ -1,11 +1,13 @@
 /**
- * Ends the process on import if its Node.js is too old. Commands load this before any other module, since those fail at
- * their imports then. So it imports nothing, and its syntax is that of Node.js 14.
+ * Ends the process on import if its Node.js is too old. Commands load this module first, because other modules fail at
+ * their imports on an old Node.js. So it imports nothing, and uses only the syntax of Node.js 14.
  */
 
 /** The oldest version that runs this package, as `engines` in package.json says. */
 const REQUIRED = { major: 20, minor: 19 }
-/** By sysexits.h: as for a wrong configuration, a service manager does not start it again. */
+/**
+ * The exit code for a wrong configuration in sysexits.h, after which a service manager does not restart the process.
+ */
 const EXIT_CONFIG = 78
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

@@ -14,7 +14,7 @@ export function couldAnotherAccountHelp(code: LoginErrorCode): boolean {
 
 /**
  * Makes the browser's next logins ask which account to use. Otherwise the IdP would sign the refused account in again
- * without asking. The cookie has no secret: whoever plants it only makes an IdP ask.
+ * without asking. The cookie has no secret: to plant it only makes an IdP ask.
  *
  * @returns a value of `Set-Cookie`
  */

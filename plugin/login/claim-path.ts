@@ -1,8 +1,9 @@
 /**
- * Returns the claim of exactly that name, else what a dotted path leads to: `realm_access.roles` is `roles` in the
- * object `realm_access`, and `emails.0` is the first item of the array `emails`. Longer names are tried first, because
- * client ids have dots too (`resource_access.mesh.example.roles`). Only own members and items count: no path leads to
- * what every object has.
+ * Returns the claim of exactly that name, or else the value at that dotted path. `realm_access.roles` is `roles` in the
+ * object `realm_access`, and `emails.0` is the first item of the array `emails`.
+ *
+ * Longer names are tried first, because client ids contain dots too (`resource_access.mesh.example.roles`). Only own
+ * members and items count, so no path leads to inherited members such as `toString`.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')
@@ -10,7 +11,7 @@ export function claimAt(claims: Readonly<Record<string, unknown>>, path: string)
   return Object.hasOwn(claims, path) ? claims[path] : undefined
 }
 
-/** Every further part doubles the ways that there are. */
+/** Each further part doubles the possible ways to split a path. */
 const MOST_PARTS = 8
 
 function valueAt(value: unknown, parts: readonly string[]): unknown {
@@ -20,13 +21,15 @@ function valueAt(value: unknown, parts: readonly string[]): unknown {
   for (let length = parts.length; length > 0; length -= 1) {
     const name = parts.slice(0, length).join('.')
     if (!Object.hasOwn(value, name)) continue
-    const found = valueAt(Reflect.get(value, name), parts.slice(length))
-    if (found !== undefined) return found
+    const claim = valueAt(Reflect.get(value, name), parts.slice(length))
+    if (claim !== undefined) return claim
   }
   return undefined
 }
 
-/** An index as JSON Pointer writes it (RFC 6901, section 4), so that each item has one name and `length` is none. */
+/**
+ * Matches an index as JSON Pointer writes it (RFC 6901, section 4). So each item has one name, and `length` is no item.
+ */
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
 
 function itemAt(items: readonly unknown[], [index = '', ...rest]: readonly string[]): unknown {

@@ -2,9 +2,9 @@ import { LoginError } from '../errors.ts'
 import type { Accounts, AuthLogEntry, UserId } from '../host/port.ts'
 
 /**
- * Finds the account under `sub` of a user whose configured id has no account. MeshCentral's built-in strategy made it
- * there: it used `sub` where UserInfo lacked the claim of `custom.claims.uuid`, such as `oid` and `upn` of Entra ID,
- * which only the ID token has.
+ * Finds the account under `sub` of a user whose configured id has no account. MeshCentral's built-in strategy created
+ * such accounts: it used `sub` if UserInfo lacked the claim of `custom.claims.uuid`. Entra ID has `oid` and `upn` only
+ * in the ID token, for example.
  *
  * @returns undefined if the configured id has an account, or neither has one
  */
@@ -14,24 +14,24 @@ export async function accountUnderSubject(
   domainKey: string,
   accounts: Pick<Accounts, 'find'>,
 ): Promise<UserId | undefined> {
-  const other: UserId = `~oidc:${subject}`
-  if (other === id || (await accounts.find(domainKey, id))) return undefined
-  return (await accounts.find(domainKey, other)) ? other : undefined
+  const subjectId: UserId = `~oidc:${subject}`
+  if (subjectId === id || (await accounts.find(domainKey, id))) return undefined
+  return (await accounts.find(domainKey, subjectId)) ? subjectId : undefined
 }
 
 /**
- * Warns of such an account. For the log and the administrator's page only: a browser must not learn which accounts
- * exist.
+ * Returns the warning of such an account, for the log and the administrator's page. A browser must not learn which
+ * accounts exist.
  */
 export function otherAccountWarning(domain: string, user: UserId, otherAccount: UserId): AuthLogEntry {
   return { level: 'warn', event: 'account-under-other-id', message: OTHER_ID, domain, fields: { user, otherAccount } }
 }
 
-/** The same mend for a user who is refused, instead of creating a second account. */
+/** Adds the other account and its remedy to the refusal of a user who has no account under the configured id. */
 export function withOtherAccount(error: unknown, otherAccount: UserId | undefined): unknown {
   if (!(error instanceof LoginError) || error.code !== 'account_unknown' || otherAccount === undefined) return error
   return new LoginError('account_unknown', { details: { ...error.details, otherAccount }, remedy: OTHER_ID })
 }
 
 const OTHER_ID =
-  'The id of this user (`user`) has no account, but `sub` has one (`otherAccount`): the built-in strategy used `sub` where UserInfo lacked the claim of `custom.claims.uuid`. To keep that account, write `"uuid": "sub"` into `custom.claims`.'
+  'The id of this user (`user`) has no account, but `sub` has one (`otherAccount`): the built-in strategy used `sub` if UserInfo lacked the claim of `custom.claims.uuid`. To keep that account, write `"uuid": "sub"` into `custom.claims`.'

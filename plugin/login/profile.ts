@@ -3,26 +3,26 @@ import { LoginError } from '../errors.ts'
 import type { Profile } from '../host/port.ts'
 import { claimAt } from './claim-path.ts'
 
-/** Claims about a person, ID token and UserInfo together. */
+/** Claims about a user, from the ID token and UserInfo. */
 export type Claims = Readonly<Record<string, unknown>>
 
-const LONGEST_SUBJECT = 255
+const MOST_SUBJECT_CHARACTERS = 255
 
-/** What a login says of a user, and how far the name counts. */
+/** The profile of a login, and whether its name is one that the IdP sent. */
 export interface Identity extends Profile {
   /**
-   * False if the IdP did not send the configured name claim. The name is a fallback then: it names a new account, and
-   * renames none.
+   * False: the IdP did not send the configured name claim, and the name is a fallback. It names a new account, but
+   * renames no existing one.
    */
   readonly isNameClaimed: boolean
 }
 
 /**
- * Claims to identity. The id is `~oidc:` and the value of the configured claim, unchanged. Each of the names may be a
- * path with dots.
+ * Reads the identity from the claims. The id is `~oidc:` and the value of the configured claim, unchanged. Each of the
+ * names may be a dotted path.
  *
- * @throws LoginError `subject_unusable`: an id that is cleaned or cut could be somebody else's, and so could an address
- *   that the IdP says to be unconfirmed
+ * @throws LoginError `subject_unusable`: an id that was cleaned or cut could be another user's, and so could an address
+ *   that the IdP has not verified
  */
 export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
   const subject = claimAt(claims, names.uuid)
@@ -31,7 +31,7 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Iden
     throw new LoginError('subject_unusable', {
       details: { claim: names.uuid, reason: 'email_verified is false' },
       remedy:
-        'People are known here by their e-mail address (`custom.claims.uuid`), and the IdP says that it has not verified this one: anybody may have entered it. Have it verified there, or use the claim `sub`.',
+        'The e-mail address is the id of users here (`custom.claims.uuid`), and the IdP has not verified this one, so a stranger may have entered it. Have it verified there, or use the claim `sub`.',
     })
   }
   const address = claimAt(claims, names.email)
@@ -46,24 +46,21 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Iden
   }
 }
 
-/** Whether the id of people is their e-mail address. */
+/** Whether the id of users is their e-mail address. */
 export function isKnownByAddress({ uuid, email }: CustomSettings['claims']): boolean {
   return uuid === 'email' || uuid === email
 }
 
 /**
- * Returns what `email_verified` says: null if the IdP says nothing. Amazon Cognito, Apple and PayPal send the texts
- * "true" and "false". Any other value vouches for nothing.
+ * Returns whether the IdP has verified the address; null if it does not say. Amazon Cognito, Apple and PayPal send the
+ * texts "true" and "false". Any other value counts as unverified.
  */
-export function isEmailVerified({ email_verified: said }: Claims): boolean | null {
-  if (said === undefined || said === null) return null
-  return said === true || said === 'true'
+export function isEmailVerified({ email_verified: verified }: Claims): boolean | null {
+  if (verified === undefined || verified === null) return null
+  return verified === true || verified === 'true'
 }
 
-/**
- * `email_verified` vouches for the claim `email` as it stands, not for another claim or for what cleaning left of the
- * address.
- */
+/** `email_verified` applies to the unchanged claim `email`, not to another claim or to a cleaned address. */
 function isVerified(email: string | undefined, claims: Claims): boolean | null {
   if (email !== undefined && email !== claims.email) return false
   const verified = isEmailVerified(claims)
@@ -75,22 +72,22 @@ function isDenied(verified: unknown): boolean {
 }
 
 function isUsableSubject(value: unknown): value is string {
-  // Format characters and lone surrogates are invisible or change on storage: two ids would look, or become, the same.
+  // Format characters and lone surrogates are invisible or change when stored. Two ids would look or become equal.
   return (
     typeof value === 'string' &&
     value.trim() !== '' &&
-    value.length <= LONGEST_SUBJECT &&
+    value.length <= MOST_SUBJECT_CHARACTERS &&
     !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(value)
   )
 }
 
-/** UTF-16 units: what hosts have room for. */
-const LONGEST = 255
+/** UTF-16 units that hosts can store. */
+const MOST_UNITS = 255
 
 /**
- * The name of a person: without line breaks, control and direction characters, cut between characters as people count
- * them. The joiners (U+200C, U+200D) stay: Persian and Indian names, and emoji, are other ones without them. Undefined:
- * nothing to see is left.
+ * Returns a user's name without line breaks, control and direction characters, cut between whole characters. Joiners
+ * (U+200C, U+200D) stay, because Persian and Indian names and emoji differ without them. Undefined: nothing visible is
+ * left.
  */
 function personalName(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
@@ -98,7 +95,7 @@ function personalName(value: unknown): string | undefined {
   return /[^\s\u200c\u200d]/u.test(clean) ? cut(clean) : undefined
 }
 
-/** An address: joiners are nothing to be seen in one, and would make two of it. */
+/** Returns an e-mail address. Replaces joiners too, because two addresses that differ only in joiners look alike. */
 function personalAddress(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   return cut(withoutControls(value, /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu))
@@ -109,11 +106,11 @@ function withoutControls(text: string, controls: RegExp): string {
 }
 
 function cut(text: string): string | undefined {
-  if (text.length <= LONGEST) return text || undefined
+  if (text.length <= MOST_UNITS) return text || undefined
   let end = 0
-  // What is far behind the end changes nothing before it, and may be very much.
-  for (const { index, segment } of new Intl.Segmenter().segment(text.slice(0, 4 * LONGEST))) {
-    if (index + segment.length > LONGEST) break
+  // Text far beyond the end does not change the cut, and may be very long.
+  for (const { index, segment } of new Intl.Segmenter().segment(text.slice(0, 4 * MOST_UNITS))) {
+    if (index + segment.length > MOST_UNITS) break
     end = index + segment.length
   }
   return text.slice(0, end).trim() || undefined

@@ -8,19 +8,20 @@ import type { Memberships } from './groups/memberships.ts'
 import { missingGroupsRemedy } from './groups/reported-groups.ts'
 import type { Identity } from './profile.ts'
 
-/** What a login did, for the authentication log. */
+/** The changes that a login made, for the authentication log. */
 export interface SignInResult extends AppliedRules {
+  /** Whether the login created the account. */
   readonly created: boolean
 }
 
-/** Who signs in. Without `isNameClaimed`, the name is the user's own. */
+/** The user who signs in. Absent `isNameClaimed` means true. */
 export type SignInIdentity = Profile & Partial<Identity>
 
 /**
- * Lets a person in whom the IdP has vouched for: decides, then writes account, rights and groups through the host port.
- * A refusal writes nothing here. What it takes from a known account is the caller's part: `sessions/refused-user.ts`.
+ * Signs in an authenticated user: decides, then writes account, rights and groups through the host port. A refusal
+ * writes nothing. The caller locks the refused user out of an existing account (`sessions/refused-user.ts`).
  *
- * @param reported what the IdP said of groups, for the log line of a refusal
+ * @param reported fields about groups, for the log line of a refusal
  * @throws LoginError `issuer_changed`, `account_unknown`, `account_limit`, `account_locked`, `maintenance`,
  *   `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
@@ -35,7 +36,7 @@ export async function signIn(
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const account = await host.accounts.find(settings.key, profile.id)
-    // First of all: another IdP's word on this id must neither open the account nor take anything from it.
+    // This comes first: another IdP must neither open the account of this id nor take rights from it.
     checkIssuer(account, profile, settings.custom)
     const access = decideAccess(memberships, settings.groups)
     if (!access.admitted) throw refusal(access.code, profile, reported)
@@ -44,10 +45,10 @@ export async function signIn(
       throw new LoginError('maintenance', { details: { user: profile.id } })
     }
     const { key: domainKey, custom } = settings
-    const entering = { profile, isNameClaimed, domainKey, custom, mayCreate, accounts: host.accounts }
-    const created = await enter(entering, account)
+    const write = { profile, isNameClaimed, domainKey, custom, mayCreate, accounts: host.accounts }
+    const created = await writeAccount(write, account)
     if (created && (await host.accounts.find(settings.key, profile.id))?.locked) {
-      const remedy = 'The account was made, and is locked, as `newAccountsRights` says. Unlock it to let the user in.'
+      const remedy = 'The account was created, and is locked as `newAccountsRights` says. Unlock it to admit the user.'
       throw new LoginError('account_locked', { details: { user: profile.id }, remedy })
     }
     const applied = await applyGroupRules(profile.id, memberships, settings, host)
@@ -69,8 +70,8 @@ function refusal(
 }
 
 /**
- * An id is unique within one issuer only. Accounts of older versions and of other strategies remember none, and take
- * that of their next login.
+ * Refuses an account of another issuer, because an id is unique within one issuer only. An account that remembers no
+ * issuer gets the issuer of its next login.
  */
 function checkIssuer(
   account: Account | undefined,
@@ -87,7 +88,7 @@ function willBeSiteAdmin(wanted: SignInResult['siteAdmin'], account: Account | u
   return wanted === 'keep' ? (account?.siteAdmin ?? false) : wanted === 'grant'
 }
 
-interface Entering {
+interface AccountWrite {
   readonly profile: Profile
   readonly isNameClaimed: boolean
   readonly domainKey: string
@@ -97,10 +98,10 @@ interface Entering {
 }
 
 /** Updates the account, or creates it. @returns whether it was created */
-async function enter(entering: Entering, account: Account | undefined): Promise<boolean> {
-  const { profile, domainKey, custom, mayCreate, accounts } = entering
+async function writeAccount(write: AccountWrite, account: Account | undefined): Promise<boolean> {
+  const { profile, domainKey, custom, mayCreate, accounts } = write
   if (account) {
-    await accounts.update(domainKey, updated(entering, account))
+    await accounts.update(domainKey, updatedProfile(write, account))
     return false
   }
   if (!mayCreate) throw new LoginError('account_unknown', { details: { user: profile.id } })
@@ -108,16 +109,19 @@ async function enter(entering: Entering, account: Account | undefined): Promise<
     await accounts.create(domainKey, profile)
     return true
   } catch (error) {
-    // Two first logins of one person at the same time: the later one finds the account that the other made.
-    const other = await accounts.find(domainKey, profile.id)
-    if (!other) throw error
-    checkIssuer(other, profile, custom)
-    await accounts.update(domainKey, updated(entering, other))
+    // Two first logins of one user run at the same time: this one finds the account that the other one created.
+    const created = await accounts.find(domainKey, profile.id)
+    if (!created) throw error
+    checkIssuer(created, profile, custom)
+    await accounts.update(domainKey, updatedProfile(write, created))
     return false
   }
 }
 
-/** A fallback renames nobody. MeshCentral's built-in strategy may have left an account without any name. */
-function updated({ profile, isNameClaimed }: Entering, { name }: Account): Profile {
+/**
+ * Returns the profile to store. A fallback name replaces only an empty name, which MeshCentral's built-in strategy left
+ * in some accounts.
+ */
+function updatedProfile({ profile, isNameClaimed }: AccountWrite, { name }: Account): Profile {
   return isNameClaimed || !name ? profile : { ...profile, name }
 }

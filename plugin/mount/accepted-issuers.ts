@@ -10,7 +10,7 @@ interface DomainIssuers {
   published?: string
 }
 
-/** The issuers whose sessions each domain accepts: its current issuer, and those in `custom.previous_issuers`. */
+/** Knows from which issuers each domain accepts sessions: the current one, and `custom.previous_issuers`. */
 export class AcceptedIssuers {
   readonly #domains = new Map<string, DomainIssuers>()
 

@@ -57,7 +57,7 @@ function sessionStoreOf(app: HostApp): object | undefined {
 
 type Handler = (req: object, res: object, next: () => void) => unknown
 
-/** An application or router of Express, whose types do not have these members. */
+/** The members of an Express application or router that its types leave out. */
 interface RouterHolder {
   /** Express 4 has it, and throws for `router`. */
   readonly lazyrouter?: unknown

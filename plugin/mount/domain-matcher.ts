@@ -3,8 +3,8 @@ import { domainsByHostName } from '../config/domains/host-names.ts'
 import type { Host } from '../host/port.ts'
 
 /**
- * Returns a function that finds the domain key of a request: by the host's own rule if it has one, or else by host name.
- * The default domain gets all host names that no other domain has.
+ * Returns a function that finds the domain key of a request: by the host's own rule if it has one, or else by host
+ * name. The default domain gets all host names that no other domain has.
  */
 export function domainMatcher(config: unknown, host: Host): (req: Request) => string | undefined {
   if (host.domainOf) return host.domainOf.bind(host)

@@ -60,8 +60,8 @@ export interface MountOptions {
   /** Where the plugin writes its own lines. Default: JSON lines on stdout. */
   readonly log?: Log
   /**
-   * Whether unknown members of the issuer, client and custom objects are errors (default) or warnings. In `groups`, they
-   * are always errors.
+   * Whether unknown members of the issuer, client and custom objects are errors (default) or warnings. In `groups`,
+   * they are always errors.
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
@@ -121,8 +121,8 @@ export interface Oidc {
 }
 
 /**
- * Mounts single sign-on like `registerOidc`, but synchronously: for a server whose routes must be in place when the call
- * returns.
+ * Mounts single sign-on like `registerOidc`, but synchronously: for a server whose routes must be in place when the
+ * call returns.
  *
  * @throws TypeError if the configuration as a whole is unusable, the host's secret is too short, or `shared` lacks a
  *   shared part
@@ -214,8 +214,8 @@ export function readOptions(
 }
 
 /**
- * Refuses a secret that is too short, for example because an environment variable is unset. The secret seals cookies, so
- * a stranger who guesses it can forge them.
+ * Refuses a secret that is too short, for example because an environment variable is unset. The secret seals cookies,
+ * so a stranger who guesses it can forge them.
  */
 function checkSecret({ secret }: Host): void {
   if (secret !== undefined && secret.length < LEAST_SECRET_CHARACTERS) {

@@ -40,7 +40,9 @@ export interface OpenedDomain {
   close(): Promise<void>
 }
 
-/** Opens a domain's IdP and creates its strategy. A domain whose configuration has errors gets one that refuses logins. */
+/**
+ * Opens a domain's IdP and creates its strategy. A domain whose configuration has errors gets one that refuses logins.
+ */
 export function openDomain(reading: DomainReading, deps: DomainDeps): OpenedDomain {
   const { key: domainKey, settings } = reading
   const { host, log, fetch, clock, everyMs } = deps

@@ -8,6 +8,6 @@ export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
 
 /**
  * Reads a server's whole configuration into frozen settings for each domain, or into all its errors at once. Errors of
- * one domain do not affect another. Never throws, whatever `config` is.
+ * one domain do not affect another. Never throws on any `config`.
  */
 export const readDomains: (config: unknown, options?: ReadOptions) => Readings = domainReader(PRESETS)

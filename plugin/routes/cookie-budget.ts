@@ -1,7 +1,9 @@
 import type { Response } from 'express'
 import type { Sessions } from '../host/port.ts'
 
-/** Bytes of all cookies that one response sets. By default, nginx accepts 4 KB of headers; above that, it sends a 502. */
+/**
+ * Bytes of all cookies that one response sets. By default, nginx accepts 4 KB of headers; above that, it sends a 502.
+ */
 const MOST_COOKIE_BYTES = 2_048
 /** Bytes of these cookies and the address of the redirect. The rest is for headers of the host and its proxies. */
 const MOST_BYTES = 3_072

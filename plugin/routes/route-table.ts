@@ -13,7 +13,9 @@ const MOST_ANSWER_BYTES = 256 * 1024
 /** Bytes of a form with a logout token, which has about 1 KB, or 2 KB encrypted. */
 const MOST_LOGOUT_BYTES = 16 * 1024
 
-/** The members of an Express application that this package uses. The whole types of Express 4 and 5 are incompatible. */
+/**
+ * The members of an Express application that this package uses. The whole types of Express 4 and 5 are incompatible.
+ */
 export interface HostApp {
   use(handler: RequestHandler): unknown
 }
@@ -38,7 +40,7 @@ interface Route {
   readonly onUnreadable?: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response, error: unknown) => unknown
 }
 
-interface FoundRoute {
+interface RouteMatch {
   readonly strategy: Strategy
   readonly name: RouteName
 }
@@ -61,9 +63,9 @@ export function mountRoutes(
   const routes = routesWith(urlencoded)
   const findRoute = routeFinder(strategies, domainOf)
   app.use((req, res, next) => {
-    const found = findRoute(req)
-    if (!found) return next()
-    const { strategy, name } = found
+    const match = findRoute(req)
+    if (!match) return next()
+    const { strategy, name } = match
     const route = routes[name]
     // Express takes a HEAD request to the host's own logout for GET, which would end less than this package's logout.
     const isRefused = name === 'logout' ? req.method === 'HEAD' : name === 'frontchannelLogout' && req.method !== 'GET'
@@ -125,7 +127,7 @@ function routesWith(urlencoded: FormParser): Readonly<Record<RouteName, Route>> 
 function routeFinder(
   strategies: readonly Strategy[],
   domainOf: (req: Request) => string | undefined,
-): (req: Request) => FoundRoute | undefined {
+): (req: Request) => RouteMatch | undefined {
   const namesByPaths = new Map<RoutePaths, ReadonlyMap<string, RouteName>>()
   for (const { paths } of strategies) if (!namesByPaths.has(paths)) namesByPaths.set(paths, routeNames(paths))
   const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))

@@ -19,7 +19,7 @@ export interface Strategy {
   readonly working: WorkingStrategy | null
 }
 
-/** A strategy whose configuration has no errors. */
+/** The strategy of a domain without configuration errors. */
 export interface WorkingStrategy {
   readonly settings: DomainSettings
   readonly client: ProviderClient
@@ -34,7 +34,7 @@ export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
   readonly landings: Landings
-  /** Keys of the domains whose IdP has sent groups of a user since the start of this process. */
+  /** Keys of the domains for which an IdP has sent groups since the start of this process. */
   readonly domainsWithGroups: Set<string>
   readonly warnOfUserInfo: UserInfoWarning
   readonly clock: Clock

@@ -6,7 +6,7 @@ import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/** Sessions of one domain whose lost answer, or whose refusal, is remembered. */
+/** Sessions of one domain to remember a lost answer of, or a refusal. */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after an IdP failed, unless its sessions are due sooner. */
 const PAUSE_MS = 60_000
@@ -32,8 +32,8 @@ export interface CheckOutcomesOptions {
 /**
  * Tracks the outcomes of one domain's session checks, and logs them.
  *
- * - An *outage* begins with a failure that does not concern one session. It is logged once, and pauses the checks for up
- *   to a minute. It ends with the next answer of the IdP.
+ * - An *outage* begins with a failure that does not concern one session. It is logged once, and pauses the checks for
+ *   up to a minute. It ends with the next answer of the IdP.
  * - A lost answer of the token endpoint may have used up a refresh token. It is logged once more in the same outage.
  * - A failure that concerns one session pauses nothing. It is logged again only after the IdP has answered for that
  *   session.
@@ -42,7 +42,7 @@ export class CheckOutcomes {
   readonly #domainKey: string
   readonly #options: CheckOutcomesOptions
   readonly #uncheckedSessions: UncheckedSessions
-  /** Sessions whose last renewal got no answer. */
+  /** Sessions with an unanswered last renewal. */
   readonly #unanswered = new Set<string>()
   /** Sessions whose last check failed with one of {@link SESSION_ERRORS}, the latest last. */
   readonly #refused = new Set<string>()

@@ -8,7 +8,7 @@ import type { ProviderClient } from '../provider/client.ts'
 
 /** How long an answer counts, so that a host that asks at each request does not ask the IdP each time. */
 const FRESH_MS = 10_000
-/** Sessions whose answer is remembered. The oldest are forgotten first. */
+/** Remembered answers. The oldest are forgotten first. */
 const MOST_ANSWERS = 10_000
 
 /**
@@ -19,7 +19,7 @@ const MOST_ANSWERS = 10_000
  */
 export type SessionState = 'active' | 'ended' | 'unknown'
 
-/** A domain whose IdP can introspect tokens. */
+/** A domain, with the client that introspects its tokens. */
 export interface IntrospectedDomain {
   readonly domainKey: string
   /** Null: the configuration has errors. */

@@ -2,8 +2,8 @@ import type { Request } from 'express'
 import type { OpenSession, SessionFilter, Sessions } from '../host/port.ts'
 
 /**
- * Returns the other sessions of a user of whom the IdP ended one, for a check. Some IdPs end several and send a token
- * for only one of them, for example Keycloak when an administrator ends all.
+ * Returns a user's other sessions after the IdP ended one, so that they can be checked. Some IdPs end several sessions
+ * and send a logout token for only one, for example Keycloak when an administrator ends all.
  *
  * Call it before the session ends here: if the IdP does not name the user, only the session does. The sessions that end
  * are not among those returned, because what is stored of them may be in the middle of its removal.

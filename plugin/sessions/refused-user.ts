@@ -5,7 +5,7 @@ import { logFailure } from '../host/auth-log.ts'
 import type { Host, UserId } from '../host/port.ts'
 import { revokeGroupGrants } from '../login/groups/apply-groups.ts'
 
-/** A user whom `groups.required` refuses. */
+/** A user who is in none of `groups.required`. */
 export interface RefusedUser {
   readonly settings: Pick<DomainSettings, 'key' | 'groups'>
   readonly userId: UserId
@@ -18,8 +18,8 @@ export interface RefusedUser {
 type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog' | 'clientAddress'>
 
 /**
- * Locks out a user who has an account and is in none of `groups.required`. Ends the sessions, suspends the login tokens,
- * and revokes what group rules gave the account.
+ * Locks out a user who has an account and is in none of `groups.required`. Ends the sessions, suspends the login
+ * tokens, and revokes what group rules gave the account.
  *
  * Call it after a login, or after a renewal whose ID token has the groups. Never call it for unknown memberships or an
  * unverified login, because that would let a stranger lock users out.

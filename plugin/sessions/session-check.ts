@@ -11,8 +11,8 @@ import { introspectTokens } from './introspection.ts'
  * - `unknown`: it was not checked now, for example because another process checks it.
  * - `unchecked`: it can never be checked, because it has no refresh token and its access token cannot be introspected.
  * - `refused`: the IdP renewed it, but group rules no longer admit its user.
- * - an object: it ended at the IdP. `reason` is the IdP's refusal or the fault of the new tokens; null: the access token
- *   is inactive.
+ * - an object: it ended at the IdP. `reason` is the IdP's refusal or the fault of the new tokens; null: the access
+ *   token is inactive.
  */
 export type CheckOutcome = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
 

@@ -39,7 +39,7 @@ export class SessionChecks {
   readonly #domainKey: string
   readonly #options: ChecksOptions
   readonly #outcomes: CheckOutcomes
-  /** By session id. */
+  /** Checks under way, by session id. */
   readonly #underWay = new Map<string, Promise<void>>()
   /** Settle with the renewals under way, and never reject. To interrupt another kind of check loses nothing. */
   readonly #renewals = new Set<Promise<unknown>>()
@@ -73,7 +73,7 @@ export class SessionChecks {
 
   /**
    * Begins no further check, and waits up to 12 s for the renewals under way. Some IdPs issue each refresh token once,
-   * so a renewal whose answer is not written would end the session. Never rejects.
+   * so to lose the answer to a renewal would end the session. Never rejects.
    */
   async close(): Promise<void> {
     this.#isClosed = true

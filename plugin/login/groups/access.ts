@@ -1,31 +1,31 @@
 import type { GroupSettings } from '../../config/settings.ts'
 import { isNamed, type Memberships } from './memberships.ts'
 
+/** The decision at a login. */
 export type Access =
   | { readonly admitted: false; readonly code: 'not_in_required_group' | 'memberships_unknown' }
   | { readonly admitted: true; readonly siteAdmin: 'grant' | 'revoke' | 'keep' }
 
 /**
- * Decides what the groups that the IdP reported allow at this login. Names match exactly, case included. Source: Groups
- * object.
+ * Decides what a user's groups allow at this login. Names match exactly, including case. Source: Groups object.
  *
- * Unknown memberships fail closed for `required`, and change nothing else: an outage must neither admit nor demote
- * anybody.
+ * Unknown memberships fail closed for `required`, and change nothing else: an outage must neither admit nor demote a
+ * user.
  */
 export function decideAccess(memberOf: Memberships, rules: GroupSettings | null): Access {
   if (!rules) return { admitted: true, siteAdmin: 'keep' }
-  // An empty list was written by someone: it admits nobody, unlike no list at all.
+  // An administrator wrote an empty list deliberately, so it admits no user. A missing list admits all users.
   if (rules.required && !isInOneOf(memberOf, rules.required)) {
     return { admitted: false, code: memberOf === 'unknown' ? 'memberships_unknown' : 'not_in_required_group' }
   }
   return { admitted: true, siteAdmin: siteAdminByGroups(memberOf, rules) }
 }
 
-/** Decides what the groups of an admitted user mean for the right of a site admin. */
+/** Decides whether the groups of an admitted user grant or revoke site admin. */
 export function siteAdminByGroups(memberOf: Memberships, rules: GroupSettings): 'grant' | 'revoke' | 'keep' {
   if (memberOf === 'unknown' || !rules.siteadmin) return 'keep'
   if (isInOneOf(memberOf, rules.siteadmin)) return 'grant'
-  // The specification states both defaults; true is what the existing server does, and a revoked right is noticed.
+  // The specification states both defaults. True matches the existing server, and users notice a revoked right.
   return rules.revokeAdmin ? 'revoke' : 'keep'
 }
 

@@ -5,52 +5,52 @@ import { groupChanges } from './group-sync.ts'
 import type { Memberships } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
-/** What group rules changed of one account, for the authentication log. */
+/** The changes that group rules made to one account, for the authentication log. */
 export interface AppliedRules {
-  /** `keep` also where the account already is what the rules demand. */
+  /** `keep` also if the account already is as the rules require. */
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
-  /** The rights that the groups give now; absent where nothing changed. */
+  /** The rights that the groups give now; absent if none changed. */
   readonly rights?: readonly string[]
   readonly joined: readonly string[]
   readonly left: readonly string[]
-  /** The number of the user's groups, where that is too many to be mirrored. */
+  /** The number of groups to mirror, if it is above the limit. */
   readonly tooMany?: number
 }
 
-type People = Pick<Host, 'accounts' | 'groups'>
+type Records = Pick<Host, 'accounts' | 'groups'>
 
 /**
- * Makes site admin, rights and mirrored groups of an account follow the user's groups. For users whom the rules admit:
- * at a login, and after a renewal whose ID token tells the groups. Unknown memberships change nothing.
+ * Updates site admin, rights and mirrored groups of an account by the user's groups. Call it for admitted users: at
+ * a login, and after a renewal whose ID token has the groups. Unknown memberships change nothing.
  *
- * Reads the account anew, because some servers give their first account all rights.
+ * Reads the account again, because some servers give their first account all rights.
  */
 export async function applyGroupRules(
   id: UserId,
   memberships: Memberships,
   { key, groups: rules }: Pick<DomainSettings, 'key' | 'groups'>,
-  host: People,
+  host: Records,
 ): Promise<AppliedRules> {
   if (!rules) return { siteAdmin: 'keep', joined: [], left: [] }
-  const siteAdmin = await settleSiteAdmin(siteAdminByGroups(memberships, rules), id, key, host.accounts)
+  const siteAdmin = await applySiteAdmin(siteAdminByGroups(memberships, rules), id, key, host.accounts)
   // A site admin has all rights, so this comes second.
-  const rights = await settleRights(id, memberships, key, rules, host.accounts)
+  const rights = await applyRights(id, memberships, key, rules, host.accounts)
   return { siteAdmin, ...(rights && { rights }), ...(await mirror(id, memberships, key, rules, host)) }
 }
 
 /**
- * Takes from an account what group rules gave it, for a user whom `groups.required` refuses. Such a user counts as a
- * member of no group, even if one of the groups would give rights.
+ * Revokes what group rules gave to the account of a user who is not in `groups.required`. The user counts as a member
+ * of no group, even if one of the user's groups would give rights.
  */
 export function revokeGroupGrants(
   id: UserId,
   settings: Pick<DomainSettings, 'key' | 'groups'>,
-  host: People,
+  host: Records,
 ): Promise<AppliedRules> {
   return applyGroupRules(id, [], settings, host)
 }
 
-async function settleSiteAdmin(
+async function applySiteAdmin(
   wanted: AppliedRules['siteAdmin'],
   id: UserId,
   domainKey: string,
@@ -63,7 +63,7 @@ async function settleSiteAdmin(
   return wanted
 }
 
-async function settleRights(
+async function applyRights(
   id: UserId,
   memberships: Memberships,
   domainKey: string,

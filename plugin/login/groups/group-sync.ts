@@ -1,22 +1,23 @@
 import type { GroupSettings } from '../../config/settings.ts'
 import { isNamed, type Memberships, UUID } from './memberships.ts'
 
+/** The mirrored groups that a user joins and leaves. */
 export interface GroupChanges {
   readonly join: readonly string[]
   readonly leave: readonly string[]
-  /** How many there are to mirror, where that is too many: none is joined. */
+  /** The number of groups to mirror, if it is above the limit. The user then joins none. */
   readonly tooMany?: number
 }
 
 /**
- * Of one user. Servers write the whole account with each that is joined: 5,000 kept one busy for a quarter of a minute.
+ * Groups of one user. Servers write the whole account for each group that the user joins: 5,000 kept one busy for 15 s.
  */
 const MOST_MIRRORED = 1_000
 
 /**
- * Which mirrored groups a user joins and leaves at this login. Source: Groups object, `sync`.
+ * Decides which mirrored groups a user joins and leaves at this login. Source: Groups object, `sync`.
  *
- * @param mirrored names of the mirrored groups that the user is in now; groups made by hand are never among them
+ * @param mirrored names of the mirrored groups that the user is in now, without groups that an administrator created
  */
 export function groupChanges(
   memberOf: Memberships,
@@ -25,7 +26,7 @@ export function groupChanges(
 ): GroupChanges {
   if (memberOf === 'unknown') return { join: [], leave: [] }
   const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
-  // Two groups with one name are one mirrored group: it is joined once, and left when the user is in neither.
+  // Two groups of one name are one mirrored group, which the user leaves only once in neither of them.
   const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))
   const current = new Set(mirrored.map(mirrorKey))
   const isTooMany = wanted.size > MOST_MIRRORED
@@ -36,7 +37,7 @@ export function groupChanges(
   }
 }
 
-// A group that is mirrored by its object id stays the same one when the vendor writes the id in other letters.
+// A group mirrored by its object id stays the same if the vendor changes the letter case of the id.
 function mirrorKey(name: string): string {
   return UUID.test(name) ? name.toLowerCase() : name
 }

@@ -4,7 +4,7 @@ import type { Claims } from '../profile.ts'
 
 /** A group that the IdP says a user is in. */
 export interface Membership {
-  /** What a mirrored group is called: the display name where there is one. */
+  /** Name of the mirrored group: the display name if the group has one. */
   readonly name: string
   /** Other names that rules may use: an object id, an address, a resource name. */
   readonly aliases: readonly string[]
@@ -13,20 +13,20 @@ export interface Membership {
 /** The claims of a login. */
 export interface ClaimEvidence {
   readonly claims: Claims
-  /** True if UserInfo was needed and gave no answer. */
+  /** Whether UserInfo was needed and gave no answer. */
   readonly isPartial?: boolean
 }
 
-/** All groups of a user; `unknown` when they could not be learned, which is not the same as none. */
+/** All groups of a user, or `unknown` if they could not be read. */
 export type Memberships = readonly Membership[] | 'unknown'
 
-/** What object ids look like. */
+/** Matches an object id. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Reads memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both. An object
- * whose values are all objects means its member names: Zitadel sends roles so. A missing claim means no memberships,
- * because IdPs express "no groups" that way. Any other shape is unknown.
+ * Reads memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both. If all
+ * values of an object are objects, its member names are the groups, as in Zitadel's roles. A missing claim means no
+ * memberships, because IdPs express "no groups" that way. Any other shape is unknown.
  */
 export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
@@ -49,7 +49,9 @@ export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence,
   return membershipsOf(claimAt(claims, name))
 }
 
-/** Whether a claim is left out for its length or its source. Source: OpenID Connect Core 1.0, section 5.6.2. */
+/**
+ * Whether the IdP left a claim out and refers to another source for it. Source: OpenID Connect Core 1.0, section 5.6.2.
+ */
 export function isClaimElsewhere(claims: Claims, name: string): boolean {
   const elsewhere = claims._claim_names
   return (
@@ -61,29 +63,30 @@ export function isClaimElsewhere(claims: Claims, name: string): boolean {
 }
 
 /**
- * A group with its identifiers and the name that somebody gave it. A name in the shape of an identifier is not used:
- * whoever may make groups could give one the identifier of another as its name, and meet the rules that say identifiers
- * to be safe from that.
+ * Returns a group with its identifiers and its display name. Ignores a display name that looks like an identifier. A
+ * person who may create groups could otherwise name one after the identifier of another, and match rules that use
+ * identifiers to be safe from that.
  */
 export function groupOf(
-  givenName: string | undefined,
+  displayName: string | undefined,
   identifiers: readonly [string, ...string[]],
   identifierShape: RegExp,
 ): Membership {
-  if (givenName !== undefined && !identifierShape.test(givenName)) return { name: givenName, aliases: identifiers }
+  if (displayName !== undefined && !identifierShape.test(displayName))
+    return { name: displayName, aliases: identifiers }
   const [name, ...aliases] = identifiers
   return { name, aliases }
 }
 
 /**
- * Whether a rule that says `name` means this group. Names match exactly, case included; object ids in any letter case,
- * since vendors show one id in both.
+ * Whether the name in a rule matches this group. Names match exactly, including case. Object ids match in any letter
+ * case, because vendors show the same id in both.
  */
-export function isNamed({ name: own, aliases }: Membership, name: string): boolean {
-  if (own === name || aliases.includes(name)) return true
+export function isNamed({ name: groupName, aliases }: Membership, name: string): boolean {
+  if (groupName === name || aliases.includes(name)) return true
   if (!UUID.test(name)) return false
   const id = name.toLowerCase()
-  return own.toLowerCase() === id || aliases.some((alias) => alias.toLowerCase() === id)
+  return groupName.toLowerCase() === id || aliases.some((alias) => alias.toLowerCase() === id)
 }
 
 function membershipOf(entry: unknown): Membership | undefined {

@@ -11,7 +11,7 @@ const MOST_PER_BROWSER = 10
  * line holds the host's session and the other cookies of this package.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
-/** Finished logins whose answer is refused if it comes again. The oldest are forgotten first. */
+/** Finished logins that are remembered, so that an answer counts once. The oldest are forgotten first. */
 const MOST_FINISHED = 10_000
 
 /** A login in progress, against which the IdP's answer is verified. */
@@ -45,7 +45,7 @@ export interface TakenLogin {
 
 /**
  * Logins in progress. Each has a cookie of its own, sealed and named by its state, outside the host's session. So
- * parallel tabs cannot overwrite each other, strict session cookies do not lose a login on the way back, and a visitor
+ * parallel tabs cannot overwrite each other, and strict session cookies do not lose a login on the way back. A visitor
  * who only opens the login page costs no memory.
  */
 export interface Transactions {
@@ -117,9 +117,7 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 }
 
-/**
- * The content of the cookie. Its seed yields state, nonce and code verifier, which would take three times the bytes.
- */
+/** The content of the cookie. Its seed yields state, nonce and code verifier, which would take more bytes. */
 interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
   /** 256 random bits. The values derived from it do not reveal it. */
   readonly seed: string

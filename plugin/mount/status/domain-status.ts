@@ -7,8 +7,8 @@ import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addres
 import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
 
 /**
- * The state of a domain's single sign-on, for an administrator's page. It has no secret, and no personal data but account
- * names. All times are milliseconds since 1970.
+ * The state of a domain's single sign-on, for an administrator's page. It has no secret, and no personal data but
+ * account names. All times are milliseconds since 1970.
  */
 export interface DomainStatus {
   /** Key under `domains` in the server's configuration; empty for the default domain. */

@@ -30,7 +30,7 @@ export interface LoginWarning {
   readonly times: number
   /** Event of the authentication log: `userinfo-failed` or `account-under-other-id`. */
   readonly event: string
-  /** What happened, then what to do. */
+  /** The event, and what to do about it. */
   readonly message: string
   /** The account concerned; null if there is none. */
   readonly account: string | null
@@ -53,8 +53,8 @@ interface DomainHistory {
 }
 
 /**
- * Keeps the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only counts up.
- * So a stranger without an account, who repeats a request, cannot push out other entries.
+ * Keeps the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only counts
+ * up. So a stranger without an account, who repeats a request, cannot push out other entries.
  *
  * @param domainKeys keys of the domains to keep entries of
  * @param now milliseconds since 1970
@@ -93,11 +93,11 @@ type Occurrence = Pick<Refusal, 'event' | 'times' | 'account'> & { readonly code
 
 /** Puts the latest item first. It replaces an equal earlier item, and continues its count. */
 function withLatest<Item extends Occurrence>(latest: Item, items: readonly Item[], most: number): readonly Item[] {
-  const before = items.find((item) => isSame(item, latest))
-  const others = items.filter((item) => item !== before)
-  return [{ ...latest, times: (before?.times ?? 0) + 1 }, ...others].slice(0, most)
+  const earlier = items.find((item) => isSame(item, latest))
+  const different = items.filter((item) => item !== earlier)
+  return [{ ...latest, times: (earlier?.times ?? 0) + 1 }, ...different].slice(0, most)
 }
 
-function isSame(left: Occurrence, right: Occurrence): boolean {
-  return left.event === right.event && left.code === right.code && left.account === right.account
+function isSame(item: Occurrence, latest: Occurrence): boolean {
+  return item.event === latest.event && item.code === latest.code && item.account === latest.account
 }

@@ -45,7 +45,7 @@ export async function finishLogin(
   return { profile, result, startedAt: await startSession(deps.host, session, transaction.startedAt, req, res) }
 }
 
-/** Applies the rules of {@link signIn}, and locks out a user whom `groups.required` refuses. */
+/** Applies the rules of {@link signIn}, and locks out a user who is not in `groups.required`. */
 async function admit(
   { claims, accessToken, grantedScopes, userInfoFailure, issuer, subject }: Redeemed,
   profile: SignInIdentity,
@@ -101,7 +101,7 @@ async function findOtherAccount(
   userId: UserId,
   subject: string,
 ): Promise<UserId | undefined> {
-  const other = await accountUnderSubject(userId, subject, domainKey, accounts).catch(() => undefined)
-  if (other !== undefined) authLog(otherAccountWarning(domainKey, userId, other))
-  return other
+  const otherAccount = await accountUnderSubject(userId, subject, domainKey, accounts).catch(() => undefined)
+  if (otherAccount !== undefined) authLog(otherAccountWarning(domainKey, userId, otherAccount))
+  return otherAccount
 }

@@ -27,8 +27,8 @@ const POLICY = [
 ].join('; ')
 
 /**
- * Sends a page that reads an answer in the fragment, which browsers send to no server, and posts it to the same address.
- * Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
+ * Sends a page that reads an answer in the fragment, which browsers send to no server, and posts it to the same
+ * address. Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
  *
  * @param loginPath path of the login page
  */

@@ -11,7 +11,7 @@ import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
  */
 const MOST_HINT_CHARACTERS = 255
 
-/** What the request that begins a login asks for. */
+/** The wishes of the request that begins a login. */
 export interface Initiation {
   /** Null: the default page after a login. */
   readonly returnPath: string | null

@@ -8,14 +8,16 @@ const HOUR_MS = 60 * 60_000
 /** Warns of a login that continued although the UserInfo endpoint gave no answer. */
 export type UserInfoWarning = (domainKey: string, failure: LoginError) => void
 
-/** Writes one such warning per domain and hour into the authentication log, because the endpoint may fail every login. */
+/**
+ * Writes one such warning per domain and hour into the authentication log, because the endpoint may fail every login.
+ */
 export function createUserInfoWarning(host: Pick<Host, 'authLog'>, clock: Clock): UserInfoWarning {
   /** Domain key to the time of the last warning. */
   const warnedAt = new Map<string, number>()
   return (domain, failure) => {
     const now = clock.elapsed()
-    const before = warnedAt.get(domain)
-    if (before !== undefined && now - before < HOUR_MS) return
+    const lastWarnedAt = warnedAt.get(domain)
+    if (lastWarnedAt !== undefined && now - lastWarnedAt < HOUR_MS) return
     warnedAt.set(domain, now)
     const code = causeCode(failure.cause)
     const fields = { ...(code === undefined ? {} : { causeCode: code }), ...failure.details }

@@ -26,7 +26,7 @@ export async function backchannelLogout(
   const beganAt = clock.elapsed()
   try {
     if (!working) throw new LoginError('not_configured')
-    const { subject, sid, sessions, others } = await working.logoutTokens.redeem(tokenOf(req), (logout) =>
+    const { subject, sid, sessions, candidates } = await working.logoutTokens.redeem(tokenOf(req), (logout) =>
       endSessions(host, domainKey, req, logout),
     )
     host.authLog({
@@ -40,7 +40,7 @@ export async function backchannelLogout(
       },
     })
     // Checks that take longer continue after the response.
-    await isLate(clock, working.checks.checkNow(others), RESPONSE_MS - (clock.elapsed() - beganAt))
+    await isLate(clock, working.checks.checkNow(candidates), RESPONSE_MS - (clock.elapsed() - beganAt))
     res.status(200).end()
   } catch (error) {
     refuseLogout(strategy, deps, req, res, error)
@@ -51,7 +51,7 @@ interface EndedByIdp extends Pick<SessionFilter, 'subject' | 'sid'> {
   /** How many sessions ended; null if that is unknown. */
   readonly sessions: number | null
   /** Sessions of the same user that may have ended at the IdP as well. */
-  readonly others: readonly OpenSession[]
+  readonly candidates: readonly OpenSession[]
 }
 
 /** @throws LoginError `host_failed` */
@@ -63,8 +63,8 @@ async function endSessions(
 ): Promise<EndedByIdp> {
   const filter = { domainKey, issuer, subject, sid }
   try {
-    const others = await otherSessions(sessions, req, filter)
-    return { subject, sid, others, sessions: await sessions.endMatching(req, filter) }
+    const candidates = await otherSessions(sessions, req, filter)
+    return { subject, sid, candidates, sessions: await sessions.endMatching(req, filter) }
   } catch (cause) {
     throw new LoginError('host_failed', { cause })
   }

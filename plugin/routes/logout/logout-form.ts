@@ -6,9 +6,9 @@ const SCRIPT = 'document.forms[0].submit()'
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64')
 
 /**
- * Sends the browser to the IdP with parameters that are too long for an address. The page posts its form by a script, or
- * by its button where scripts are off. Source: OpenID Connect RP-Initiated Logout 1.0, section 2, which requires every
- * IdP to accept POST.
+ * Sends the browser to the IdP with parameters that are too long for an address. The page posts its form by a script,
+ * or by its button where scripts are off. Source: OpenID Connect RP-Initiated Logout 1.0, section 2, which requires
+ * every IdP to accept POST.
  *
  * @param fields contain a secret, so the response must not be cached
  */

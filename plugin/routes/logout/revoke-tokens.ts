@@ -17,8 +17,8 @@ export interface Revocation {
 }
 
 /**
- * Revokes the tokens of a session, if the IdP has an endpoint for that. Waits up to 2 s; slower requests continue in the
- * background, within the limits of every request. Never rejects.
+ * Revokes the tokens of a session, if the IdP has an endpoint for that. Waits up to 2 s; slower requests continue in
+ * the background, within the limits of every request. Never rejects.
  *
  * @param endsAtIdp whether the browser goes on to the IdP's end-session endpoint. The refresh token then stays, unless
  *   it was granted for offline use. Many IdPs end their session with its refresh token, and would then have no session

@@ -305,7 +305,7 @@ describe('the log line of a login that fails', () => {
       setup.idp.setUser({ ...USER, claims: { name: 'Alice' } })
       await failedLogin(setup)
       const details = { missingClaim: 'groups', cameForOthers: true }
-      const remedy = /in no group at all: .*came for others.*Put the person into/
+      const remedy = /in no group at all: .*came for other users.*Put the user into/
       expectLine(setup, ['not_in_required_group', details, remedy])
     })
   })

@@ -234,14 +234,14 @@ describe('an explanation of group rules', () => {
       '  user groups: joins "Ops", of groups.sync.filter ("Ops", "Radio"); leaves every other mirrored one',
       'a member of no group:',
       '  refused: in none of groups.required ("Ops", "Staff") (not_in_required_group)',
-      '  sessions: those of somebody who has an account end, in all browsers; login tokens stop working',
-      '  site admin: revoked, since the user is refused; groups.revokeAdmin is true',
-      '  user groups: leaves every mirrored one, since the user is refused',
-      'somebody whose groups cannot be learned:',
-      '  refused: groups.required is set, and nobody knows (memberships_unknown)',
-      '  sessions: kept as they are, since nobody knows',
-      '  site admin: kept as it is, since nobody knows',
-      '  user groups: kept as they are, since nobody knows',
+      '  sessions: if the user has an account, its sessions end in all browsers, and its login tokens stop working',
+      '  site admin: revoked, because the user is refused; groups.revokeAdmin is true',
+      '  user groups: leaves every mirrored one, because the user is refused',
+      'a user whose groups cannot be read:',
+      '  refused: groups.required is set, and the groups are unknown (memberships_unknown)',
+      '  sessions: kept as they are, because the groups are unknown',
+      '  site admin: kept as it is, because the groups are unknown',
+      '  user groups: kept as they are, because the groups are unknown',
     ])
   })
 
@@ -252,13 +252,13 @@ describe('an explanation of group rules', () => {
     [[], open, 'admitted: groups.required is not set'],
     [['Ops'], rules({ required: [] }), 'refused: in none of groups.required (an empty list) (not_in_required_group)'],
     [[], open, `site admin: revoked, ${NONE_OF}; groups.revokeAdmin is true`],
-    [[], open, 'site admin: kept as it is, since nobody knows'],
+    [[], open, 'site admin: kept as it is, because the groups are unknown'],
     [[], keeping, `site admin: kept as it is, ${NONE_OF}, but groups.revokeAdmin is false`],
-    [[], rules({}), 'site admin: kept as it is, since groups.siteadmin is not set'],
+    [[], rules({}), 'site admin: kept as it is, because groups.siteadmin is not set'],
     [['Ops'], open, 'user groups: joins "Ops", groups.sync is true; leaves every other mirrored one'],
     [[], open, 'user groups: joins none, groups.sync is true; leaves every mirrored one'],
-    [[], open, 'user groups: kept as they are, since nobody knows'],
-    [[], keeping, 'user groups: kept as they are, since groups.sync is not set'],
+    [[], open, 'user groups: kept as they are, because the groups are unknown'],
+    [[], keeping, 'user groups: kept as they are, because groups.sync is not set'],
   ] as const) {
     it(`names the rule: ${line}`, () => expect(explainGroups(names, given)).to.include(`  ${line}`))
   }
@@ -272,13 +272,13 @@ describe('an explanation of group rules', () => {
         .map((line) => line.trim())
         .filter((line) => line.startsWith('rights: '))
     expect(told(['Helpdesk', 'Staff'])).to.deep.equal([
-      'rights: manageusers, recordings, by groups.rights; others that groups gave before are taken away',
-      'rights: those that groups gave are taken away, since the user is refused',
-      'rights: kept as they are, since nobody knows',
+      'rights: manageusers, recordings, by groups.rights; others that groups gave before are revoked',
+      'rights: those that groups gave are revoked, because the user is refused',
+      'rights: kept as they are, because the groups are unknown',
     ])
     expect(told(['Admins'])[0]).to.equal('rights: all, as a site admin')
     expect(told(['Staff'], { revokeAdmin: false })[0]).to.equal(
-      'rights: none by groups.rights; others that groups gave before are kept, since groups.revokeAdmin is false',
+      'rights: none by groups.rights; others that groups gave before are kept, because groups.revokeAdmin is false',
     )
   })
 })

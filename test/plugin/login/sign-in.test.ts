@@ -119,7 +119,7 @@ describe('signing in', () => {
     it('refuses an account that is locked as it is made, and says that it was made', async () => {
       const { code, message } = await refusal(enter([], undefined, { accounts: lockedAccounts() }))
       expect(code).to.equal('account_locked')
-      expect(message).to.include('The account was made').and.include('newAccountsRights')
+      expect(message).to.include('The account was created').and.include('newAccountsRights')
       expect(await account()).to.include({ name: 'Alice' })
     })
 
@@ -265,7 +265,7 @@ describe('signing in', () => {
       const remedyFor = async (memberships: Memberships, reported?: object) =>
         (await refusal(signIn(ALICE, memberships, rules, records, { ...reported }))).message
       expect(await remedyFor([], { missingClaim: 'roles' })).to.match(/The claim `roles`/)
-      expect(await remedyFor([], { missingClaim: 'roles', scopeNotGranted: 'g' })).to.match(/the scope .* `g`/)
+      expect(await remedyFor([], { missingClaim: 'roles', scopeNotGranted: 'g' })).to.match(/the scope `g` for them/)
       const cameForOthers = { missingClaim: 'roles', scopeNotGranted: 'g', cameForOthers: true }
       expect(await remedyFor([], cameForOthers))
         .to.match(/in no group at all/)
