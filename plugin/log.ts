@@ -53,7 +53,7 @@ export function causes(error: unknown): readonly Error[] {
   let current = error
   while (current instanceof Error && chain.length < 8) {
     chain.push(current)
-    // It has one error per address that was tried, of which the first is enough.
+    // It has one error per address that was tried. The first is enough.
     current = current instanceof AggregateError ? current.errors[0] : current.cause
   }
   return chain

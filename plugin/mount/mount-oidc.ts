@@ -52,9 +52,9 @@ export interface MountOptions {
    */
   readonly configFolder?: string
   /**
-   * Replaces outgoing HTTP. To use a proxy, set the environment variables instead, which this function does not read.
-   * The limits on time, size, redirects and plain HTTP still apply. This function can show no certificate: for a domain
-   * that has one, the plugin makes TLS connections to the IdP without it.
+   * Replaces outgoing HTTP. For a proxy, set the environment variables instead, which a replaced `fetch` bypasses. The
+   * limits on time, size, redirects and plain HTTP still apply. It cannot show a client certificate, so the plugin does
+   * not use it for the IdP of a domain that has one.
    */
   readonly fetch?: typeof globalThis.fetch
   /** Where the plugin writes its own lines. Default: JSON lines on stdout. */

@@ -149,13 +149,13 @@ function routeFinder(
 /** Returns the name of the route at each path of a domain. */
 function routeNames(paths: RoutePaths): ReadonlyMap<string, RouteName> {
   const { authorize, callbacks, jwks, logout, backchannelLogout, frontchannelLogout } = paths
+  const names = new Map<string, RouteName>()
   // A redirect address may be any path, so the callbacks come first and the other routes overwrite them.
-  return new Map<string, RouteName>([
-    ...[...callbacks].map((path) => [path, 'callbacks'] as const),
-    [backchannelLogout, 'backchannelLogout'],
-    [frontchannelLogout, 'frontchannelLogout'],
-    [logout, 'logout'],
-    [jwks, 'jwks'],
-    [authorize, 'authorize'],
-  ])
+  for (const path of callbacks) names.set(path, 'callbacks')
+  names.set(backchannelLogout, 'backchannelLogout')
+  names.set(frontchannelLogout, 'frontchannelLogout')
+  names.set(logout, 'logout')
+  names.set(jwks, 'jwks')
+  names.set(authorize, 'authorize')
+  return names
 }

@@ -6,7 +6,7 @@ import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/** Sessions of one domain to remember a lost answer of, or a refusal. */
+/** Limit of the sessions in `#unanswered` and in `#refused`. */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after an IdP failed, unless its sessions are due sooner. */
 const PAUSE_MS = 60_000

@@ -41,7 +41,7 @@ export class SessionChecks {
   readonly #outcomes: CheckOutcomes
   /** Checks under way, by session id. */
   readonly #underWay = new Map<string, Promise<void>>()
-  /** Settle with the renewals under way, and never reject. To interrupt another kind of check loses nothing. */
+  /** Renewals under way. These promises never reject. Other checks are not in it: if interrupted, they lose nothing. */
   readonly #renewals = new Set<Promise<unknown>>()
   readonly #repetitions = new Set<Timer>()
   #look: Timer | undefined

@@ -5,8 +5,8 @@ import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
 /**
- * Explains to an administrator what the rules decide at a login of three users: a member of exactly these groups, a
- * member of no group, and a user with unreadable groups.
+ * Explains to an administrator what the rules decide at a login. It covers three users: a member of exactly these
+ * groups, a member of no group, and a user with unreadable groups.
  *
  * @param names of groups, as the IdP sends them; the rules match them exactly
  */
@@ -17,16 +17,16 @@ export function explainGroups(names: readonly string[], rules: GroupSettings | n
     ['a member of no group', []],
     ['a user whose groups cannot be read', 'unknown'],
   ]
-  return cases.flatMap(([who, memberOf]) => [
-    `${who}:`,
-    ...[
+  return cases.flatMap(([user, memberOf]) => {
+    const decisions = [
       admission(memberOf, rules),
       ...sessions(memberOf, rules),
       siteAdmin(memberOf, rules),
       ...serverRights(memberOf, rules),
       mirroring(memberOf, rules),
-    ].map((line) => `  ${line}`),
-  ])
+    ]
+    return [`${user}:`, ...decisions.map((line) => `  ${line}`)]
+  })
 }
 
 function admission(memberOf: Memberships, rules: GroupSettings): string {

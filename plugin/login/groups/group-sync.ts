@@ -5,7 +5,7 @@ import { isNamed, type Memberships, UUID } from './memberships.ts'
 export interface GroupChanges {
   readonly join: readonly string[]
   readonly leave: readonly string[]
-  /** The number of groups to mirror, if it is above the limit. The user then joins none. */
+  /** The number of groups to mirror, if it is above the limit. The user then joins no further group. */
   readonly tooMany?: number
 }
 

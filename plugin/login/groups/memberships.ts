@@ -39,7 +39,7 @@ export function membershipsOf(claim: unknown): Memberships {
 /**
  * Reads memberships from the claim of that name, which may be a dotted path.
  *
- * @throws Error if the claims only say where it is, or if it may exist and UserInfo gave no answer
+ * @throws Error if the IdP refers to another source for the claim, or if UserInfo gave no answer and may have it
  */
 export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence, name: string): Memberships {
   if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')
