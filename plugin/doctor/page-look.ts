@@ -53,6 +53,8 @@ ul { list-style: none; margin: 0; padding: 0 } li { border-top: 1px solid var(--
 .ok { color: var(--ok) } .warn { color: var(--warn) } .fail { color: var(--fail) }
 .verdict, .level { font-weight: bold; text-transform: uppercase; margin-right: 6px }
 .quiet { opacity: .8 }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 16px } .pair dl { grid-template-columns: 1fr; gap: 0 }
+.pair dd { margin-bottom: 8px } h3 { font-size: 14px; margin: 0 0 6px }
 @media (max-width: 560px) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: 8px } }
 `
 

@@ -19,12 +19,14 @@ export interface StatusPage {
   readonly token: string
   /** The look that the server enforces. Null: the user chooses. */
   readonly look: 'night' | 'day' | null
+  /** The address of the page for moving accounts. */
+  readonly moveHref: string
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
 /** The page that shows an administrator the state of a domain's single sign-on. It contains no secrets. */
-export function statusPage({ status, notes, check, token, look, now }: StatusPage): string {
+export function statusPage({ status, notes, check, token, look, moveHref, now }: StatusPage): string {
   const place = status?.domainKey ? ` of the domain <code>${escapeMarkup(status.domainKey)}</code>` : ''
   const isRunning = check.kind === 'running'
   // Reloads until the check has ended. The button's own request was answered with a redirect, so a reload repeats
@@ -35,6 +37,7 @@ export function statusPage({ status, notes, check, token, look, now }: StatusPag
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Single sign-on</title>',
     `<style>${STYLE}</style><script>${SCRIPT}</script></head><body><main><h1>Single sign-on${place}</h1>`,
     ...notes.map((note) => `<p class="warn">${escapeMarkup(note)}</p>`),
+    `<p><a href="${escapeMarkup(moveHref)}">Move what one account has to another</a></p>`,
     status ? sections(status, check, token, now) : '<p>This domain has no single sign-on by this plugin.</p>',
     '</main></body></html>',
   ].join('')

@@ -16,6 +16,7 @@ import { logServerReading, sentencesOf, warnOfConfiguration, warnSiteAdmins } fr
 import { type CookieKey, earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
+import { AccountMoves } from './moves/account-moves.ts'
 import { orderWrites } from './ordered-writes.ts'
 import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
@@ -339,6 +340,8 @@ function install({ server, web, taken, accounts, cookieKey, door, reading }: Ins
     ),
   )
   const checks = createLiveChecks(askers, clock.now, report)
+  const moves = new AccountMoves({ server, web, clock, onFailure: report })
+  void moves.resume()
   // Of nobody, and so of no session either.
   const census = new TokenCensus(server.db, clock, domains, report)
   const probe = sealed.encodeCookie({ nouser: 1 }, key) ?? ''
@@ -361,6 +364,8 @@ function install({ server, web, taken, accounts, cookieKey, door, reading }: Ins
           ...(loginTokenDays === null && census.hasTokens(id) ? [unlimitedTokensNote([id])] : []),
         ],
         checks,
+        moves,
+        onFailure: report,
         now: clock.now,
       }),
       report,

@@ -77,6 +77,8 @@ export interface MeshWeb {
   readonly bodyParser: { readonly urlencoded: (options: object) => RequestHandler }
   blockedUsers: number
   CloneSafeUser(user: MeshUser): object
+  /** A device's record without secrets, for events. */
+  CloneSafeNode?(device: object): object
   getUserAgentInfo(req: Request): { readonly browserStr?: string; readonly osStr?: string }
   /**
    * Checks a name and a password, or a login token. All ways in that take one call it by this name, so that it can be
@@ -116,6 +118,8 @@ export interface MeshUser {
   oidcissuer?: string
   /** Realms, that is groups of users who administer one another. */
   groups?: readonly string[]
+  /** Bit 1: the user has an image. */
+  flags?: number
   links?: Record<string, { rights: number }>
 }
 
@@ -137,8 +141,12 @@ export interface MeshUserGroup {
 
 export interface MeshDeviceGroup {
   readonly _id: string
+  readonly name?: string
+  readonly mtype?: number
+  readonly desc?: string
+  readonly invite?: unknown
   /** By the ids of users and user groups. */
-  readonly links?: Record<string, { name?: string }>
+  links?: Record<string, { name?: string; rights?: number }>
 }
 
 /** What a page proves itself with, sealed by MeshCentral. */

@@ -118,6 +118,7 @@ describe('a page', () => {
           check: { kind: 'never' },
           token: 't',
           look: null,
+          moveHref: '?page=move',
           now: 9e4,
           ...more,
         }),

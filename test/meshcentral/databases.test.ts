@@ -22,10 +22,9 @@ import {
 import { closes, useMesh } from './support/use-mesh.ts'
 
 const FULL = 0xffffffff
-const MANY = 100
 
 for (const kind of DATABASES) {
-  const { longIds, isCaseSensitive } = kind
+  const { longIds, isCaseSensitive, loginsAtOnce } = kind
   describe(`MeshCentral on ${kind.name}`, () => {
     const database = useDatabase(kind)
     /** File that records messages to device agents. The altered program stands in for every agent. */
@@ -80,9 +79,9 @@ for (const kind of DATABASES) {
       expect(people.map((person) => stateOf(person, records))).to.deep.equal(states)
     }
 
-    it('keeps accounts, groups and rights as they are after a hundred first logins at once, and after changes at once', async () => {
+    it('keeps accounts, groups and rights as they are after many first logins and changes at once', async () => {
       const first = (nth: number) => ['everybody', `team ${nth % 7}`, ...(nth % 3 === 0 ? ['admins'] : [])]
-      const people = Array.from({ length: MANY }, (_, nth) => setup.person({ groups: first(nth) }))
+      const people = Array.from({ length: loginsAtOnce }, (_, nth) => setup.person({ groups: first(nth) }))
       await signInAtOnce(people)
       await expectStates(people, first)
       const later = (nth: number) => [`team ${(nth + 1) % 7}`, ...(nth % 3 === 1 ? ['admins'] : [])]
@@ -116,6 +115,22 @@ for (const kind of DATABASES) {
       )
       const refused = (await pluginLines(setup)).filter(({ message }) => message.includes('custom.claims.uuid'))
       expect(refused).to.have.length(2 * expected.filter((isHeld) => !isHeld).length)
+    })
+
+    it('moves what one account has to another', async () => {
+      const [old, next] = [setup.person({ groups: ['admins'] }), setup.person()]
+      const admin = await signedIn(setup, old)
+      await addDevice(await setup.open(admin))
+      await signedIn(setup, next)
+      const page = `${setup.url}pluginadmin.ashx?pin=meshcompanion`
+      const ids = { from: userKey(old), to: userKey(next) }
+      const { body } = await admin.step(`${page}&page=move&${new URLSearchParams(ids).toString()}`)
+      const token = /name="token" value="([^"]+)"/.exec(body)?.[1] ?? ''
+      const answer = await admin.step(page, { form: Object.entries({ action: 'move', token, ...ids }) })
+      expect(answer.headers.location).to.include('outcome=moved')
+      await setup.restart()
+      const { user } = await setup.open(await signedIn(setup, next))
+      expect(Object.keys(user.links as object)).to.have.length.above(0)
     })
 
     it('ends sessions for good, by a logout and by the IdP, and keeps the others with their tokens, over a restart', async () => {

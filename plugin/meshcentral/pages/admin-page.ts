@@ -5,7 +5,10 @@ import { POLICY } from '../../doctor/page-look.ts'
 import { statusPage } from '../../doctor/status-page.ts'
 import { createSeal } from '../../host/seal.ts'
 import type { DomainStatus } from '../../mount/status/domain-status.ts'
+import type { AccountMoves, MoveRequest } from '../moves/account-moves.ts'
+import type { Suggestion } from '../moves/holdings.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, SITE_ADMIN } from '../server.ts'
+import { MOVE_QUERY, type MovePage, movePage } from './move-page.ts'
 
 /** What MeshCentral calls at `<url>pluginadmin.ashx?pin=meshcompanion`, with whoever is signed in. */
 export interface AdminPage {
@@ -20,6 +23,9 @@ export interface AdminPageOptions {
   /** What an administrator of the domain has to know of the server. */
   readonly notes: (domainKey: string) => readonly string[]
   readonly checks: LiveChecks
+  readonly moves: Pick<AccountMoves, 'find' | 'suggestions' | 'move'>
+  /** Called when a move fails. */
+  readonly onFailure: (error: unknown) => void
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -32,7 +38,8 @@ const TOKEN_MS = 12 * 60 * 60_000
  * The status page in MeshCentral, for full administrators of the domain that it is of. MeshCentral lets everybody come
  * here who is signed in, at whichever domain of the host name.
  */
-export function meshAdminPage({ server, secret, status, notes, checks, now }: AdminPageOptions): AdminPage {
+export function meshAdminPage(options: AdminPageOptions): AdminPage {
+  const { server, secret, status, notes, checks, moves, onFailure, now } = options
   const tokens = createSeal(secret, 'status page')
   /** Of this session: no other page can make one, nor use that of another person. */
   const placeOf = (req: MeshRequest, user: MeshUser) => JSON.stringify([user._id, req.session?.x])
@@ -46,28 +53,73 @@ export function meshAdminPage({ server, secret, status, notes, checks, now }: Ad
     return madeAt !== null && Math.abs(now() - Number(madeAt)) <= TOKEN_MS
   }
 
+  function moveView(req: MeshRequest, domainKey: string, token: string): MovePage {
+    const { from, to, outcome } = req.query
+    const typed = typeof from === 'string' && typeof to === 'string' ? { from: from.trim(), to: to.trim() } : undefined
+    return {
+      typed,
+      from: typed && moves.find(domainKey, typed.from),
+      to: typed && moves.find(domainKey, typed.to),
+      suggestions: [...moves.suggestions(domainKey), ...otherIds(domainKey)],
+      token,
+      look: lookOf(req),
+      outcome: outcome === 'moved' || outcome === 'failed' ? outcome : null,
+    }
+  }
+
+  /** Accounts that a login found under another id of the same user. */
+  function otherIds(domainKey: string): readonly Suggestion[] {
+    const { loginWarnings = [] } = status().find((one) => one.domainKey === domainKey) ?? {}
+    return loginWarnings.flatMap(({ account, otherAccount }) => {
+      if (account === null || otherAccount === null) return []
+      const [to, from] = [moves.find(domainKey, account), moves.find(domainKey, otherAccount)]
+      return from && to ? [{ from: from.id, to: to.id }] : []
+    })
+  }
+
+  function startMove(res: Response, domainKey: string, request: MoveRequest): void {
+    const own = `user/${domainKey}/`
+    if (!request.from.startsWith(own) || !request.to.startsWith(own)) {
+      refuse(res, 'Both accounts of a move belong to the domain of this page.')
+      return
+    }
+    const show = (outcome: NonNullable<MovePage['outcome']>) => res.redirect(303, `${MOVE_QUERY}&outcome=${outcome}`)
+    moves.move(request).then(
+      () => show('moved'),
+      (error: unknown) => {
+        onFailure(error)
+        show('failed')
+      },
+    )
+  }
+
   return {
     handleAdminReq(req, res, user) {
       if (!isAdminHere(req, user)) return sendElsewhere(server, req, res, user)
       const domainKey = user.domain
+      const token = tokens.seal(String(now()), placeOf(req, user))
+      if (req.query.page === 'move') return send(res, movePage(moveView(req, domainKey, token)))
       const page = statusPage({
         status: status().find((one) => one.domainKey === domainKey),
         notes: notes(domainKey),
         check: checks.of(domainKey),
-        token: tokens.seal(String(now()), placeOf(req, user)),
+        token,
         look: lookOf(req),
+        moveHref: MOVE_QUERY,
         now: now(),
       })
-      res
-        .status(200)
-        .set({ 'Content-Security-Policy': POLICY, 'X-Frame-Options': 'SAMEORIGIN', 'Cache-Control': 'no-store' })
-        .type('html')
-        .send(page)
+      send(res, page)
     },
     handleAdminPostReq(req, res, user) {
       if (!isAdminHere(req, user)) return refuse(res, 'This page is for full site administrators of its domain.')
       if (!isGenuine(req, user))
         return refuse(res, 'This page is too old, or the request came from another one. Load it again.')
+      const { action, from, to, lock } = membersOf(req.body)
+      if (action === 'move') {
+        const request = { from: String(from), to: String(to), lock: lock === 'on', by: user.name }
+        startMove(res, user.domain, request)
+        return
+      }
       checks.start(user.domain)
       res.redirect(303, `?${ADDRESS.split('?')[1]}`)
     },
@@ -102,6 +154,14 @@ function sendElsewhere({ config }: Pick<MeshServer, 'config'>, req: MeshRequest,
   const path = own && (own.dns === undefined || own.dns === null) ? own.url + ADDRESS : undefined
   if (user.siteadmin === SITE_ADMIN && path !== undefined && !path.startsWith(`${req.path}?`)) res.redirect(302, path)
   else refuse(res, 'This page is for full site administrators of its domain.')
+}
+
+function send(res: Response, page: string): void {
+  res
+    .status(200)
+    .set({ 'Content-Security-Policy': POLICY, 'X-Frame-Options': 'SAMEORIGIN', 'Cache-Control': 'no-store' })
+    .type('html')
+    .send(page)
 }
 
 function refuse(res: Response, text: string): void {

@@ -60,7 +60,9 @@ export async function alteredProgram(change: string): Promise<string> {
     const genuine = module.exports.meshcompanion
     module.exports = { meshcompanion(handler) {
       const plugin = genuine(handler)
-      return { hook_setupHttpHandlers(web, server = handler.parent) { ${change}; plugin.hook_setupHttpHandlers(web, server) } }
+      const setUp = plugin.hook_setupHttpHandlers
+      plugin.hook_setupHttpHandlers = function (web, server = handler.parent) { ${change}; setUp.call(this, web, server) }
+      return plugin
     } }`
 }
 

@@ -35,6 +35,7 @@ const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {
     check: { kind: 'never' },
     token: 'a-token',
     look: null,
+    moveHref: '?page=move',
     now: 100_000,
     ...more,
   })

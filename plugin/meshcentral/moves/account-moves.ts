@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import { isJsonObject, type JsonObject } from '../../config/json/json-object.ts'
+import { printableText } from '../../log.ts'
+import { askDatabase, saveRecord, WRITE_LIMIT_MS } from '../database.ts'
+import { announceAccount, tell } from '../events.ts'
+import type { MeshDeviceGroup, MeshServer, MeshUser, MeshUserGroup, MeshWeb } from '../server.ts'
+import { type Holdings, holdingsOf, ownSiteRights, type Suggestion, suggestMoves } from './holdings.ts'
+import { mergeDeviceRights, mergeSiteRights, siteLimits } from './merged-rights.ts'
+
+export interface AccountMovesOptions {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  readonly clock: Clock
+  /** Called when a move that was left unfinished could not be completed. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** The two accounts of a move, by MeshCentral's ids. */
+export interface MoveRequest {
+  readonly from: string
+  readonly to: string
+  /** Whether to lock the old account. */
+  readonly lock: boolean
+  /** The site admin who asked for it, by name. */
+  readonly by: string
+}
+
+const TYPE = 'meshcompanionmove'
+const LOCKED = 0x20
+const HAS_IMAGE = 1
+const NOTHING_LOGGED = { nolog: 1 }
+
+/**
+ * Moves what one account of MeshCentral has to another account of the same domain.
+ *
+ * A move begins with a record of its own in the database, then changes each record that names the old account, then the
+ * new account, and the old one last: until then the old account's links still say what there is to move. Each step is
+ * idempotent. So a move that fails half-way is completed by the same move again, or at the next start from its record,
+ * which the last step removes.
+ *
+ * What moves: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server,
+ * and what the old account's pages keep (`ws`), its image and its notes. What stays: passwords, second factors, login
+ * tokens, files, and shares and saved credentials of devices.
+ */
+export class AccountMoves {
+  readonly #server: MeshServer
+  readonly #web: MeshWeb
+  readonly #clock: Clock
+  readonly #onFailure: (error: unknown) => void
+
+  constructor({ server, web, clock, onFailure }: AccountMovesOptions) {
+    this.#server = server
+    this.#web = web
+    this.#clock = clock
+    this.#onFailure = onFailure
+  }
+
+  /** Finds an account of a domain by its id, or by the name that is the end of its id. */
+  find(domainId: string, text: string): Holdings | undefined {
+    const start = `user/${domainId}/`
+    const ids = text.startsWith('user/') ? [text] : [start + text, start + text.toLowerCase()]
+    const user = ids.filter((id) => id.startsWith(start)).flatMap((id) => this.#user(id) ?? [])[0]
+    return user && holdingsOf(this.#web, user)
+  }
+
+  suggestions(domainId: string): readonly Suggestion[] {
+    return suggestMoves(this.#web.users, domainId)
+  }
+
+  /**
+   * @throws Error if an account is gone, the two are one or of two domains, or the database does not answer: then the
+   *   same move again, or the next start, completes it
+   */
+  async move(request: MoveRequest): Promise<void> {
+    this.#pairOf(request)
+    await this.#ask('write a move', (done) => this.#server.db.Set(recordOf(request), done))
+    await this.#complete(request)
+  }
+
+  /** Completes the moves that were left unfinished. Never rejects. */
+  async resume(): Promise<void> {
+    try {
+      const records = await askDatabase<readonly JsonObject[] | null>(this.#clock, 'list unfinished moves', (done) =>
+        this.#server.db.GetAllType(TYPE, done),
+      )
+      for (const record of records ?? []) await this.#resumeOne(record)
+    } catch (error) {
+      this.#onFailure(error)
+    }
+  }
+
+  async #resumeOne({ from, to, lock, by }: JsonObject): Promise<void> {
+    const request = { from: String(from), to: String(to), lock: lock === true, by: String(by) }
+    if (this.#user(request.from) && this.#user(request.to)) {
+      await this.#complete(request)
+      return
+    }
+    this.#server.authLog(
+      'OIDC',
+      `WARN move-abandoned: ${printableText(`A move from ${request.from} to ${request.to} was left unfinished, and one of the accounts is gone.`)}`,
+    )
+    await this.#removeRecord(request)
+  }
+
+  async #complete(request: MoveRequest): Promise<void> {
+    const { from, to } = this.#pairOf(request)
+    const moved = holdingsOf(this.#web, from)
+    const links: Record<string, MeshLink> = { ...to.links }
+    for (const [id, link] of Object.entries(from.links ?? {})) {
+      const rights = await this.#moveLink(id, link, from, to)
+      if (rights !== undefined) links[id] = { ...link, ...to.links?.[id], rights }
+    }
+    await this.#moveSettings(from, to)
+    await this.#changeNewAccount(from, to, links)
+    await this.#changeOldAccount(from, Object.keys(links), request.lock)
+    if (hasAnything(moved) || request.lock) this.#announce(request, moved, from, to)
+    await this.#removeRecord(request)
+  }
+
+  /** Moves the old account's place in one record. @returns the new account's rights there; undefined: it stays */
+  async #moveLink(id: string, link: MeshLink, from: MeshUser, to: MeshUser): Promise<number | undefined> {
+    const rights = mergeDeviceRights(link.rights, to.links?.[id]?.rights)
+    const group = this.#web.meshes?.[id]
+    if (group) return this.#moveInDeviceGroup(group, from, to, rights)
+    const userGroup = this.#web.userGroups[id]
+    if (userGroup) return this.#moveInUserGroup(userGroup, from, to, link.rights)
+    return id.startsWith('node/') ? this.#moveOnDevice(id, from, to, rights) : undefined
+  }
+
+  async #moveInDeviceGroup(group: MeshDeviceGroup, from: MeshUser, to: MeshUser, rights: number): Promise<number> {
+    group.links ??= {}
+    group.links[to._id] = { name: to.name, rights }
+    delete group.links[from._id]
+    await saveRecord(this.#server.db, this.#clock, group)
+    const { _id: meshid, name, mtype, desc, invite, links } = group
+    const byGroups = Object.keys(links).filter((id) => id.startsWith('ugrp/'))
+    this.#tell(['*', meshid, ...byGroups, from._id, to._id], to, {
+      ...{ etype: 'mesh', action: 'meshchange', meshid, name, mtype, desc, invite, links },
+      msg: `Moved ${from.name} to ${to.name} in device group ${name}`,
+    })
+    return rights
+  }
+
+  async #moveInUserGroup(
+    group: MeshUserGroup,
+    from: MeshUser,
+    to: MeshUser,
+    rights: number,
+  ): Promise<number | undefined> {
+    if (group.membershipType !== undefined) return undefined
+    group.links ??= {}
+    group.links[to._id] = { userid: to._id, name: to.name, rights }
+    delete group.links[from._id]
+    await saveRecord(this.#server.db, this.#clock, group)
+    const { _id: ugrpid, name, desc, links } = group
+    this.#tell(['*', ugrpid, from._id, to._id], to, {
+      ...{ etype: 'ugrp', action: 'usergroupchange', ugrpid, name, desc, links },
+      msg: `Moved ${from.name} to ${to.name} in user group ${name}`,
+    })
+    return rights
+  }
+
+  async #moveOnDevice(id: string, from: MeshUser, to: MeshUser, rights: number): Promise<number | undefined> {
+    const device = await this.#read(id)
+    if (!device) return undefined
+    const links: Record<string, unknown> = { ...(isJsonObject(device.links) ? device.links : {}) }
+    links[to._id] = { rights }
+    delete links[from._id]
+    const changed = { ...device, links }
+    await this.#write(changed)
+    const node = this.#web.CloneSafeNode?.(changed)
+    if (node)
+      this.#tell(['*', String(device.meshid), id, from._id, to._id], to, {
+        ...{ etype: 'node', action: 'changenode', nodeid: id, node },
+        msg: `Moved ${from.name} to ${to.name} on device ${String(device.name)}`,
+      })
+    return rights
+  }
+
+  async #moveSettings(from: MeshUser, to: MeshUser): Promise<void> {
+    const [pages, image, notes] = await Promise.all(['ws', 'im', 'nt'].map((kind) => this.#read(kind + from._id)))
+    if (pages) await this.#write({ ...pages, _id: `ws${to._id}` })
+    if (image && !(await this.#read(`im${to._id}`))) await this.#write({ ...image, _id: `im${to._id}` })
+    if (notes && !(await this.#read(`nt${to._id}`))) await this.#write({ ...notes, _id: `nt${to._id}` })
+  }
+
+  async #changeNewAccount(from: MeshUser, to: MeshUser, links: NonNullable<MeshUser['links']>): Promise<void> {
+    to.links = links
+    const rights = mergeSiteRights(ownSiteRights(from), to.siteadmin)
+    if (rights !== 0) to.siteadmin = rights
+    const realms = [...new Set([...(to.groups ?? []), ...(from.groups ?? [])])]
+    if (realms.length > 0) to.groups = realms
+    if (((from.flags ?? 0) & HAS_IMAGE) !== 0) to.flags = (to.flags ?? 0) | HAS_IMAGE
+    await saveRecord(this.#server.db, this.#clock, to)
+  }
+
+  async #changeOldAccount(from: MeshUser, moved: readonly string[], lock: boolean): Promise<void> {
+    for (const id of moved) delete from.links?.[id]
+    const { oidcrights = 0 } = from
+    const rights = siteLimits(from.siteadmin) | oidcrights | (lock ? LOCKED : 0)
+    if (rights === 0) delete from.siteadmin
+    else from.siteadmin = rights
+    await saveRecord(this.#server.db, this.#clock, from)
+  }
+
+  /** Brings open pages up to date, and writes the one event that stays. */
+  #announce({ lock, by }: MoveRequest, moved: Holdings, from: MeshUser, to: MeshUser): void {
+    tell(this.#server, this.#web, [from._id], 'resubscribe')
+    tell(this.#server, this.#web, [to._id], 'resubscribe')
+    const old = `Account changed: ${from.name}`
+    announceAccount(this.#server, this.#web, from, 'accountchange', old, {
+      ...NOTHING_LOGGED,
+      nodeListChange: from._id,
+    })
+    const { deviceGroups, userGroups, devices } = moved
+    const counts = `${deviceGroups.length} device groups, ${devices.length} devices, ${userGroups.length} user groups`
+    const what = `${counts}${moved.siteAdmin ? ', site administration' : ''}${lock ? '; the old account is locked' : ''}`
+    const text = `${by} moved what ${from._id} had to ${to._id}: ${what}`
+    announceAccount(this.#server, this.#web, to, 'accountchange', text, { nodeListChange: to._id })
+    this.#server.authLog('OIDC', `INFO account-moved: ${printableText(text)}`)
+    if (lock) tell(this.#server, this.#web, [from._id], 'close')
+  }
+
+  #tell(targets: readonly string[], user: MeshUser, event: object): void {
+    const seenAnyway = this.#server.db.changeStream ? { noact: 1 } : {}
+    const common = { userid: user._id, username: user.name, domain: user.domain }
+    tell(this.#server, this.#web, targets, { ...common, ...event, ...NOTHING_LOGGED, ...seenAnyway })
+  }
+
+  #pairOf({ from, to }: MoveRequest): { readonly from: MeshUser; readonly to: MeshUser } {
+    const [old, next] = [this.#user(from), this.#user(to)]
+    if (!old || !next) throw new Error('An account of the move is gone.')
+    if (from === to || old.domain !== next.domain) throw new Error('A move needs two accounts of one domain.')
+    return { from: old, to: next }
+  }
+
+  #user(id: string): MeshUser | undefined {
+    return Object.hasOwn(this.#web.users, id) ? this.#web.users[id] : undefined
+  }
+
+  async #read(id: string): Promise<JsonObject | undefined> {
+    const records = await askDatabase<unknown>(this.#clock, 'read what an account has', (done) =>
+      this.#server.db.Get(id, done),
+    )
+    const record: unknown = Array.isArray(records) ? records[0] : undefined
+    return isJsonObject(record) ? record : undefined
+  }
+
+  #write(record: object): Promise<void> {
+    return this.#ask('write what an account has', (done) => this.#server.db.Set(record, done))
+  }
+
+  #removeRecord(request: MoveRequest): Promise<void> {
+    return this.#ask('end a move', (done) => this.#server.db.Remove(recordOf(request)._id, done))
+  }
+
+  async #ask(what: string, run: (done: (error?: unknown) => void) => void): Promise<void> {
+    await askDatabase(this.#clock, what, run, WRITE_LIMIT_MS)
+  }
+}
+
+/** False after a move of which only its record was left. */
+function hasAnything({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
+  return siteRights !== 0 || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
+}
+
+type MeshLink = NonNullable<MeshUser['links']>[string]
+
+/** One for each old account. A digest, because some databases have ids of 256 characters. */
+function recordOf(
+  request: MoveRequest,
+): MoveRequest & { readonly _id: string; readonly type: string; readonly domain: string } {
+  const digest = createHash('sha256').update(request.from).digest('hex')
+  return { _id: `${TYPE}/${digest}`, type: TYPE, domain: '', ...request }
+}

@@ -1,0 +1,125 @@
+import { STYLE } from '../../doctor/page-look.ts'
+import { escapeMarkup } from '../../routes/markup.ts'
+import type { Holdings, Suggestion } from '../moves/holdings.ts'
+
+/** The address of the page, from the status page on. */
+export const MOVE_QUERY = '?pin=meshcompanion&page=move'
+
+/** What the page for moving an account shows. */
+export interface MovePage {
+  /** What was typed for the old account and for the new one; undefined before. */
+  readonly typed: { readonly from: string; readonly to: string } | undefined
+  /** Undefined: no such account, or none typed. */
+  readonly from: Holdings | undefined
+  readonly to: Holdings | undefined
+  readonly suggestions: readonly Suggestion[]
+  /** Proves that the button was pressed on this page. */
+  readonly token: string
+  readonly look: 'night' | 'day' | null
+  /** The outcome of the move that was asked for last. */
+  readonly outcome: 'moved' | 'failed' | null
+}
+
+/**
+ * The page on which a site admin moves what one account has to another: first the two accounts by name, then both side
+ * by side with the button.
+ */
+export function movePage(page: MovePage): string {
+  const { typed, from, to, look, outcome } = page
+  return [
+    `<!doctype html><html lang="en"${look === null ? '' : ` data-look="${look}"`}><head><meta charset="utf-8">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Move an account</title>',
+    `<style>${STYLE}</style></head><body><main><h1>Move an account</h1>`,
+    '<p><a href="?pin=meshcompanion">Back to the status page</a></p>',
+    OUTCOMES[outcome ?? 'none'],
+    '<p>Moves devices, device groups, user groups, rights on the server and settings from one account to another. ',
+    'Passwords, second factors, login tokens, files and shared links stay with the old account. ',
+    'User groups that an identity provider mirrors stay too.</p>',
+    accountsForm(typed),
+    typed && outcome === null ? comparison(page, typed, from, to) : '',
+    suggestionList(page.suggestions),
+    '</main></body></html>',
+  ].join('')
+}
+
+const OUTCOMES = {
+  none: '',
+  moved: '<p class="ok"><b>Moved.</b> Open pages show it already, and the event log has one event.</p>',
+  failed:
+    '<p class="fail"><b>The move is not complete.</b> The authentication log (<code>settings.authLog</code>) has the reason. The same move again completes it, and so does the next start of the server.</p>',
+} as const
+
+function accountsForm(typed: MovePage['typed']): string {
+  const field = (name: 'from' | 'to', label: string) =>
+    `<p class="address"><label for="${name}">${label}</label><span class="row"><input id="${name}" name="${name}" required value="${escapeMarkup(typed?.[name] ?? '')}"></span></p>`
+  return [
+    '<h2>Accounts</h2><form method="get"><input type="hidden" name="pin" value="meshcompanion">',
+    '<input type="hidden" name="page" value="move">',
+    field('from', 'Old account: its name, such as <code>tom</code>'),
+    field('to', 'New account: its id, such as <code>~oidc:1f0c…</code>'),
+    '<button>Show both</button></form>',
+    '<p class="quiet">An account of single sign-on exists after the first login. Its id is on its page under <i>Users</i>.</p>',
+  ].join('')
+}
+
+function comparison(
+  { token }: MovePage,
+  typed: NonNullable<MovePage['typed']>,
+  from: Holdings | undefined,
+  to: Holdings | undefined,
+): string {
+  if (!from) return `<p class="fail">This domain has no account <b>${escapeMarkup(typed.from)}</b>.</p>`
+  if (!to) return `<p class="fail">This domain has no account <b>${escapeMarkup(typed.to)}</b>.</p>`
+  if (from.id === to.id) return '<p class="fail">Both are the same account.</p>'
+  return [
+    `<h2>What moves</h2><div class="pair">${side('Old account', from)}${side('New account', to)}</div>`,
+    '<form method="post"><input type="hidden" name="action" value="move">',
+    `<input type="hidden" name="token" value="${escapeMarkup(token)}">`,
+    `<input type="hidden" name="from" value="${escapeMarkup(from.id)}">`,
+    `<input type="hidden" name="to" value="${escapeMarkup(to.id)}">`,
+    '<p><label><input type="checkbox" name="lock" value="on"> Lock the old account afterwards</label></p>',
+    '<button>Move to the new account</button></form>',
+  ].join('')
+}
+
+function side(title: string, account: Holdings): string {
+  const { name, id, email, locked, deviceGroups, userGroups, devices } = account
+  const entry = (label: string, markup: string) => `<dt>${label}</dt><dd>${markup}</dd>`
+  const listed = (names: readonly string[]) => names.map((text) => escapeMarkup(text)).join('<br>') || 'none'
+  return [
+    `<section><h3>${title}</h3><dl>`,
+    entry('Name', escapeMarkup(name)),
+    entry('Id', `<code>${escapeMarkup(id)}</code>`),
+    entry('E-mail', escapeMarkup(email ?? 'none')),
+    entry('Locked', locked ? 'yes' : 'no'),
+    entry('Rights on the server', siteRightsText(account)),
+    entry('Device groups', listed(deviceGroups.map((group) => `${group.name} (${rightsText(group.rights)})`))),
+    entry('Devices', listed(devices.map((device) => `${device.id} (${rightsText(device.rights)})`))),
+    entry('User groups', listed(userGroups.map((group) => group.name))),
+    '</dl></section>',
+  ].join('')
+}
+
+const ALL_RIGHTS = 0xffffffff
+
+function rightsText(rights: number): string {
+  return rights === ALL_RIGHTS ? 'all rights' : `rights ${rights}`
+}
+
+function siteRightsText({ siteAdmin, siteRights }: Holdings): string {
+  if (siteAdmin) return 'site admin'
+  return siteRights === 0 ? 'none' : `rights ${siteRights}`
+}
+
+function suggestionList(suggestions: readonly Suggestion[]): string {
+  if (suggestions.length === 0) return ''
+  const items = suggestions.map(({ from, to }) => {
+    const query = new URLSearchParams({ pin: 'meshcompanion', page: 'move', from, to }).toString()
+    return `<li><a href="?${escapeMarkup(query)}">${escapeMarkup(from)} → ${escapeMarkup(to)}</a></li>`
+  })
+  return [
+    '<h2>Suggestions</h2><p>These accounts have the same verified e-mail address, or the log says that they are of one user. ',
+    'Make sure of that before you move anything.</p>',
+    `<ul>${items.join('')}</ul>`,
+  ].join('')
+}

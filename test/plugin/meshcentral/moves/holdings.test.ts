@@ -1,0 +1,59 @@
+import { expect } from 'chai'
+import { holdingsOf, suggestMoves } from '../../../../plugin/meshcentral/moves/holdings.ts'
+import type { MeshUser } from '../../../../plugin/meshcentral/server.ts'
+
+const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
+  type: 'user',
+  _id: id,
+  name: id,
+  domain: '',
+  creation: 0,
+  login: 0,
+  access: 0,
+  ...more,
+})
+const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((one) => [one._id, one]))
+
+describe('what a MeshCentral account has', () => {
+  it('leaves out mirrored user groups and links that lead nowhere', () => {
+    const links = {
+      'mesh//a': { rights: 5 },
+      'mesh//gone': { rights: 5 },
+      'ugrp//ours': { rights: 1 },
+      'ugrp//own': { rights: 1 },
+    }
+    const group = { type: 'ugrp', domain: '' } as const
+    const web = {
+      meshes: { 'mesh//a': { _id: 'mesh//a', name: 'A' } },
+      userGroups: {
+        'ugrp//ours': { ...group, _id: 'ugrp//ours', name: 'Staff', membershipType: 'oidc' },
+        'ugrp//own': { ...group, _id: 'ugrp//own', name: 'Helpers' },
+      },
+    }
+    const { deviceGroups, userGroups } = holdingsOf(web, user('user//tom', { links }))
+    expect(deviceGroups).to.deep.equal([{ id: 'mesh//a', name: 'A', rights: 5 }])
+    expect(userGroups).to.deep.equal([{ id: 'ugrp//own', name: 'Helpers' }])
+  })
+
+  it('has no rights on the server that groups of the IdP gave', () => {
+    const { siteRights } = holdingsOf({ userGroups: {} }, user('user//tom', { siteadmin: 0x203, oidcrights: 0x200 }))
+    expect(siteRights).to.equal(3)
+  })
+})
+
+describe('suggestions for moving accounts', () => {
+  const email = 'Tom@example.test'
+  const tom = user('user//tom', { email, emailVerified: true })
+  const sso = user('user//~oidc:1', { email: 'tom@example.test', emailVerified: true })
+
+  it('pair accounts of one domain with the same verified e-mail address', () => {
+    const elsewhere = user('user/other/~oidc:2', { email, emailVerified: true })
+    expect(suggestMoves(users(tom, sso, elsewhere), '')).to.deep.equal([{ from: 'user//tom', to: 'user//~oidc:1' }])
+  })
+
+  it('leave out addresses that are not verified, or that two accounts of single sign-on have', () => {
+    expect(suggestMoves(users({ ...tom, emailVerified: false }, sso), '')).to.deep.equal([])
+    const twin = user('user//~oidc:2', { email, emailVerified: true })
+    expect(suggestMoves(users(tom, sso, twin), '')).to.deep.equal([])
+  })
+})
