@@ -1,21 +1,20 @@
-/** Time as the sidecar sees it: everything that waits or stamps gets one, so that tests can turn it by hand. */
+/** The time, and timers. A parameter of everything that uses time, so that tests can pass a clock that they control. */
 export interface Clock {
   /**
-   * Wall-clock time in whole milliseconds since 1970; may step backwards, and by decades forwards: a machine without a
-   * battery clock starts in 1970, or when it was last switched off. For what people, files and other machines are told,
-   * never for how long something took.
+   * Wall-clock time in whole milliseconds since 1970. It may step backwards, and forwards by decades, because a machine
+   * without a battery clock starts in 1970 or at its last shutdown. For people, files and other machines; never for
+   * durations.
    */
   now(): number
   /**
-   * Milliseconds that have passed since some moment before the start; never steps. For how long something took, or may
-   * take.
+   * Milliseconds since an arbitrary moment before the start. Never steps. For durations and time limits.
    */
   elapsed(): number
   /** Calls `task` once, `delayMs` of elapsed time from now. Does not keep the process alive by itself. */
   after(delayMs: number, task: () => void): Timer
 }
 
-/** A task that {@link Clock.after} has planned. Cancelling twice, or after it ran, does nothing. */
+/** A task planned by {@link Clock.after}. Cancelling is idempotent, and has no effect after the task ran. */
 export interface Timer {
   cancel(): void
 }
@@ -30,7 +29,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** What did not settle in time. */
+/** The error of {@link within} for work that does not settle in time. */
 export class TimeLimitError extends Error {
   constructor(limitMs: number) {
     super(`No result within ${limitMs} ms.`)
@@ -39,8 +38,8 @@ export class TimeLimitError extends Error {
 }
 
 /**
- * `work`'s result, or a {@link TimeLimitError} after `limitMs` milliseconds. What `work` does later is nobody's
- * concern.
+ * Settles like `work`, or rejects with a {@link TimeLimitError} after `limitMs` milliseconds. The outcome of `work` is
+ * ignored after that.
  */
 export function within<T>(limitMs: number, work: Promise<T>, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,58 +1,64 @@
 /**
  * Every way in which the API refuses a request: the code on the wire (never renamed or reused), its HTTP status, and
- * what the client's developer reads: what is wrong and what to do.
+ * what the app's developer reads: what is wrong and what to do.
  */
 export const API_ERRORS = {
-  invalid_request: { status: 400, message: 'The request is not what this call takes; details says where.' },
-  wrong_passcode: { status: 403, message: 'auth is not the APRS passcode of this callsign.' },
+  invalid_request: {
+    status: 400,
+    message: 'The request does not match what this endpoint accepts; details lists the mistakes.',
+  },
+  wrong_passcode: { status: 403, message: 'auth is not the APRS-IS passcode of this callsign.' },
   wrong_token: {
     status: 403,
     message:
-      "pushToken is missing, or not the one that this station's device without deviceId registered last: send it, or the deviceId of the device to end.",
+      "pushToken is missing, or is not the last token of the station's device without deviceId; send that token, or the deviceId of the device to end.",
   },
   reserved: {
     status: 403,
-    message: 'This call is that of a service, of bulletins or of the server itself: no station can have it.',
+    message:
+      'This callsign is reserved for a service, for bulletins or for the server itself; register with another callsign or SSID.',
   },
   devices_full: {
     status: 403,
     message:
-      'This station has as many devices as one may have: unregister one, or wait until one was silent for 30 days.',
+      'This station has the maximum number of devices; unregister one, or wait until one has not registered for 30 days.',
   },
   not_registered: {
     status: 404,
-    message: 'This station, or this device of it, is not registered; call /v1/register first.',
+    message: 'This station, or this device of it, is not registered; send a request to /v1/register first.',
   },
   not_found: {
     status: 404,
-    message: 'There is no such call; there are /v1/register, /v1/sync, /v1/avatars and /v1/unregister.',
+    message: 'There is no such endpoint; use /v1/register, /v1/sync, /v1/avatars or /v1/unregister.',
   },
-  method_not_allowed: { status: 405, message: 'This call takes another method: the header Allow says which one.' },
+  method_not_allowed: {
+    status: 405,
+    message: 'This endpoint does not accept the method; use the one that the header Allow names.',
+  },
   too_large: {
     status: 413,
-    message: 'The request is too large: a body has at most 65536 bytes, and all headers together 16384.',
+    message: 'The request is too large; a body may have 65536 bytes, and all headers together 16384.',
   },
   unsupported_media_type: {
     status: 415,
     message: 'The body must be application/json in UTF-8, without a content encoding.',
   },
-  internal: { status: 500, message: 'Something went wrong in the server; try again later.' },
+  internal: { status: 500, message: 'The server failed to process the request; try again later.' },
   full: { status: 503, message: 'The server has no room for another station; try again later.' },
   overloaded: {
     status: 503,
-    message:
-      'The server has too much to do at the moment; try again after the seconds that the header Retry-After says.',
+    message: 'The server is overloaded; try again after the number of seconds in the header Retry-After.',
   },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly message: string }>>
 export type ApiErrorCode = keyof typeof API_ERRORS
 
-/** One mistake in a request body: JSON path, and a sentence. */
+/** One mistake in a request body: its JSON path, and a sentence that explains it. */
 export interface ErrorDetail {
   readonly path: string
   readonly reason: string
 }
 
-/** Ends a request with an error answer. Its `message` is the table's; a `cause` goes to the log only. */
+/** Ends a request with an error answer. Its `message` is that of the table. A `cause` goes to the log only. */
 export class ApiError extends Error {
   readonly code: ApiErrorCode
   readonly details: readonly ErrorDetail[]
@@ -66,129 +72,131 @@ export class ApiError extends Error {
 }
 
 /**
- * What can go wrong with the store: what it means, and what the operator should do. Codes are never renamed or reused.
+ * Every fault of the store: what happened, and what the operator should do. Codes are never renamed or reused.
  */
 export const STORE_FAULTS = {
   database_locked: {
-    what: 'Another process has the database open.',
-    remedy: 'Stop that process, or give this sidecar a file of its own in "database". Two cannot share one.',
+    what: 'Another process has opened the database file.',
+    remedy: 'Stop that process, or set "database" to another file. Two sidecars cannot share one file.',
   },
   database_corrupt: {
     what: 'The database file is damaged.',
     remedy:
-      'Keep a copy of the file and restore a backup, or move it away to start empty: clients register again at their next heartbeat, within 6 hours.',
+      'Keep a copy of the file and restore a backup with --restore. Without a backup, move the file away to start with an empty database: apps register again within 6 hours.',
   },
   database_foreign: {
-    what: 'The file is a SQLite database, but not one of ours.',
-    remedy: 'Point "database" at another path. The file was not changed.',
+    what: 'The file in "database" is a SQLite database of another program.',
+    remedy: 'Set "database" to another path. The file was not changed.',
   },
   database_newer: {
     what: 'The database was written by a newer version of the sidecar.',
-    remedy: 'Install that version again, or restore the backup made before the upgrade. Nothing was changed in it.',
+    remedy: 'Install that version again, or restore the backup made before the upgrade. The database was not changed.',
   },
   database_outdated: {
     what: 'The database was written by a version of the sidecar that is too old to be upgraded.',
     remedy:
-      'Nothing was changed in it. Install the version that wrote it again, or point "database" at a new file or schema: apps register again within 6 hours.',
+      'Install the version that wrote it again, or set "database" to a new file or schema: apps register again within 6 hours. The database was not changed.',
   },
   database_not_writable: {
     what: 'The database file cannot be opened for writing.',
-    remedy: 'Let the user that runs the sidecar read and write the file in "database" and the folder it is in.',
+    remedy: 'Give the user that runs the sidecar read and write access to the file in "database" and to its folder.',
   },
   disk_full: {
-    what: 'There is no space left for the database.',
-    remedy: 'Free space on its disk. Writing goes on by itself as soon as there is some.',
+    what: 'The disk of the database is full.',
+    remedy: 'Free space on the disk. The sidecar then writes again without a restart.',
   },
   disk_failing: {
-    what: 'The disk refused to read or write the database.',
-    remedy: 'Look at the system log for faults of the disk or its file system.',
+    what: 'The disk failed to read or write the database.',
+    remedy: 'Check the system log for faults of the disk or its file system.',
   },
   sqlite_missing: {
-    what: "SQLite's library is missing, or was made for another system, a newer glibc or another version of Node.",
+    what: 'The SQLite library is missing, or was built for another system, a newer glibc or another version of Node.js.',
     remedy:
-      'Run "npm rebuild sqlite3" where the package is installed: npm fetches what is missing only if it may run install scripts. If the error names GLIBC, fetching brings the same library again: run "npm rebuild sqlite3 --build-from-source", which needs python3, make and a C++ compiler.',
+      'Run "npm rebuild sqlite3" where the package is installed, with install scripts allowed. If the error names GLIBC, that downloads the same library again: run "npm rebuild sqlite3 --build-from-source", which needs python3, make and a C++ compiler.',
   },
   database_unreachable: {
     what: 'PostgreSQL cannot be reached, or does not answer in time.',
-    remedy: 'See that it runs, and that the address in "database" leads to it from this machine.',
+    remedy: 'Check that PostgreSQL runs, and that this machine can reach the address in "database".',
   },
   database_refused: {
-    what: 'PostgreSQL does not let the sidecar in.',
+    what: 'PostgreSQL refuses the connection.',
     remedy:
-      'Let the user in "database" connect from this machine: in pg_hba.conf, and by LOGIN and CONNECTION LIMIT of the role. Each instance takes 7 of max_connections.',
+      'Allow the user in "database" to connect from this machine: check pg_hba.conf, and LOGIN and CONNECTION LIMIT of the role. Each instance needs 7 of max_connections.',
   },
   database_password_missing: {
     what: 'PostgreSQL asks for a password, and the sidecar has none.',
     remedy:
-      'Set PGPASSWORD in its environment: with the systemd unit, write PGPASSWORD=… into /etc/mesh-companion/database.env, which only root has to read.',
+      'Set PGPASSWORD in the environment of the sidecar. With the systemd unit, write PGPASSWORD=… to /etc/mesh-companion/database.env, readable by root only.',
   },
   database_password_wrong: {
-    what: 'PostgreSQL does not accept the password, or has no such user: it says the same of both.',
+    what: 'PostgreSQL does not accept the password, or has no such user. Its answer is the same for both.',
     remedy:
-      'Correct the password in PGPASSWORD (or in "database"), and the user in "database". ALTER ROLE … PASSWORD … sets another one.',
+      'Correct the user in "database", and the password in PGPASSWORD (or in "database"). ALTER ROLE … PASSWORD … sets a new password.',
   },
   database_role_missing: {
     what: 'PostgreSQL has no such user.',
-    remedy: 'Correct the user in "database", or make it: CREATE ROLE … LOGIN PASSWORD ….',
+    remedy: 'Correct the user in "database", or create it: CREATE ROLE … LOGIN PASSWORD ….',
   },
   database_missing: {
     what: 'PostgreSQL has no such database.',
-    remedy: `Correct the database's name in "database", after the last slash, or make it: CREATE DATABASE … OWNER … ENCODING 'UTF8'.`,
+    remedy: `Correct the name of the database in "database", after the last slash, or create it: CREATE DATABASE … OWNER … ENCODING 'UTF8'.`,
   },
   database_right_missing: {
-    what: 'The user lacks a right in PostgreSQL.',
+    what: 'The PostgreSQL user lacks a privilege.',
     remedy:
-      'Let the user in "database" own the schema mesh_companion with all that is in it (CREATE SCHEMA mesh_companion AUTHORIZATION …), or let it create that schema (GRANT CREATE ON DATABASE … TO …).',
+      'Make the user in "database" the owner of the schema mesh_companion and of everything in it (CREATE SCHEMA mesh_companion AUTHORIZATION …), or allow it to create that schema (GRANT CREATE ON DATABASE … TO …).',
   },
   database_untrusted: {
-    what: 'The way to PostgreSQL is not encrypted, or its certificate is not to be trusted.',
+    what: 'The connection to PostgreSQL is not encrypted, or its certificate is not trusted.',
     remedy:
-      'Turn TLS on at the server, name the CA of its certificate in "databaseTls.caFile", and use a host name in "database" that the certificate bears. Without TLS only a database on this machine is used.',
+      'Enable TLS on the server, set "databaseTls.caFile" to the CA of its certificate, and use a host name of the certificate in "database". Without TLS, the sidecar only uses a database on the same machine.',
   },
   database_read_only: {
-    what: 'PostgreSQL takes no writes: a standby, or one that is set so.',
-    remedy: 'Have the name in "database" lead to the primary.',
+    what: 'PostgreSQL accepts no writes: it is a standby, or is set to read-only.',
+    remedy: 'Make the host name in "database" resolve to the primary.',
   },
   database_older: {
-    what: 'PostgreSQL has gone back behind a failover: an old primary takes writes again.',
+    what: 'PostgreSQL has an older state than before: after a failover, the old primary accepts writes again.',
     remedy:
-      'Stop it, and have "database" lead to the new one. Where you went back on purpose, restart the sidecar: what came since is lost.',
+      'Stop the old primary, and make "database" lead to the new one. If you went back on purpose, restart the sidecar: it loses what was stored since.',
   },
   database_incomplete: {
     what: 'Tables or functions of the sidecar are missing in the database, or were changed.',
-    remedy: 'Restore the backup, or what was taken away. Functions alone are put in place again by a restart.',
+    remedy: 'If only functions are missing, restart the sidecar: it creates them again. Otherwise restore a backup.',
   },
   database_too_old: {
     what: 'The PostgreSQL server is older than version 15.',
-    remedy: 'Upgrade the server, or point "database" at a newer one. Nothing was changed in it.',
+    remedy: 'Upgrade the server, or set "database" to a newer one. The database was not changed.',
   },
   database_pooled: {
-    what: 'A pooler in front of PostgreSQL does not keep a session for each connection.',
+    what: 'A connection pooler in front of PostgreSQL does not keep one session per connection.',
     remedy:
-      'Write "pool_mode = session" and "server_reset_query = DISCARD ALL" for this database in its pgbouncer.ini, or have the address in "database" lead past it.',
+      'Set "pool_mode = session" and "server_reset_query = DISCARD ALL" for this database in pgbouncer.ini, or set "database" to the address of PostgreSQL itself.',
   },
   instance_taken: {
-    what: 'Another instance that is at work has the same name.',
-    remedy: 'Stop it, or give each instance a name of its own in "instance"; without one it is that of the machine.',
+    what: 'Another running instance has the same name.',
+    remedy:
+      'Stop that instance, or set "instance" to a different name on each machine. The default is the host name of the machine.',
   },
   pg_missing: {
-    what: "PostgreSQL's client library is missing.",
-    remedy: 'Run "npm install pg" where the package is installed: it is optional, for who uses no PostgreSQL.',
+    what: 'The client library of PostgreSQL is missing.',
+    remedy: 'Run "npm install pg" where the package is installed. It is an optional dependency.',
   },
   store_overloaded: {
-    what: 'More is waiting for the database than it can take.',
-    remedy: 'Look for a slow disk, or for a flood of messages or requests. Phones are told to call again later.',
+    what: 'Too many writes wait for the database.',
+    remedy:
+      'Check for a slow disk, and for a flood of messages or requests. Until then, the API asks phones to retry later.',
   },
-  store_closed: { what: 'The store is closed.', remedy: 'Nothing to do while the sidecar stops.' },
+  store_closed: { what: 'The store is closed.', remedy: 'Nothing, if the sidecar is stopping.' },
   store_fault: {
     what: 'The database refused a statement.',
-    remedy: 'This is a bug in the sidecar: please report it with the log line.',
+    remedy: 'This is a bug in the sidecar: please report it with this log line.',
   },
 } as const
 
 export type StoreErrorCode = keyof typeof STORE_FAULTS
 
-/** Thrown by everything in the store; `cause` is what the database or the file system said. */
+/** The error of every failure in the store. `cause` is the error of the database or the file system. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode

@@ -1,15 +1,12 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** A number with the labels that tell it from its neighbours. */
+/** One value of a metric, with its labels. */
 export interface Reading {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
-/**
- * Numbers of one name, read whenever they are asked for. `name` is whole, `labels` are the names of what tells them
- * apart.
- */
+/** A counter or gauge, read for each scrape. `name` is complete; `labels` are the names of its labels. */
 export interface Family {
   readonly kind: 'counter' | 'gauge'
   readonly name: string
@@ -18,12 +15,12 @@ export interface Family {
   readonly read: () => readonly Reading[] | Promise<readonly Reading[]>
 }
 
-/** Observations of one name, told apart by one label. */
+/** A histogram with one label. */
 export interface Distribution {
   readonly name: string
   readonly help: string
   readonly label: string
-  /** Every value of the label: all are shown from the start. */
+  /** Every value of the label. All series exist from the start. */
   readonly cases: readonly string[]
   /** Upper bounds, in the unit of the observations. */
   readonly buckets: readonly number[]
@@ -35,19 +32,19 @@ export interface Exposed {
   readonly text: string
 }
 
-/** Shows what it was given in the Prometheus text format. */
+/** Exposes metrics in the Prometheus text format. */
 export interface Exposition {
   show(family: Family): void
-  /** `which`: the value of the distribution's label. */
-  observe(which: string, value: number): void
+  /** Adds an observation to the histogram; `labelValue` is the value of its label. */
+  observe(labelValue: string, value: number): void
   expose(): Promise<Exposed>
 }
 
-/** A registry of its own; nothing is shared between two in one process. Loading this file takes some 20 ms. */
+/** Creates an exposition with its own registry, so that two in one process share nothing. Loading this file takes some 20 ms. */
 export function createExposition({ name, help, label, cases, buckets }: Distribution): Exposition {
   const registry = new Registry()
   const histogram = new Histogram({ name, help, labelNames: [label], buckets: [...buckets], registers: [registry] })
-  for (const one of cases) histogram.zero({ [label]: one })
+  for (const value of cases) histogram.zero({ [label]: value })
   return {
     show(family) {
       const shape = { name: family.name, help: family.help, labelNames: [...family.labels], registers: [registry] }
@@ -70,7 +67,7 @@ export function createExposition({ name, help, label, cases, buckets }: Distribu
           },
         })
     },
-    observe: (which, value) => histogram.observe({ [label]: which }, value),
+    observe: (labelValue, value) => histogram.observe({ [label]: labelValue }, value),
     expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }

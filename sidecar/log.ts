@@ -1,11 +1,11 @@
 import pino from 'pino'
 
-/** Field values of a log line; names are camelCase, times carry their unit (`…Ms`). Never a secret. */
+/** The fields of a log line. Names are camelCase, and names of times end with their unit (`…Ms`). Never a secret. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * The sidecar's log: one JSON object a line, by the convention that `fixtures/log-line.schema.json` states.
- * `event` is a stable kebab-case name to search and alert on, `msg` a sentence for a person.
+ * The sidecar's log: one JSON object per line, as `fixtures/log-line.schema.json` defines it. `event` is a stable
+ * kebab-case name for searches and alerts; `msg` is a sentence for people.
  */
 export interface Log {
   debug(event: string, msg: string, fields?: LogFields): void
@@ -14,11 +14,11 @@ export interface Log {
   error(event: string, msg: string, fields?: LogFields): void
 }
 
-/** Levels that `log.level` takes, from talkative to quiet. */
+/** The levels of `log.level`, from the most to the least verbose. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** A log that writes to `destination` (default: stdout, synchronously, so that a crash loses no line). */
+/** Creates a log that writes to `destination`; by default to stdout, synchronously, so that a crash loses no line. */
 export function createLog(level: LogLevel, destination?: pino.DestinationStream): Log {
   const logger = pino(
     {
@@ -29,15 +29,22 @@ export function createLog(level: LogLevel, destination?: pino.DestinationStream)
     },
     destination ?? pino.destination({ fd: 1, sync: true }),
   )
-  const at =
+  const writer =
     (write: pino.LogFn) =>
     (event: string, msg: string, fields: LogFields = {}) =>
       write.call(logger, { event, ...fields }, printableText(msg))
-  return { debug: at(logger.debug), info: at(logger.info), warn: at(logger.warn), error: at(logger.error) }
+  return {
+    debug: writer(logger.debug),
+    info: writer(logger.info),
+    warn: writer(logger.warn),
+    error: writer(logger.error),
+  }
 }
 
-/** The fields as they are written: errors as data, text without the control characters that a terminal would obey. */
-// Radio traffic and clients write some of these values.
+/**
+ * Converts fields for output: errors become data, and text loses the control characters that a terminal would obey,
+ * because radio stations and API clients choose some of these values.
+ */
 export function printable(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
 }
@@ -50,7 +57,8 @@ function printableValue(value: unknown): unknown {
 }
 
 /**
- * Text from outside without line breaks, control and direction characters: it cannot forge a line or drive a terminal.
+ * Replaces line breaks, control characters and direction characters in text from outside by spaces. So the text can
+ * neither forge a log line nor control a terminal.
  */
 export function printableText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -62,7 +70,7 @@ function describeError(error: Error): Record<string, unknown> {
   return { name: error.name, message: printableText(error.message), ...code, ...cause }
 }
 
-/** A push token as it may appear in a log: its last 6 characters, enough to tell two apart. */
+/** Shortens a push token for logs to its last 6 characters, which are enough to tell two tokens apart. */
 export function shortToken(token: string): string {
   return `…${token.slice(-6)}`
 }

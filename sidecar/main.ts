@@ -13,27 +13,27 @@ import { StoreLeftOpenError } from './operator/shutdown.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live [--public URL]] | --restore BACKUP | --move-to ADDRESS]
 
-  --config FILE      the configuration, in JSON
-  --check            say what is wrong with it and with what it names, and start nothing
-  --live             with --check: ask APRS-IS and the push gateways too, a line per question
-  --public URL       with --live: ask by the address that phones call too, in the place of a sidecar that does not run now
-  --restore BACKUP   put a backup in the place of the database, which is kept beside it
-  --move-to ADDRESS  take the database file over into PostgreSQL, at postgres://…
-  --version          the version
-  --help             this text
+  --config FILE      the configuration file, in JSON
+  --check            check the configuration and the files that it names, without starting
+  --live             with --check: also test the login to APRS-IS and the push gateways
+  --public URL       with --live: also test the public address of the API, while the sidecar is stopped
+  --restore BACKUP   replace the database by a backup, and keep the old database beside it
+  --move-to ADDRESS  copy the database file to PostgreSQL, at postgres://…
+  --version          print the version
+  --help             print this help
 `
 
-/** By sysexits.h: the command line, or the configuration, is wrong. */
+/** `EX_USAGE` and `EX_CONFIG` of sysexits.h: the command line, or the configuration, is wrong. */
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
-/** Closing is bounded by itself; this is for the case that it is not. Service managers kill soon after 5 s. */
+/** A second limit, in case the limits of the parts fail. Service managers kill a process soon after 5 s. */
 const CLOSE_WITHIN_MS = 4800
 
 /**
- * Of a name with several addresses, how long each but the last one is tried by whatever goes out. Node's own 250 ms are
- * less than a round trip by satellite: there nothing would ever be reached whose last address is of no use, such as one
- * of IPv6 on a line without it.
+ * If a host name has several addresses, how long each one but the last is tried. The default of Node.js, 250 ms, is less
+ * than a round trip by satellite. There, a host would be unreachable if its last address does not work, such as an IPv6
+ * address on a line without IPv6.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
@@ -41,7 +41,7 @@ interface Arguments {
   readonly config: string
   readonly check: boolean
   readonly live: boolean
-  /** The address that phones call. */
+  /** The public address of the API. */
   readonly public: string | undefined
   readonly restore: string | undefined
   readonly moveTo: string | undefined
@@ -58,7 +58,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** The command line; ends the process where there is nothing to run. */
+/** Parses the command line. Ends the process if the command line is wrong, or only asks for the help or version. */
 function readArguments(): Arguments {
   try {
     const { values } = parseArgs({ options: OPTIONS })
@@ -71,24 +71,24 @@ function readArguments(): Arguments {
       process.exit(0)
     }
     const { config, check = false, live = false, public: address, restore, 'move-to': moveTo } = values
-    const wanted = [check, restore !== undefined, moveTo !== undefined].filter(Boolean)
+    const commands = [check, restore !== undefined, moveTo !== undefined].filter(Boolean)
     const isPublic = address === undefined || (live && /^https?:/.test(address) && URL.canParse(address))
-    if (config && wanted.length < 2 && (check || !live) && isPublic)
+    if (config && commands.length < 2 && (check || !live) && isPublic)
       return { config, check, live, public: address, restore, moveTo }
     const mistake =
-      '--check, --restore and --move-to go without each other, --live with --check, --public with --live and an address of http or https'
+      'Use only one of --check, --restore and --move-to. Use --live with --check, and --public with --live and an http or https address'
     process.stderr.write(`${config ? mistake : '--config is missing'}.\n\n${USAGE}`)
   } catch (error) {
-    // An argument in the wrong place is quoted, and an address may hold a password.
-    const said = (error instanceof Error ? error.message : String(error)).replaceAll(
+    // The message quotes a misplaced argument, which may be an address with a password.
+    const message = (error instanceof Error ? error.message : String(error)).replaceAll(
       /postgres(ql)?:[^\s']*/gi,
       'postgres://…',
     )
-    const [, unknown] = /^Unknown option '([^']*)'/.exec(said) ?? []
-    const meant = unknown === undefined ? undefined : nearest(unknown.replace(/^-+/, ''), Object.keys(OPTIONS))
-    // Without advice on arguments that begin with a dash.
-    const [mistake] = said.split(/(?<=')\. |\.\n/)
-    process.stderr.write(`${mistake}.${meant === undefined ? '' : ` Did you mean --${meant}?`}\n\n${USAGE}`)
+    const [, unknown] = /^Unknown option '([^']*)'/.exec(message) ?? []
+    const suggestion = unknown === undefined ? undefined : nearest(unknown.replace(/^-+/, ''), Object.keys(OPTIONS))
+    // Cuts the advice of Node.js on arguments that begin with a dash.
+    const [mistake] = message.split(/(?<=')\. |\.\n/)
+    process.stderr.write(`${mistake}.${suggestion === undefined ? '' : ` Did you mean --${suggestion}?`}\n\n${USAGE}`)
   }
   process.exit(EXIT_USAGE)
 }
@@ -99,51 +99,52 @@ interface Configuration {
 }
 
 /**
- * The configuration; ends the process where it is wrong, with every mistake on stdout: as text for whoever checks the
- * file, as log lines for whoever reads the log of a service that did not start.
+ * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. Commands print the
+ * mistakes as text. A start prints them as log lines, for the log of a service that did not start.
  */
 function readConfiguration({ config, check, restore, moveTo }: Arguments): Configuration {
-  const inWords = check || restore !== undefined || moveTo !== undefined
+  const isCommand = check || restore !== undefined || moveTo !== undefined
   const outcome = loadSettings(config, process.env)
-  if (inWords) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${problemInWords(warning)}\n`)
+  if (isCommand) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${describeProblem(warning)}\n`)
   if ('settings' in outcome) return outcome
   const log = createLog('info')
-  if (!inWords) warnAbout(outcome.warnings, log)
+  if (!isCommand) warnAbout(outcome.warnings, log)
   for (const problem of outcome.problems) {
-    if (inWords) process.stdout.write(`${problemInWords(problem)}\n`)
-    else log.error('config-invalid', problemInWords(problem), { path: problem.path })
+    if (isCommand) process.stdout.write(`${describeProblem(problem)}\n`)
+    else log.error('config-invalid', describeProblem(problem), { path: problem.path })
   }
   process.exit(EXIT_CONFIG)
 }
 
-function problemInWords({ path, reason, remedy }: Problem): string {
+function describeProblem({ path, reason, remedy }: Problem): string {
   return printableText(`${path}: ${reason}. ${remedy}`)
 }
 
 function warnAbout(warnings: readonly Problem[], log: Log): void {
-  for (const warning of warnings) log.warn('config-ignored', problemInWords(warning), { path: warning.path })
+  for (const warning of warnings) log.warn('config-ignored', describeProblem(warning), { path: warning.path })
 }
 
 /**
- * Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no.
+ * Checks the configuration, and ends the process: with {@link EXIT_CONFIG} if a start would fail, and with 1 if a live
+ * check fails.
  */
 async function check({ config, live, public: address }: Arguments, settings: Settings): Promise<never> {
   stopWithoutPackages()
   const { checkStart } = await import('./operator/commands/check.ts')
   const { errors, warnings } = await checkStart(settings, config)
-  const say = (line: string) => process.stdout.write(`${printableText(line)}\n`)
-  for (const warning of warnings) say(`Warning: ${warning}`)
-  for (const error of errors) say(error)
+  const print = (line: string) => process.stdout.write(`${printableText(line)}\n`)
+  for (const warning of warnings) print(`Warning: ${warning}`)
+  for (const error of errors) print(error)
   if (errors.length > 0) process.exit(EXIT_CONFIG)
-  say(`${config} is fine.`)
+  print(`${config} is fine.`)
   if (!live) process.exit(0)
   const { checkLive } = await import('./operator/commands/check-live.ts')
   const verdicts = await checkLive(settings, address)
-  for (const { verdict, text } of verdicts) say(`${verdict.padEnd(4)} ${text}`)
+  for (const { verdict, text } of verdicts) print(`${verdict.padEnd(4)} ${text}`)
   process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
 }
 
-/** Ends the process, as {@link check} does, where the package was installed without what the sidecar needs. */
+/** Ends the process, as {@link check} does, if a package that the sidecar needs is not installed. */
 function stopWithoutPackages(): void {
   try {
     demandPackages()
@@ -154,30 +155,29 @@ function stopWithoutPackages(): void {
   }
 }
 
-/** Ends the process. */
+/** Replaces the database by a backup, and ends the process. */
 async function restore(backup: string, settings: Settings): Promise<never> {
   const { restoreBackup } = await import('./operator/commands/restore.ts')
-  return report(await restoreBackup(backup, settings))
+  return printOutcome(await restoreBackup(backup, settings))
 }
 
-/** Ends the process. */
+/** Copies the database file to PostgreSQL, and ends the process. */
 async function move(target: string, settings: Settings): Promise<never> {
   const { moveDatabase } = await import('./operator/commands/move.ts')
-  return report(await moveDatabase(target, settings))
+  return printOutcome(await moveDatabase(target, settings))
 }
 
-function report({ done, lines }: { readonly done: boolean; readonly lines: readonly string[] }): never {
+function printOutcome({ done, lines }: { readonly done: boolean; readonly lines: readonly string[] }): never {
   for (const line of lines) (done ? process.stdout : process.stderr).write(`${line}\n`)
   process.exit(done ? 0 : 1)
 }
 
 async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
   const log = createLog(settings.log.level)
-  // Of the start, and of what ended it: these lines come at every level, the first for whoever starts the sidecar on
-  // free ports.
+  // Logged at every level: where the sidecar listens, which may be on a free port, and why it ended.
   const announcements = createLog('info')
   const die = (event: string, msg: string, error: unknown): never => {
-    // The log may be what failed, as when nobody reads stdout any more.
+    // Logging may be what failed, for example because stdout is closed.
     try {
       const advice = error instanceof Error && 'remedy' in error ? { remedy: error.remedy } : {}
       announcements.error(event, msg, { error, ...advice })
@@ -186,22 +186,22 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
     }
   }
   process.on('uncaughtException', (error) =>
-    die('crashed', 'The sidecar met a fault that it cannot go on with.', error),
+    die('crashed', 'The sidecar crashed. This is a bug: please report it with this log line.', error),
   )
 
   let starting: Promise<Sidecar> | undefined
   const stopping = new AbortController()
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping.signal.aborted) return
-    log.info('stopping', 'The sidecar stops.', { signal })
+    log.info('stopping', 'The sidecar is stopping.', { signal })
     setTimeout(() => {
-      log.error('stop-too-slow', 'The sidecar did not stop in time, and is ended.')
+      log.error('stop-too-slow', 'The sidecar did not stop in time and is killed. Check whether the disk hangs.')
       endBy(signal)
     }, CLOSE_WITHIN_MS)
     stopping.abort()
     const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve(true)
     closed
-      // A start that fails meanwhile has closed what it opened, or says that it could not.
+      // A start that fails has closed everything that it opened, unless it rejects with this error.
       .catch((error) => !(error instanceof StoreLeftOpenError))
       .then(async (isStoreClosed) => {
         if (isStoreClosed) await threadsIdle()
@@ -217,43 +217,43 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
   try {
     warnAbout(warnings, log)
     demandPackages()
-    // Not before the configuration is known to be right: this loads the database, and more.
+    // Imported after the configuration was checked, because this loads the database library and more.
     const { startSidecar } = await import('./compose.ts')
     if (stopping.signal.aborted) return
     starting = startSidecar(settings, log, undefined, undefined, stopping.signal)
     const { url, adminUrl } = await starting
     if (!stopping.signal.aborted)
-      announcements.info('listening', 'The sidecar serves its API and the operator port.', { url, adminUrl })
+      announcements.info('listening', "The sidecar serves its API and the operator's port.", { url, adminUrl })
   } catch (error) {
-    if (!stopping.signal.aborted) die('start-failed', 'The sidecar cannot start.', error)
+    if (!stopping.signal.aborted) die('start-failed', 'The sidecar could not start; error says why.', error)
   }
 }
 
-/** Work of Node's threads, which `process.exit` waits for: of files, and of names that no server resolves. */
+/** Work in the thread pool of Node.js, which `process.exit` waits for: file operations and name lookups. */
 const THREAD_WORK: ReadonlySet<string> = new Set(['FSReqCallback', 'FSReqPromise', 'GetAddrInfoReqWrap'])
 const LOOK_AGAIN_MS = 20
 
-/** Resolves once no thread of Node is at work. The limit of the stop ends this wait. */
+/** Resolves once the thread pool of Node.js is idle. The time limit of the stop ends this wait. */
 async function threadsIdle(): Promise<void> {
   while (process.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name)))
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
 }
 
 /**
- * Ends the process while one of its threads hangs in the disk. `process.exit` waits for that thread; the signal that
- * asked for the end, left to the system, does not, and service managers take it for as clean an end as any.
+ * Ends the process while one of its threads hangs in a disk operation. `process.exit` waits for that thread. The default
+ * action of the signal that requested the stop does not, and service managers treat it as a clean exit.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)
-  // The first process of a container does not feel the signals that it sends itself.
+  // The first process of a container ignores the default action of signals that it sends to itself.
   process.exit(0)
 }
 
 setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT_MS)
-const given = readArguments()
-const configuration = readConfiguration(given)
-if (given.restore !== undefined) await restore(given.restore, configuration.settings)
-else if (given.moveTo !== undefined) await move(given.moveTo, configuration.settings)
-else if (given.check) await check(given, configuration.settings)
-else await run(configuration, () => loadSettings(given.config, process.env))
+const args = readArguments()
+const configuration = readConfiguration(args)
+if (args.restore !== undefined) await restore(args.restore, configuration.settings)
+else if (args.moveTo !== undefined) await move(args.moveTo, configuration.settings)
+else if (args.check) await check(args, configuration.settings)
+else await run(configuration, () => loadSettings(args.config, process.env))

@@ -1,11 +1,11 @@
 /**
- * Ends the process on import if its Node.js is too old. Commands load this before any other module, since those fail at
- * their imports then. So it imports nothing, and its syntax is that of Node.js 14.
+ * Ends the process on import if its Node.js is too old. Commands load this file before any other module, because the
+ * imports of those fail on an old Node.js. So this file imports nothing, and uses the syntax of Node.js 14.
  */
 
 /** The oldest version that runs this package, as `engines` in package.json says. */
 const REQUIRED = { major: 20, minor: 19 }
-/** By sysexits.h: as for a wrong configuration, a service manager does not start it again. */
+/** `EX_CONFIG` of sysexits.h, as for a wrong configuration: the service manager does not restart the process. */
 const EXIT_CONFIG = 78
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

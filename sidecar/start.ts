@@ -5,15 +5,17 @@ import type { Log } from './log.ts'
 import { demandPackages } from './operator/commands/packages.ts'
 
 /**
- * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,
- * with nothing left open, when a part cannot start: the database, a push gateway's files, a port, the certificate.
- * To import this needs nothing that is installed for the sidecar alone.
+ * Starts a sidecar. Resolves once the API and the operator's port serve; APRS-IS may still be unreachable then. If a part
+ * cannot start (the database, the files of a push gateway, a port, the certificate), it closes everything that it has
+ * opened, and rejects.
  *
- * @throws PackagesMissingError where the package was installed without what the sidecar needs
+ * Importing this file needs none of the packages that only the sidecar uses.
+ *
+ * @throws PackagesMissingError if the package was installed without the packages that the sidecar needs
  */
 export async function startSidecar(settings: Settings, log: Log, clock?: Clock): Promise<Sidecar> {
   demandPackages()
-  // Only now: this loads the database, the counters, and more.
+  // Imported after the check, because this loads the database library and more.
   const compose = await import('./compose.ts')
   return compose.startSidecar(settings, log, clock)
 }

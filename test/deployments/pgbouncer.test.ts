@@ -22,7 +22,7 @@ import { until } from '../support/until.ts'
 const PASSWORD = 'h0rse-battery'
 const [PAGE = ''] = codeBlocks(section(readDocument('sidecar/docs/postgresql.md'), '## Behind PgBouncer'), 'ini')
 const WRONG =
-  'database: A pooler in front of PostgreSQL does not keep a session for each connection. Write "pool_mode = session"'
+  'database: A connection pooler in front of PostgreSQL does not keep one session per connection. Set "pool_mode = session"'
 
 describe('PgBouncer in front of PostgreSQL', () => {
   let program: DebianProgram

@@ -186,7 +186,7 @@ describe('the sidecar as a process', () => {
     const { serverTime } = (await first.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).body
     const refused = restore(backup)
     expect(refused.status).to.equal(1)
-    expect(refused.stderr).to.include('Another process has the database open.')
+    expect(refused.stderr).to.include('Another process has opened the database file.')
     first.kill('SIGTERM')
     await first.ended
 

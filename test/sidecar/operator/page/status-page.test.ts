@@ -20,7 +20,7 @@ describe('the status page', () => {
 
   it('says in the banner why messages are not stored, and what to do', () => {
     const shown = text(page({ obstacles: ['messages_not_stored'], storeFault: 'disk_full' }))
-    expect(shown).to.include('There is no space left for the database. Free space on its disk.')
+    expect(shown).to.include('The disk of the database is full. Free space on the disk.')
     expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on its disk')
   })
 
