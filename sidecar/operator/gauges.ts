@@ -8,20 +8,20 @@ import type { UpstreamConnection, UpstreamState } from './page/upstream.ts'
 interface GaugeSources {
   readonly upstream: () => UpstreamState
   readonly obstacles: () => readonly Obstacle[]
-  /** Each once, by the platform of its oldest device. */
+  /** Number of stations, each counted once, by the platform of its oldest device. */
   readonly stations: () => Readonly<Record<Platform, number>>
   readonly devices: () => Readonly<Record<Platform, number>>
   readonly maxStations: number
   readonly gateways: () => readonly GatewayStatus[]
   readonly pushesUnderWay: () => number
-  /** Size of the database file, and what the disk has room for; NaN when it cannot be told. */
+  /** Size of the database file, and free space on its disk; NaN if unknown. */
   readonly databaseBytes: () => Promise<number>
   readonly diskFreeBytes: () => Promise<number>
-  /** How many processes share the database; NaN when it cannot be told. */
+  /** Number of processes that share the database; NaN if unknown. */
   readonly instances: () => Promise<number>
   /** In milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
-  /** In milliseconds since 1970; undefined while there is none. Absent where none are made. */
+  /** In milliseconds since 1970; undefined if there is no backup yet. Absent if backups are off. */
   readonly lastBackupAt?: () => number | undefined
 }
 
@@ -29,7 +29,7 @@ type GaugeMetrics = Pick<Metrics, 'gauge' | 'gauges'>
 
 const MS_PER_S = 1000
 
-/** Numbers that `/metrics` shows as they are when it is asked. */
+/** Installs the gauges, whose values are read at each request for `/metrics`. */
 export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): void {
   installUpstreamGauges(metrics, sources)
   installPushGauges(metrics, sources)
@@ -38,19 +38,19 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
     metrics.gauges(name, help, ['platform'], () =>
       Object.entries(read()).map(([platform, value]) => ({ labels: { platform }, value })),
     )
-  byPlatform('stations', 'Registered stations, each once, by its oldest device', stations)
+  byPlatform('stations', 'Registered stations, by the platform of the oldest device', stations)
   byPlatform('devices', 'Devices of the registered stations', devices)
-  metrics.gauge('stations_android', 'Those of stations with an Android phone; see there', () => stations().android)
-  metrics.gauge('stations_ios', 'Those of stations with an iPhone; see there', () => stations().ios)
-  metrics.gauge('stations_max', 'How many stations may be registered', () => maxStations)
-  metrics.gauges('not_ready', '1 for each reason that readyz gives', ['reason'], () => {
-    const found = new Set<string>(obstacles())
-    return Object.keys(OBSTACLES).map((reason) => ({ labels: { reason }, value: Number(found.has(reason)) }))
+  metrics.gauge('stations_android', 'The part of stations on Android; prefer stations', () => stations().android)
+  metrics.gauge('stations_ios', 'The part of stations on iOS; prefer stations', () => stations().ios)
+  metrics.gauge('stations_max', 'Limit of registered stations', () => maxStations)
+  metrics.gauges('not_ready', '1 for each reason that /readyz reports', ['reason'], () => {
+    const reasons = new Set<string>(obstacles())
+    return Object.keys(OBSTACLES).map((reason) => ({ labels: { reason }, value: Number(reasons.has(reason)) }))
   })
   metrics.gauge('instances', 'Processes that share the database, this one included', sources.instances)
   metrics.gauge('database_bytes', 'Size of the database file', databaseBytes)
-  metrics.gauge('disk_free_bytes', 'What the disk of the database has room for', diskFreeBytes)
-  // Whether there is TLS is settled at the start.
+  metrics.gauge('disk_free_bytes', 'Free space on the disk of the database', diskFreeBytes)
+  // TLS is on or off from the start.
   if (certificateExpiresAt() !== undefined)
     metrics.gauge(
       'certificate_expiry_timestamp_seconds',
@@ -65,7 +65,7 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
       () => (lastBackupAt() ?? Number.NaN) / MS_PER_S,
     )
   metrics.gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
-  metrics.gauges('build_info', 'Always 1; its label is the version', ['version'], () => [
+  metrics.gauges('build_info', 'Always 1; the label has the version', ['version'], () => [
     { labels: { version: VERSION }, value: 1 },
   ])
 }
@@ -75,21 +75,17 @@ function installUpstreamGauges(metrics: GaugeMetrics, { upstream }: GaugeSources
     metrics.gauge(name, help, () => Number(read(upstream())))
   const total = (read: (connection: UpstreamConnection) => number) =>
     upstream().connections.reduce((sum, connection) => sum + read(connection), 0)
-  metrics.gauge('stations_left_out', 'Stations for which the upstream filters have no room', () => upstream().leftOut)
+  metrics.gauge('stations_left_out', 'Stations that the upstream filters have no room for', () => upstream().leftOut)
   metrics.gauge('upstream_connections', 'Connections to APRS-IS servers', () => upstream().connections.length)
   metrics.gauge('upstream_filter_bytes', 'Size of all upstream filters together', () =>
     total(({ filter }) => Buffer.byteLength(filter)),
   )
   flag('listener', '1 while this instance listens to APRS-IS', ({ listener }) => listener !== null)
   metrics.gauge('listeners', 'Instances that listen to APRS-IS', () => upstream().listeners.held)
-  metrics.gauge(
-    'listeners_wanted',
-    'How many of the instances that are there should',
-    () => upstream().listeners.wanted,
-  )
-  flag('upstream_connected', '1 while at least one APRS-IS login is up', ({ connected }) => connected)
+  metrics.gauge('listeners_wanted', 'Instances that should listen to APRS-IS', () => upstream().listeners.wanted)
+  flag('upstream_connected', '1 while the instance is logged in to APRS-IS', ({ connected }) => connected)
   flag('upstream_verified', '1 while acks can be sent', ({ verified }) => verified)
-  flag('upstream_ready', '1 while every station is in a confirmed filter', ({ ready }) => ready)
+  flag('upstream_ready', '1 while confirmed filters have every station', ({ ready }) => ready)
   flag('upstream_paused', '1 while reading waits for the database', ({ paused }) => paused)
 }
 
@@ -101,19 +97,17 @@ function installPushGauges(metrics: GaugeMetrics, { gateways, pushesUnderWay }: 
         return value === undefined ? [] : { labels: { platform: gateway.platform }, value }
       }),
     )
-  each('push_gateway_refusing', '1 while a gateway refuses what it is sent', ({ state }) =>
-    Number(state === 'refusing'),
-  )
-  each('push_gateway_failing', '1 while a gateway is out of reach or over a quota', ({ state }) =>
+  each('push_gateway_refusing', '1 while a gateway refuses notifications', ({ state }) => Number(state === 'refusing'))
+  each('push_gateway_failing', '1 while a gateway is unreachable or over a quota', ({ state }) =>
     Number(state === 'failing'),
   )
   each(
     'pushes_waiting',
-    'Devices that are being notified, or wait for the end of their window, their turn or another try',
+    'Devices whose notification is being sent, or waits for its window, a free slot or a retry',
     ({ waiting }) => waiting,
   )
   each('push_last_accepted_timestamp_seconds', 'When a gateway last accepted a notification', ({ lastAcceptedAt }) =>
     lastAcceptedAt === undefined ? undefined : lastAcceptedAt / MS_PER_S,
   )
-  metrics.gauge('pushes_under_way', 'Devices that are being notified', pushesUnderWay)
+  metrics.gauge('pushes_under_way', 'Devices whose notification is being sent', pushesUnderWay)
 }

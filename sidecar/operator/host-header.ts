@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 
 /**
- * Returns whether the operator's port answers a request with this `Host` header: loopback, an IP address, or the
- * configured `admin.host`. A web page whose name an attacker lets point at this machine (DNS rebinding) sends that
- * name, and would read the answers as its own. A request without the header comes from no browser: balancers check by
- * HTTP/1.0.
+ * Returns whether the operator's port answers a request with this `Host` header: a loopback name, an IP address, or
+ * `admin.host`. In a DNS rebinding attack, an attacker points the name of a web page at this machine; the page sends
+ * that name, and could otherwise read the answers. Browsers always send the header, but balancers that check by
+ * HTTP/1.0 do not, so a request without it is answered.
  */
 export function answersHost(header: string | undefined, adminHost: string): boolean {
   if (header === undefined) return true

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { CallsignLists } from '../messages/callsign-rules.ts'
 
 interface ReloadParts {
-  /** Those of the start. */
+  /** The settings of the start. */
   readonly settings: Settings
   readonly setCallsignLists: (lists: CallsignLists) => void
   readonly reloadTls: () => Promise<void>
@@ -13,38 +13,42 @@ interface ReloadParts {
 }
 
 /**
- * Takes up what changes without a restart: the lists of calls in the configuration, and a renewed certificate. What
- * else is different by now is warned of. A configuration with mistakes changes nothing, and each of them is logged; so
- * is a certificate that is no good. Never rejects.
+ * Returns a function that applies the changes that need no restart: the callsign lists in the configuration, and a
+ * renewed certificate. It warns of other changes. A configuration with mistakes changes nothing, and each mistake is
+ * logged. An unusable certificate is logged too. Never rejects.
  */
 export function reloadBy({
   settings,
-  setCallsignLists: changeCalls,
+  setCallsignLists,
   reloadTls,
   log,
 }: ReloadParts): (reading: Reading) => Promise<void> {
   return async (reading) => {
     if ('settings' in reading) {
-      changeCalls(reading.settings.stations)
-      const paths = differences(settings, reading.settings, []).filter((path) => !TAKEN_UP.has(path))
+      setCallsignLists(reading.settings.stations)
+      const paths = differences(settings, reading.settings, []).filter((path) => !RELOADABLE.has(path))
       if (paths.length > 0)
-        log.warn('config-needs-restart', `Restart the sidecar for what is different in ${paths.join(', ')}.`, { paths })
+        log.warn(
+          'config-needs-restart',
+          `Some settings changed that need a restart: ${paths.join(', ')}. Restart the sidecar.`,
+          { paths },
+        )
     } else
       for (const { path, reason, remedy } of reading.problems)
-        log.error('config-not-reloaded', `${path}: ${reason}. ${remedy} Until then everything stays as it is.`, {
+        log.error('config-not-reloaded', `${path}: ${reason}. ${remedy} Until then the old settings stay in use.`, {
           path,
         })
     await reloadTls()
   }
 }
 
-const TAKEN_UP: ReadonlySet<string> = new Set(['stations.reserved', 'stations.blockedSenders'])
+const RELOADABLE: ReadonlySet<string> = new Set(['stations.reserved', 'stations.blockedSenders'])
 
-/** The paths of the members in which two configurations, which have the same ones, are not alike. */
-function differences(one: unknown, other: unknown, steps: readonly string[]): readonly string[] {
-  if (isTable(one) && isTable(other))
-    return Object.keys(one).flatMap((name) => differences(one[name], other[name], [...steps, name]))
-  return JSON.stringify(one) === JSON.stringify(other) ? [] : [jsonPath(steps)]
+/** Returns the paths of the members that differ. Both configurations have the same members. */
+function differences(left: unknown, right: unknown, steps: readonly string[]): readonly string[] {
+  if (isTable(left) && isTable(right))
+    return Object.keys(left).flatMap((name) => differences(left[name], right[name], [...steps, name]))
+  return JSON.stringify(left) === JSON.stringify(right) ? [] : [jsonPath(steps)]
 }
 
 function isTable(value: unknown): value is Readonly<Record<string, unknown>> {

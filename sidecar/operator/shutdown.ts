@@ -2,12 +2,12 @@ import { type Clock, within } from '../clock.ts'
 import type { Log } from '../log.ts'
 
 /**
- * How long each stage may take to close, in milliseconds; together under 5 s, which service managers commonly allow.
- * `work`: everything that uses the store. `watch`: what observes it.
+ * Time limit of each closing stage in milliseconds; together under 5 s, which service managers commonly allow. `work`:
+ * parts that use the store. `watch`: parts that observe it.
  */
 export const CLOSE_WITHIN = { work: 2700, watch: 200, store: 1800 } as const
 
-/** In the order in which they close. */
+/** The closing order. */
 const STAGES = ['work', 'watch', 'store'] as const
 type Stage = (typeof STAGES)[number]
 
@@ -15,11 +15,11 @@ interface Closable {
   close(): Promise<void>
 }
 
-/** The process was told to stop while it started. */
+/** The sidecar was stopped during its start. */
 export class StoppedEarlyError extends Error {
   override readonly name = 'StoppedEarlyError'
   constructor() {
-    super('The sidecar was told to stop while it started.')
+    super('The sidecar was stopped during its start.')
   }
 }
 
@@ -28,19 +28,19 @@ export class StoreLeftOpenError extends Error {
   override readonly name = 'StoreLeftOpenError'
 }
 
-/** The parts that were opened. */
+/** Closes the parts of the sidecar in order. */
 export interface Shutdown {
   /**
-   * Remembers `part` and returns it. Once {@link Shutdown.close} was called, closes `part` at once instead.
+   * Registers `part` and returns it. After {@link Shutdown.close}, closes `part` at once instead.
    *
-   * @throws StoppedEarlyError once {@link Shutdown.close} was called
+   * @throws {StoppedEarlyError} after {@link Shutdown.close}
    */
   add<Part extends Closable>(stage: Stage, name: string, part: Part): Part
   /**
-   * Closes all parts: a stage after the other, the parts of one at the same time. A part that fails or takes too long
-   * is logged and left behind. Resolves with false if that part is the store: a thread of the process may then hang in
-   * a disk. Any other part waits for a remote side, or for a busy machine, and ends with the process. Idempotent; never
-   * rejects.
+   * Closes all parts, one stage after the other, and the parts of a stage at the same time. Logs a part that fails or
+   * exceeds the limit, and continues. Resolves with false if that part is the store, because one of the process's
+   * threads may hang in disk I/O. Any other part waits for a remote host or a busy machine, and ends with the process.
+   * Idempotent; never rejects.
    */
   close(): Promise<boolean>
 }
@@ -48,7 +48,7 @@ export interface Shutdown {
 export function createShutdown(clock: Clock, log: Log): Shutdown {
   const parts: { readonly stage: Stage; readonly name: string; readonly part: Closable }[] = []
   let closing: Promise<boolean> | undefined
-  /** Parts that came after {@link closing} began. */
+  /** Parts that were added after {@link closing} began. */
   const late: Promise<boolean>[] = []
 
   async function closePart(stage: Stage, name: string, part: Closable): Promise<boolean> {
@@ -56,10 +56,14 @@ export function createShutdown(clock: Clock, log: Log): Shutdown {
       await within(CLOSE_WITHIN[stage], part.close(), clock)
       return true
     } catch (error) {
-      log.warn('close-failed', 'A part did not close as it should; nothing that was confirmed is lost.', {
-        part: name,
-        error,
-      })
+      log.warn(
+        'close-failed',
+        'A part did not close in time or failed to close; nothing that was acknowledged is lost.',
+        {
+          part: name,
+          error,
+        },
+      )
       return stage !== 'store'
     }
   }
@@ -67,8 +71,8 @@ export function createShutdown(clock: Clock, log: Log): Shutdown {
   async function closeAll(): Promise<boolean> {
     let isStoreClosed = true
     for (const stage of STAGES) {
-      const those = parts.filter((one) => one.stage === stage)
-      const closed = await Promise.all(those.map(({ name, part }) => closePart(stage, name, part)))
+      const members = parts.filter((entry) => entry.stage === stage)
+      const closed = await Promise.all(members.map(({ name, part }) => closePart(stage, name, part)))
       isStoreClosed &&= closed.every(Boolean)
     }
     return isStoreClosed

@@ -84,7 +84,7 @@ describe('the status page in a browser', () => {
         for (const part of [
           '✗ Not ready.',
           'upstream_filter_unconfirmed',
-          '○ down, tried again soon',
+          '○ down, retrying soon',
           '<script>alert("it\'s")</script>&amp;',
           '✗ refuses notifications',
         ])

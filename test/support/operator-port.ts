@@ -8,8 +8,8 @@ import { serveAdmin } from '../../sidecar/operator/server.ts'
 export function serveOperatorPort(parts: Partial<Parameters<typeof serveAdmin>[0]> = {}): Promise<HttpListener> {
   return serveAdmin({
     admin: { host: '127.0.0.1', port: 0 },
-    alive: async () => {},
-    answers: async () => {},
+    checkAlive: async () => {},
+    checkReads: async () => {},
     obstacles: async () => [],
     statusPage: async () => '',
     backUp: async () => ({ kind: 'off' }),

@@ -12,45 +12,47 @@ import { fail, ok, type Verdict } from './verdict.ts'
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Asks APRS-IS and the push gateways by the clients that a sidecar uses, without a word to anybody's radio or phone.
+ * Checks APRS-IS and the push gateways with the same clients as a running sidecar. Sends nothing to any radio or phone.
  * Never rejects; takes at most 40 s.
  *
- * @param address that phones call, where that is to be tried
+ * @param address the address that phones use, if it is to be checked
  */
 export async function checkLive(settings: Settings, address?: string): Promise<readonly Verdict[]> {
-  const publicly = address === undefined ? [] : checkPublic(settings.listen, address)
-  const verdicts = await Promise.all([askUpstream(settings), askGateways(settings), publicly])
+  const publicVerdicts = address === undefined ? [] : checkPublic(settings.listen, address)
+  const verdicts = await Promise.all([askUpstream(settings), askGateways(settings), publicVerdicts])
   return verdicts.flat()
 }
 
 async function askUpstream({ aprsis }: Settings): Promise<readonly Verdict[]> {
-  const { callsign: call, login, filter, reason } = await probeUpstream(aprsis, systemClock)
-  const at = `${aprsis.host}:${aprsis.port}`
+  const { callsign, login, filter, reason } = await probeUpstream(aprsis, systemClock)
+  const server = `${aprsis.host}:${aprsis.port}`
   if (!login)
     return [
-      fail(`APRS-IS login at ${at}: ${reason}. Check aprsis.host and aprsis.port, and that this machine reaches it.`),
+      fail(
+        `APRS-IS login at ${server}: ${reason}. Check aprsis.host and aprsis.port, and that this machine can reach the server.`,
+      ),
     ]
   return [
-    loginVerdict(`APRS-IS login as ${call} at ${login.server}`, login.verified, aprsis.passcode),
+    loginVerdict(`APRS-IS login as ${callsign} at ${login.server}`, login.verified, aprsis.passcode),
     filterVerdict(`APRS-IS filter at ${login.server}`, filter, reason),
   ]
 }
 
-function filterVerdict(what: string, filter: ProbeOutcome['filter'], reason: string): Verdict {
-  if (filter === 'confirmed') return ok(`${what}: confirmed`)
-  const port = 'Check that aprsis.port is one with client-defined filters, usually 14580.'
-  if (filter === undefined) return fail(`${what}: ${reason}. ${port}`)
+function filterVerdict(subject: string, filter: ProbeOutcome['filter'], reason: string): Verdict {
+  if (filter === 'confirmed') return ok(`${subject}: confirmed`)
+  const port = 'Check that aprsis.port is the port for client-defined filters, usually 14580.'
+  if (filter === undefined) return fail(`${subject}: ${reason}. ${port}`)
   return {
     verdict: 'warn',
-    text: `${what}: the server answers no change of a filter. The sidecar logs in again after each change, so that messages to new stations arrive. ${port}`,
+    text: `${subject}: the server does not answer filter changes. The sidecar logs in again after each change, so that messages to new stations arrive. ${port}`,
   }
 }
 
-function loginVerdict(what: string, verified: boolean, passcode: number): Verdict {
-  if (verified) return ok(`${what}: verified`)
+function loginVerdict(subject: string, verified: boolean, passcode: number): Verdict {
+  if (verified) return ok(`${subject}: verified`)
   if (passcode === -1)
-    return { verdict: 'warn', text: `${what}: unverified, as aprsis.passcode says: acks cannot be sent` }
-  return fail(`${what}: unverified. Check that aprsis.passcode is the one of aprsis.callsign.`)
+    return { verdict: 'warn', text: `${subject}: unverified, because aprsis.passcode is -1. Acks cannot be sent` }
+  return fail(`${subject}: unverified. Check that aprsis.passcode belongs to aprsis.callsign.`)
 }
 
 const NAMES: Readonly<Record<Platform, string>> = { android: 'FCM', ios: 'APNs', webpush: 'Web Push' }
@@ -69,7 +71,7 @@ async function askGateways({ push }: Settings): Promise<readonly Verdict[]> {
 async function askGateway(name: string, gateway: PushGateway | undefined): Promise<Verdict> {
   if (!gateway) return { verdict: 'warn', text: `${name}: off, not configured` }
   const outcome: PushOutcome | undefined = await gateway.verify?.()
-  if (!outcome) return { verdict: 'warn', text: `${name}: nothing can be asked without a phone` }
-  if (outcome.kind === 'accepted' || outcome.kind === 'token_gone') return ok(`${name}: takes our credentials`)
+  if (!outcome) return { verdict: 'warn', text: `${name}: cannot be checked without a phone` }
+  if (outcome.kind === 'accepted' || outcome.kind === 'token_gone') return ok(`${name}: accepts the credentials`)
   return fail(`${name}: ${outcome.reason}`)
 }

@@ -20,27 +20,27 @@ import { warnNotLocal } from '../server.ts'
 import { errorInWords } from './error-in-words.ts'
 import { serviceGroup, unreadableByService } from './service-account.ts'
 
-/** What a start with these settings would meet, each in a sentence or two. */
+/** Errors and warnings that a start with these settings would have, each in a sentence or two. */
 export interface Findings {
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
 
-/** The call of sidecar/deploy/sidecar.json and of the documents, which nobody has. */
-const EXAMPLE_CALL = 'N0CALL'
+/** The placeholder callsign in sidecar/deploy/sidecar.json and in the documents. */
+const EXAMPLE_CALLSIGN = 'N0CALL'
 
-/** These may be as they are because a sidecar runs, or because another user starts it. */
+/** Listen errors that may be harmless, because a sidecar is running or because another user starts it. */
 const PASSING_CODES: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process has it. That is fine where it is the sidecar; a start beside any other fails',
-  EACCES: 'this user may not have it. That is fine where another user, with more rights, starts the sidecar',
+  EADDRINUSE: 'another process uses it. That is fine if it is the sidecar; otherwise the start fails',
+  EACCES: 'this user may not use it. That is fine if a user with more privileges starts the sidecar',
 }
 
 /**
- * Looks at everything that a start would open: push gateways, database, folder of backups, certificate, addresses.
- * Starts nothing, and leaves nothing behind.
+ * Checks everything that a start would open: push gateways, database, backup folder, certificate, addresses. Starts
+ * nothing, and leaves nothing behind.
  *
- * @param configFile if given, and this is root: whether the systemd service may read it and what it names is checked
- *   too
+ * @param configFile if root runs the check, it also checks whether the systemd service may read this file and the files
+ *   that it names
  */
 export async function checkStart(settings: Settings, configFile?: string): Promise<Findings> {
   const errors: string[] = []
@@ -54,9 +54,9 @@ export async function checkStart(settings: Settings, configFile?: string): Promi
     }
   }
 
-  if (settings.aprsis.callsign.split('-')[0] === EXAMPLE_CALL)
+  if (settings.aprsis.callsign.split('-')[0] === EXAMPLE_CALLSIGN)
     warnings.push(
-      `aprsis.callsign is still the example's, ${settings.aprsis.callsign}: give your own, with its passcode.`,
+      `aprsis.callsign is still the example, ${settings.aprsis.callsign}. Set it to your own callsign, and aprsis.passcode to its passcode.`,
     )
   warnOfReceiving(settings.aprsis, log)
   await attempt('push', () => tryGateways(settings, log))
@@ -65,7 +65,7 @@ export async function checkStart(settings: Settings, configFile?: string): Promi
       const { inspectPostgres } = await import('../../store/postgres/inspect-postgres.ts')
       await inspectPostgres(settings, systemClock, log, (keyring) => agreeOnVapidKeys(settings, keyring, SILENT))
     } else if ((await inspectDatabase(settings.database)) === 'in_use')
-      warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
+      warnings.push('The database is in use, probably by a sidecar, so it was not checked for damage.')
   })
   await attempt('push.webpush.keyFile', () => tryVapidFile(settings))
   if (configFile !== undefined)
@@ -75,10 +75,10 @@ export async function checkStart(settings: Settings, configFile?: string): Promi
   await attempt('backup.folder', () => tryBackupFolder(settings.backup))
   await attempt('listen', async () => {
     const { certificateExpiresAt } = await createApiServer(settings.listen)
-    const at = certificateExpiresAt()
-    if (at !== undefined && at < systemClock.now())
+    const expiresAt = certificateExpiresAt()
+    if (expiresAt !== undefined && expiresAt < systemClock.now())
       warnings.push(
-        `The certificate in listen.certFile, or one of its chain, expired on ${new Date(at).toISOString().slice(0, 10)}: phones do not trust it. Renew it.`,
+        `The certificate in listen.certFile, or one of its chain, expired on ${new Date(expiresAt).toISOString().slice(0, 10)}, so phones do not trust it. Renew it.`,
       )
   })
   for (const name of ['listen', 'admin'] as const) {
@@ -100,8 +100,8 @@ async function tryGateways(settings: Settings, log: Log): Promise<void> {
 }
 
 /**
- * The keys of Web Push are made at the first start: where that could not be, this rejects. Beside the database it is as
- * with that.
+ * Rejects if the first start could not create the file with the keys of Web Push. Skips a file beside the database,
+ * which the check of the database covers.
  */
 async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   const { subject, keyFile } = webpush
@@ -109,24 +109,24 @@ async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   try {
     await access(keyFile)
   } catch {
-    await tryFolder(dirname(keyFile), (trial) => writeFile(join(trial, 'keys.json'), MADE_OF)).catch(
+    await tryFolder(dirname(keyFile), (trial) => writeFile(join(trial, 'keys.json'), SAMPLE)).catch(
       (error: unknown) => {
         const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
         throw new VapidKeysError(
-          `${keyFile} is not there and cannot be made (${code}).`,
-          'Let the user that runs the sidecar write into its folder, or name another file.',
+          `${keyFile} does not exist and cannot be created (${code}).`,
+          'Let the user that runs the sidecar write to its folder, or set push.webpush.keyFile to another file.',
         )
       },
     )
   }
 }
 
-/** As long as a pair of keys. */
-const MADE_OF = ' '.repeat(200)
+/** Text as long as a pair of keys. */
+const SAMPLE = ' '.repeat(200)
 
 /**
- * Says whether only this machine can reach the address. Rejects when it cannot be had, unless something else has it
- * now.
+ * Returns whether only this machine can reach the address. Rejects if the sidecar cannot listen there, unless the
+ * reason may be harmless.
  */
 async function tryAddress(
   name: 'listen' | 'admin',
@@ -140,7 +140,7 @@ async function tryAddress(
   } catch (error) {
     const reason = error instanceof ListenError ? PASSING_CODES[error.code] : undefined
     if (reason === undefined) throw error
-    warnings.push(`${name}.port ${port} cannot be had now: ${reason}.`)
+    warnings.push(`${name}.port ${port} cannot be used now: ${reason}.`)
     return isLoopback((await lookup(host)).address)
   }
 }

@@ -9,7 +9,7 @@ import { openFileContents } from '../../store/sqlite/copies/file-contents.ts'
 import { IN_MEMORY } from '../../store/sqlite/database/database-file.ts'
 import { demandPackages } from './packages.ts'
 
-/** What `--move-to` has to say, and whether everything is in PostgreSQL now. */
+/** The output of `--move-to`, and whether PostgreSQL has everything now. */
 export interface MoveReport {
   readonly done: boolean
   readonly lines: readonly string[]
@@ -18,8 +18,8 @@ export interface MoveReport {
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Takes the SQLite file that `settings` name over into the PostgreSQL database at `target`, in which there may be no
- * stations yet: all of it, or nothing. The file stays as it is. The target's password is in no line. Never rejects.
+ * Copies the SQLite file in `settings` to the PostgreSQL database at `target`, which must not have stations yet. Copies
+ * everything or nothing, and leaves the file as it is. No line of the output has the target's password. Never rejects.
  */
 export async function moveDatabase(target: string, settings: Settings): Promise<MoveReport> {
   const { database, databaseTls, history, push } = settings
@@ -39,10 +39,13 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
       try {
         await migrate(postgres)
         const counts = await fillDatabase(postgres, contents, { perStation: history.perStation, vapidKeys })
-        const keys = vapidKeys === undefined ? [] : ['The keys of Web Push are there too.']
-        const lines = [`${shownAddress(target)} has all of ${database} now: ${countsInWords(counts)}.`, ...keys]
+        const keys = vapidKeys === undefined ? [] : ['It has the Web Push keys too.']
+        const lines = [
+          `${shownAddress(target)} now has everything from ${database}: ${countsInWords(counts)}.`,
+          ...keys,
+        ]
         const changes = stepsAfter({ ...settings, database: target })
-        return { done: true, lines: [...lines, `${database} is as it was.`, ...changes, 'Then start the sidecar.'] }
+        return { done: true, lines: [...lines, `${database} is unchanged.`, ...changes, 'Then start the sidecar.'] }
       } finally {
         await postgres.close()
       }
@@ -56,33 +59,33 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
   }
 }
 
-/** What a start with the new database would refuse, said before it does. */
+/** Returns the next steps, with the settings that a start with the new database would refuse. */
 function stepsAfter(settings: Settings): readonly string[] {
   const problems = [...backupsAreOfAFile(settings), ...listenersCarryAll(settings)]
   return [
-    'Now name the new one in "database".',
+    'Now set "database" to the new database.',
     ...problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`),
   ]
 }
 
 async function demandFile(database: string): Promise<void> {
   if (isPostgresAddress(database))
-    throw new Error('"database" is a PostgreSQL database already: let it name the file that is to be moved.')
-  if (database === IN_MEMORY) throw new Error('"database" is in memory: let it name the file that is to be moved.')
-  const found = await stat(database).catch((error: NodeJS.ErrnoException) => {
+    throw new Error('"database" is already a PostgreSQL database. Set it to the file to move.')
+  if (database === IN_MEMORY) throw new Error('"database" is in memory. Set it to the file to move.')
+  const file = await stat(database).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${database} cannot be read (${error.code}).`, { cause: error })
   })
-  if (!found.isFile()) throw new Error(`"database" names ${database}, which is no file.`)
+  if (!file.isFile()) throw new Error(`"database" names ${database}, which is not a file.`)
 }
 
-/** Nothing of it is quoted: there may be a password in it, wherever it was put. */
+/** Quotes nothing of the address, which may have a password anywhere. */
 function demandAddress(target: string, settings: Settings): void {
   if (!isPostgresAddress(target)) throw new Error('--move-to takes postgres://USER@HOST/DATABASE.')
   const [problem] = addressIsReadable({ ...settings, database: target })
-  if (problem) throw new Error(`What is given to --move-to ${problem.reason}. ${problem.remedy}`)
+  if (problem) throw new Error(`The address in --move-to ${problem.reason}. ${problem.remedy}`)
 }
 
-/** Undefined where there are none: then Web Push was never on. */
+/** Returns undefined if there is no file, because Web Push was never on. */
 async function vapidKeysIn(file: string | null): Promise<string | undefined> {
   if (file === null) return undefined
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -91,6 +94,6 @@ async function vapidKeysIn(file: string | null): Promise<string | undefined> {
   })
   if (text === undefined) return undefined
   const keys = parseVapidKeys(text)
-  if (!keys) throw new Error(`${file} has no VAPID keys in it, or is damaged. ${VAPID_REMEDY}`)
+  if (!keys) throw new Error(`${file} has no VAPID keys, or is damaged. ${VAPID_REMEDY}`)
   return JSON.stringify(keys)
 }

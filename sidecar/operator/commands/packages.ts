@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 
 /**
- * What the sidecar needs beside what both halves do: `optionalDependencies` of the package, so that single sign-on
- * alone comes without them. npm also leaves out, without a word, one of them that cannot be built.
+ * Packages that only the sidecar needs. They are `optionalDependencies`, so that single sign-on can be installed
+ * without them. npm silently leaves out an optional package that cannot be built.
  */
 const NEEDED = ['firebase-admin', 'google-auth-library', 'node-apn', 'node-cron', 'prom-client', 'sqlite3', 'web-push']
 
@@ -10,18 +10,22 @@ const NEEDED = ['firebase-admin', 'google-auth-library', 'node-apn', 'node-cron'
 export class PackagesMissingError extends Error {
   override readonly name = 'PackagesMissingError'
   readonly code = 'packages_missing'
-  /** What the operator should do, in a sentence or two. */
+  /** Tells the operator what to do. */
   readonly remedy =
-    'Run "npm install --include=optional" where mesh-companion is installed. What cannot be built is left out without a word: sqlite3 may need python3, make and a C++ compiler.'
+    'Run "npm install --include=optional" where mesh-companion is installed. npm silently leaves out packages that cannot be built: sqlite3 may need python3, make and a C++ compiler.'
 
   constructor(names: readonly string[]) {
     super(`The sidecar needs packages that are not installed: ${names.join(', ')}.`)
   }
 }
 
-const find = createRequire(import.meta.url).resolve
+const resolvePackage = createRequire(import.meta.url).resolve
 
-/** @throws PackagesMissingError naming all of them. To be asked before anything is loaded that imports them. */
+/**
+ * Must be called before any module that imports these packages is loaded.
+ *
+ * @throws {PackagesMissingError} with the names of all missing packages
+ */
 export function demandPackages(): void {
   const missing = NEEDED.filter((name) => !isInstalled(name))
   if (missing.length > 0) throw new PackagesMissingError(missing)
@@ -29,7 +33,7 @@ export function demandPackages(): void {
 
 function isInstalled(name: string): boolean {
   try {
-    find(name)
+    resolvePackage(name)
     return true
   } catch {
     return false

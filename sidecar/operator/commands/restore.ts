@@ -7,24 +7,24 @@ import { restoreDatabase } from '../../store/sqlite/copies/restore.ts'
 import { errorInWords } from './error-in-words.ts'
 import { demandPackages } from './packages.ts'
 
-/** What `--restore` has to say, and whether the backup is in its place now. */
+/** The output of `--restore`, and whether the database is restored. */
 export interface RestoreReport {
   readonly done: boolean
   readonly lines: readonly string[]
 }
 
 const NO_FILE =
-  'Nothing was restored. The database is PostgreSQL: let "database" name the file of the backup, and take that over into an empty database with --move-to.'
+  'Nothing was restored, because the database is PostgreSQL. Set "database" to the backup file, and copy it to an empty database with --move-to.'
 
-/** Puts a backup in the place of the database. Never rejects. */
+/** Replaces the database by a backup. Never rejects. */
 export async function restoreBackup(backup: string, settings: Settings): Promise<RestoreReport> {
   if (isPostgresAddress(settings.database)) return { done: false, lines: [NO_FILE] }
   try {
     demandPackages()
-    const { stations, messages, kept } = await restoreDatabase(resolve(backup), settings.database, Date.now())
+    const { stations, messages, kept: former } = await restoreDatabase(resolve(backup), settings.database, Date.now())
     const lines = [`${settings.database} is now the backup ${backup}: stations ${stations}, messages ${messages}.`]
-    if (kept) lines.push(`The former database is kept as ${kept}.`)
-    if (await restoreVapidKeys(backup, settings)) lines.push('The keys of Web Push are back, too.')
+    if (former) lines.push(`The former database is kept as ${former}.`)
+    if (await restoreVapidKeys(backup, settings)) lines.push('The Web Push keys are restored too.')
     return { done: true, lines: [...lines, 'Start the sidecar again.'] }
   } catch (error) {
     return { done: false, lines: [`Nothing was restored. ${errorInWords(error)}`] }
@@ -32,14 +32,14 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
 }
 
 /**
- * Those that a backup of PostgreSQL brings, where there are none. What else is wrong with them, the next start says.
+ * Restores the keys of a PostgreSQL backup, if there are none yet. The next start reports any other problem with them.
  */
 async function restoreVapidKeys(backup: string, { database, push }: Settings): Promise<boolean> {
   const file = vapidKeyFile(push.webpush.keyFile, database)
   if (file === null) return false
   try {
     await copyFile(vapidFileBeside(resolve(backup)), file, constants.COPYFILE_EXCL)
-    // Restored by an administrator, they still have to be the sidecar's.
+    // An administrator runs the command, but the sidecar must own the file.
     const { uid, gid } = await stat(database)
     await chown(file, uid, gid)
     return true

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Settings } from '../../config/settings.ts'
 
-/** The group of the systemd unit, whose user exists only while the service runs. */
+/** The group of the systemd unit. The unit's user exists only while the service runs. */
 const SERVICE_GROUP = 'mesh-companion'
 
-/** Neither owns files nor is in a group: what it may read, the service's user may read by the group alone. */
+/** Owns no files and is in no group. With the service's group, it may read exactly what the service may read. */
 const NOBODY_UID = 65534
 
 /** Prints the names of the files that cannot be read, each ended by NUL. */
@@ -33,7 +33,7 @@ export async function unreadableByService(
     .filter((file) => file !== '')
     .map(
       (file) =>
-        `${file} cannot be read by the service, which runs in the group ${SERVICE_GROUP}: chgrp ${SERVICE_GROUP} and chmod g+r the file, and let the group enter its folders.`,
+        `The service, which runs in the group ${SERVICE_GROUP}, cannot read ${file}. Run chgrp ${SERVICE_GROUP} and chmod g+r on the file, and let the group enter its folders.`,
     )
 }
 

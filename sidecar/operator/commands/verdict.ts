@@ -1,4 +1,4 @@
-/** The answer to one question, with what to do where it is not `ok`. */
+/** The result of one check. Its text says what to do unless it is `ok`. */
 export interface Verdict {
   readonly verdict: 'ok' | 'warn' | 'fail'
   readonly text: string

@@ -5,90 +5,88 @@ import type { BackupSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
 import type { ExclusiveStore } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
+import { isBackup, isDraft, nameOf, timeOf } from './backup-names.ts'
 import { runOnSchedule } from './schedule.ts'
 
-/** What came of the wish for a backup. */
+/** The outcome of a request for a backup. */
 export type BackupOutcome =
   | { readonly kind: 'made'; readonly file: string; readonly bytes: number }
   /** No folder is configured. */
   | { readonly kind: 'off' }
-  /** One is being made. */
+  /** A backup is running. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
-/** Copies of the database, made at night and on request, of which the newest are kept. */
+/** Backups of the database, made at night and on request. Only the newest are kept. */
 export interface Backups {
-  /** Makes one now; never rejects. `file` is its name in `backup.folder`. */
+  /** Makes a backup now. Never rejects. `file` is its name in `backup.folder`. */
   make(): Promise<BackupOutcome>
   /**
-   * When the newest one was made, in milliseconds since 1970; undefined when there is none, or no folder. One that is
-   * later than now says nothing: the clock was ahead.
+   * Returns when the newest backup was made, in milliseconds since 1970; undefined without one or without a folder.
+   * Ignores backups from the future, which were made while the clock was ahead.
    */
   lastMadeAt(): number | undefined
-  /** Ends one that is under way, which leaves nothing behind. Twice is fine. */
+  /** Cancels a running backup, which leaves no file. Idempotent. */
   close(): Promise<void>
 }
 
-interface Parts {
-  /** Copies the store into a file; undefined where the database has its own backups. */
+interface BackupParts {
+  /** Copies the store into a file; undefined if the database has its own backups. */
   readonly backUp: ExclusiveStore['backUp'] | undefined
   readonly settings: BackupSettings
-  /** The sidecar's own call, which the files bear: several sidecars may share a folder. */
+  /** The sidecar's callsign, which is part of the file names, because several sidecars may share a folder. */
   readonly callsign: string
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Log
 }
 
-/**
- * Every night, by local time: when there is the least to do, and not at the minute at which the machine's own jobs
- * begin.
- */
+/** Every night by local time, when traffic is low, and not at the minute when the machine's own jobs start. */
 const DAILY = '43 3 * * *'
 
 const FOLDER_OWNER_ONLY = 0o700
 
-/** The folder cannot be had; `remedy` is what the operator should do. */
+/** The backup folder cannot be used. `remedy` tells the operator what to do. */
 export class BackupFolderError extends Error {
   override readonly name = 'BackupFolderError'
   readonly code: string
   readonly remedy =
-    'Make the folder that backup.folder names, let the user that runs the sidecar write to it, or set it to null.'
+    'Create the folder in backup.folder, let the user that runs the sidecar write to it, or set backup.folder to null.'
 
   constructor(folder: string, cause: unknown) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    super(`The folder for backups, ${folder}, cannot be used (${code}).`, { cause })
+    super(`The backup folder ${folder} cannot be used (${code}).`, { cause })
     this.code = code
   }
 }
 
-/** Makes sure of the folder, and has backups made there from now on. Rejects with a {@link BackupFolderError}. */
-export async function openBackups(parts: Parts): Promise<Backups> {
+/** Creates the folder if needed, and starts nightly backups. Rejects with a {@link BackupFolderError}. */
+export async function openBackups(parts: BackupParts): Promise<Backups> {
   const { folder } = parts.settings
-  const { backUp } = parts
+  const { backUp, callsign } = parts
   if (folder === null || !backUp)
     return { make: async () => ({ kind: 'off' }), lastMadeAt: () => undefined, close: async () => {} }
   try {
     await makeFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    return backupsIn(folder, backUp, parts, await timesIn(folder, parts.callsign))
+    return new BackupFolder(folder, backUp, parts, await timesIn(folder, callsign))
   } catch (error) {
     throw new BackupFolderError(folder, error)
   }
 }
 
-/** Rejects with a {@link BackupFolderError} where {@link openBackups} would; makes nothing that stays. */
+/** Rejects with a {@link BackupFolderError} if {@link openBackups} would. Leaves nothing behind. */
 export async function tryBackupFolder({ folder }: BackupSettings): Promise<void> {
   if (folder === null) return
   try {
-    const found = await stat(folder).catch(() => undefined)
-    await rmdir(await mkdtemp(join(found ? folder : dirname(folder), '.mesh-companion-check-')))
+    const existing = await stat(folder).catch(() => undefined)
+    await rmdir(await mkdtemp(join(existing ? folder : dirname(folder), '.mesh-companion-check-')))
   } catch (error) {
     throw new BackupFolderError(folder, error)
   }
 }
 
-/** Not those above it: a misspelt path is to be told, not made. */
+/** Does not create parent folders: a misspelt path must be reported, not created. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, FOLDER_OWNER_ONLY)
@@ -97,77 +95,93 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-function backupsIn(folder: string, backUp: ExclusiveStore['backUp'], parts: Parts, found: readonly number[]): Backups {
-  const { settings, callsign, clock, metrics, log } = parts
-  const stopping = new AbortController()
-  let making: Promise<BackupOutcome> | undefined
-  /** Of those in the folder. */
-  let times = found
-  const schedule = runOnSchedule(async () => void (await make()), clock, DAILY)
+/**
+ * The backups in a folder.
+ *
+ * It is idle or makes one backup, started by the schedule or by `make`; a request meanwhile is `busy`. A backup first
+ * removes drafts that a crash left, then copies the database, then removes the oldest backups beyond `backup.keep`.
+ * `close` cancels a running backup; afterwards requests are `busy`. A failed backup removes no older one.
+ */
+class BackupFolder implements Backups {
+  readonly #folder: string
+  readonly #backUp: ExclusiveStore['backUp']
+  readonly #parts: BackupParts
+  readonly #stopping = new AbortController()
+  readonly #schedule: { close(): Promise<void> }
+  #running: Promise<BackupOutcome> | undefined
+  /** Times of the backups in the folder. */
+  #times: readonly number[]
 
-  function make(): Promise<BackupOutcome> {
-    if (making !== undefined || stopping.signal.aborted) return Promise.resolve({ kind: 'busy' })
-    making = makeOne().finally(() => {
-      making = undefined
-    })
-    return making
+  constructor(folder: string, backUp: ExclusiveStore['backUp'], parts: BackupParts, times: readonly number[]) {
+    this.#folder = folder
+    this.#backUp = backUp
+    this.#parts = parts
+    this.#times = times
+    this.#schedule = runOnSchedule(async () => void (await this.make()), parts.clock, DAILY)
   }
 
-  async function makeOne(): Promise<BackupOutcome> {
+  make(): Promise<BackupOutcome> {
+    if (this.#running !== undefined || this.#stopping.signal.aborted) return Promise.resolve({ kind: 'busy' })
+    this.#running = this.#makeOne().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  lastMadeAt(): number | undefined {
+    const past = this.#times.filter((time) => time <= this.#parts.clock.now())
+    return past.length === 0 ? undefined : Math.max(...past)
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#schedule.close()
+    await this.#running
+  }
+
+  async #makeOne(): Promise<BackupOutcome> {
+    const { callsign, clock, metrics, log } = this.#parts
+    const { signal } = this.#stopping
     const file = nameOf(callsign, clock.now())
     try {
-      await removeDrafts()
-      stopping.signal.throwIfAborted()
-      const bytes = await backUp(join(folder, file), stopping.signal)
-      times = [timeOf(file)]
+      await this.#removeDrafts()
+      signal.throwIfAborted()
+      const bytes = await this.#backUp(join(this.#folder, file), signal)
+      this.#times = [timeOf(file)]
       metrics.count('backups_made')
-      log.info('backup-made', 'The database was copied.', { file, bytes })
-      await removeOld(file)
-      times = await timesIn(folder, callsign)
+      log.info('backup-made', 'A backup of the database was made.', { file, bytes })
+      await this.#removeOld(file)
+      this.#times = await timesIn(this.#folder, callsign)
       return { kind: 'made', file, bytes }
     } catch (error) {
-      return failed(error)
+      return this.#failed(error)
     }
   }
 
-  function failed(error: unknown): BackupOutcome {
+  #failed(error: unknown): BackupOutcome {
     const { code, message } = describe(error)
-    if (stopping.signal.aborted) return { kind: 'failed', code: 'stopping', message: 'The sidecar stops.' }
+    if (this.#stopping.signal.aborted) return { kind: 'failed', code: 'stopping', message: 'The sidecar is stopping.' }
+    const { metrics, log } = this.#parts
     metrics.count('backups_failed')
-    log.error('backup-failed', 'A backup could not be made; the next one is tried tomorrow, or on request.', {
-      folder,
+    log.error('backup-failed', 'Could not make a backup; the next one is tried tomorrow, or on request.', {
+      folder: this.#folder,
       error,
     })
     return { kind: 'failed', code, message }
   }
 
-  /** Those that a crash has left. */
-  async function removeDrafts(): Promise<void> {
-    for (const name of await readdir(folder)) if (isDraft(name, callsign)) await rm(join(folder, name), { force: true })
+  async #removeDrafts(): Promise<void> {
+    for (const name of await readdir(this.#folder))
+      if (isDraft(name, this.#parts.callsign)) await rm(join(this.#folder, name), { force: true })
   }
 
-  /**
-   * The one just made is the newest: what says that it is of later was made while the clock was ahead, and goes before
-   * all others.
-   */
-  async function removeOld(newest: string): Promise<void> {
-    const names = (await readdir(folder)).filter((name) => isBackup(name, callsign) && name !== newest).sort()
+  /** The backup just made is the newest. Names with a later time were made while the clock was ahead, and go first. */
+  async #removeOld(newest: string): Promise<void> {
+    const { settings, callsign } = this.#parts
+    const names = (await readdir(this.#folder)).filter((name) => isBackup(name, callsign) && name !== newest).sort()
     const byAge = [...names.filter((name) => name > newest), ...names.filter((name) => name < newest)]
     const old = byAge.slice(0, Math.max(0, byAge.length - (settings.keep - 1)))
-    for (const name of old) await rm(join(folder, name), { force: true })
-  }
-
-  return {
-    make,
-    lastMadeAt() {
-      const past = times.filter((time) => time <= clock.now())
-      return past.length === 0 ? undefined : Math.max(...past)
-    },
-    async close() {
-      stopping.abort()
-      await schedule.close()
-      await making
-    },
+    for (const name of old) await rm(join(this.#folder, name), { force: true })
   }
 }
 
@@ -175,32 +189,9 @@ async function timesIn(folder: string, callsign: string): Promise<readonly numbe
   return (await readdir(folder)).filter((name) => isBackup(name, callsign)).map(timeOf)
 }
 
-const PREFIX = 'mesh-companion-'
-const TIME = '\\d{8}T\\d{9}Z'
-
-/** `mesh-companion-N0CALL-10-20260131T235959123Z.sqlite`, in UTC: names sort by age. */
-function nameOf(callsign: string, now: number): string {
-  return `${PREFIX}${callsign}-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}.sqlite`
-}
-
-/** When a backup of that name was made, in milliseconds since 1970. */
-function timeOf(name: string): number {
-  const written = name.slice(name.lastIndexOf('-') + 1)
-  return Date.parse(written.replace(/^(.{4})(..)(..T..)(..)(..)([^Z]*Z).*$/, '$1-$2-$3:$4:$5.$6'))
-}
-
-// Exactly ours: whatever else is in the folder is somebody else's.
-function isBackup(name: string, callsign: string): boolean {
-  return new RegExp(`^${PREFIX}${callsign}-${TIME}\\.sqlite$`).test(name)
-}
-
-function isDraft(name: string, callsign: string): boolean {
-  return new RegExp(`^${PREFIX}${callsign}-${TIME}\\.sqlite\\.part(-journal|-wal)?$`).test(name)
-}
-
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  // The store's own words are about the database.
-  if (code === 'disk_full') return { code, message: 'There is no room for a copy in backup.folder.' }
+  // The store's own text is about the database's disk.
+  if (code === 'disk_full') return { code, message: 'There is no space left in backup.folder.' }
   return { code, message: error instanceof Error ? error.message : 'unknown error' }
 }

@@ -1,27 +1,26 @@
 const HOUR_MS = 3_600_000
 
-/** Phones register every 6 hours; with this much more, each one had its chance. */
+/** Phones register every 6 hours, so within this time each one had the chance to. */
 const HEARTBEAT_MS = 7 * HOUR_MS
 
 /**
- * A run comes every hour. When the wall clock moved by more than this between two, the machine slept, or the clock was
- * set.
+ * Runs are hourly. If the wall clock moved by more than this between two runs, the machine slept or the clock was set.
  */
 const USUAL_GAP_MS = 2 * HOUR_MS
 
-/** Tells which stations may be forgotten. Pure but for its memory: time comes in, in milliseconds since 1970. */
+/** Decides which stations have expired. Times are in milliseconds since 1970. */
 export interface Expiry {
   /**
-   * Stations that were last seen before the result have expired; undefined when nobody may be judged yet.
-   * `sharedSince`: since when somebody was there to be called, where others are too.
+   * Returns a time; stations that were last seen before it have expired. Undefined while no station may expire yet.
+   * `sharedSince`: start of the time in which any of the processes that share the store was reachable.
    */
   cutoff(now: number, sharedSince?: number): number | undefined
 }
 
 /**
- * A station expires when it has not registered for `expireAfterMs`. Silence counts against it only after the sidecar
- * has been there to be called for a heartbeat's time: after an outage of weeks, or a leap of the clock, everybody would
- * seem to be gone.
+ * A station expires when it has not registered for `expireAfterMs`. No station expires until the sidecar has been
+ * reachable for one heartbeat interval: after an outage of weeks or a leap of the clock, all stations would seem
+ * silent.
  */
 export function createExpiry(expireAfterMs: number, startedAt: number): Expiry {
   const graceMs = Math.min(HEARTBEAT_MS, expireAfterMs)

@@ -10,7 +10,7 @@ import { runOnSchedule } from './schedule.ts'
 
 interface HousekeeperParts {
   readonly housekeeping: Pick<Housekeeping, 'expire' | 'tidy' | 'presentSince'>
-  /** Of the processes that share the store one does it for all. */
+  /** Only one of the processes that share the store does the housekeeping. */
   readonly leases: Pick<Leases, 'hold'>
   readonly expiry: Expiry
   readonly clock: Clock
@@ -18,77 +18,75 @@ interface HousekeeperParts {
   readonly log: Log
 }
 
-/** Keeps registry and database in order, a run at a time. */
-export interface Housekeeper {
-  /** Never rejects. A call while a run is under way gets that run. */
-  run(): Promise<void>
-  /** Stops a run at its next pause, and starts none any more. Twice is fine. */
-  close(): Promise<void>
-}
+/**
+ * Keeps registry and database in order, one run at a time. A run removes expired stations, then orphaned rows. It is
+ * idle, running or closed; `close` ends a run at its next pause. An outage is logged at its first failed run and at the
+ * next run that works.
+ */
+export class Housekeeper {
+  readonly #parts: HousekeeperParts
+  readonly #stopping = new AbortController()
+  #running: Promise<void> | undefined
+  #isFailing = false
 
-export function createHousekeeper({
-  housekeeping,
-  leases,
-  expiry,
-  clock,
-  metrics,
-  log,
-}: HousekeeperParts): Housekeeper {
-  const stopping = new AbortController()
-  let running: Promise<void> | undefined
-  let failing = false
-
-  async function expire(): Promise<void> {
-    const { presentSince } = housekeeping
-    const sharedSince = presentSince && (await presentSince())
-    const beforeMs = expiry.cutoff(clock.now(), sharedSince)
-    if (beforeMs === undefined) return
-    const stations = await housekeeping.expire(beforeMs, stopping.signal)
-    if (stations === 0) return
-    metrics.count('stations_expired', stations)
-    log.info('stations-expired', 'Stations that had not registered for too long were forgotten.', { stations })
+  constructor(parts: HousekeeperParts) {
+    this.#parts = parts
   }
 
-  async function tidy(): Promise<void> {
-    const rows = await housekeeping.tidy(stopping.signal)
-    if (rows === 0) return
-    metrics.count('orphans_removed', rows)
-    log.info('orphans-removed', 'Rows of the database that belonged to no station were removed.', { rows })
+  /** Starts a run, or joins the one that is running. Never rejects. */
+  run(): Promise<void> {
+    if (this.#stopping.signal.aborted) return Promise.resolve()
+    this.#running ??= this.#runOnce().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
   }
 
-  async function runOnce(): Promise<void> {
+  /** Ends a run at its next pause, and prevents further runs. Idempotent. */
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #runOnce(): Promise<void> {
+    const { leases, clock, metrics, log } = this.#parts
     try {
       await underLease(leases, 'housekeeping', clock, async () => {
-        await expire()
-        await tidy()
+        await this.#expire()
+        await this.#tidy()
       })
-      if (failing) log.info('housekeeping-recovered', 'The housekeeping works again.')
-      failing = false
+      if (this.#isFailing) log.info('housekeeping-recovered', 'The housekeeping works again.')
+      this.#isFailing = false
     } catch (error) {
       metrics.count('housekeeping_failed')
-      // An outage of days is told once, not every hour.
-      if (!failing)
-        log.error('housekeeping-failed', 'The housekeeping failed; it is tried again every hour.', { error })
-      failing = true
+      if (!this.#isFailing) log.error('housekeeping-failed', 'The housekeeping failed; retrying every hour.', { error })
+      this.#isFailing = true
     }
   }
 
-  return {
-    run() {
-      if (stopping.signal.aborted) return Promise.resolve()
-      running ??= runOnce().finally(() => {
-        running = undefined
-      })
-      return running
-    },
-    async close() {
-      stopping.abort()
-      await running
-    },
+  async #expire(): Promise<void> {
+    const { housekeeping, expiry, clock, metrics, log } = this.#parts
+    const sharedSince = await housekeeping.presentSince?.()
+    const beforeMs = expiry.cutoff(clock.now(), sharedSince)
+    if (beforeMs === undefined) return
+    const stations = await housekeeping.expire(beforeMs, this.#stopping.signal)
+    if (stations === 0) return
+    metrics.count('stations_expired', stations)
+    log.info('stations-expired', 'Removed stations that had not registered for stations.expireAfterHours.', {
+      stations,
+    })
+  }
+
+  async #tidy(): Promise<void> {
+    const { housekeeping, metrics, log } = this.#parts
+    const rows = await housekeeping.tidy(this.#stopping.signal)
+    if (rows === 0) return
+    metrics.count('orphans_removed', rows)
+    log.info('orphans-removed', 'Removed orphaned rows from the database.', { rows })
   }
 }
 
-interface Parts {
+interface HousekeepingParts {
   readonly store: Pick<Store, 'housekeeping' | 'leases'>
   readonly settings: StationsSettings
   readonly clock: Clock
@@ -98,13 +96,14 @@ interface Parts {
 
 const MS_PER_HOUR = 3_600_000
 
-/**
- * Has the housekeeping done from now on; what it returns ends that, a run under way included. Closing twice is fine.
- */
-export function startHousekeeping({ store, settings, clock, metrics, log }: Parts): { close(): Promise<void> } {
+/** Starts hourly housekeeping. Closing the result ends it, with a running run; idempotent. */
+export function startHousekeeping({ store, settings, clock, metrics, log }: HousekeepingParts): {
+  close(): Promise<void>
+} {
+  const { housekeeping, leases } = store
   const expiry = createExpiry(settings.expireAfterHours * MS_PER_HOUR, clock.now())
-  const housekeeper = createHousekeeper({ ...store, expiry, clock, metrics, log })
-  const schedule = runOnSchedule(housekeeper.run, clock)
+  const housekeeper = new Housekeeper({ housekeeping, leases, expiry, clock, metrics, log })
+  const schedule = runOnSchedule(() => housekeeper.run(), clock)
   return {
     async close() {
       await schedule.close()

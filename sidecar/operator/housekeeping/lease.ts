@@ -4,9 +4,9 @@ import { LEASE_MS, type Leases } from '../../messages/leases.ts'
 const RENEW_MS = LEASE_MS / 3
 
 /**
- * Runs `work` where this process gets the lease `name`, and keeps it until that is over. It is not given back: to
- * others whose clocks are a little behind, the same hour is yet to come. Should the lease be lost on the way, two do
- * the work: for what may be done twice.
+ * Runs `work` if this process gets the lease `name`, and renews the lease until `work` ends. Does not release the
+ * lease: the clocks of other processes may be behind, and the same hour is yet to come for them. If the lease is lost
+ * meanwhile, two processes may do the work, so it must be idempotent.
  */
 export async function underLease(
   leases: Pick<Leases, 'hold'>,

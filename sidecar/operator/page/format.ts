@@ -1,16 +1,16 @@
-/** A whole number with its thousands apart. */
+/** Formats a whole number with a separator for thousands. */
 export function count(value: number): string {
   return value.toLocaleString('en')
 }
 
-/** `1 station`, `2,640 stations`; `noun` is one whose plural takes an s. */
+/** Formats a count with its noun, whose plural must end in s: `1 station`, `2,640 stations`. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 }
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
-/** Bytes in the decimal unit that leaves at most three digits before the point. */
+/** Formats bytes in the decimal unit that leaves at most three digits before the point. */
 export function bytes(value: number): string {
   if (!Number.isFinite(value)) return 'unknown'
   let scaled = value
@@ -30,7 +30,7 @@ const UNITS = [
   ['s', 1],
 ] as const
 
-/** A span in its two largest units. One that a step of the clock turned negative counts as nothing. */
+/** Formats a duration in its two largest units. A negative one, after a step of the clock, counts as 0. */
 export function duration(ms: number): string {
   let seconds = Math.max(0, Math.floor(ms / SECOND_MS))
   const parts: string[] = []
@@ -42,7 +42,7 @@ export function duration(ms: number): string {
   return parts.slice(0, 2).join(' ')
 }
 
-/** `2026-01-31 23:59:59` in UTC. */
+/** Formats a time in UTC: `2026-01-31 23:59:59`. */
 export function dateTime(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }

@@ -2,24 +2,24 @@ import type { Platform } from '../../messages/store.ts'
 import { counted, dateTime, duration } from './format.ts'
 import { type Html, html } from './html.ts'
 
-/** An answer that was none, and when it came, in milliseconds since 1970. */
+/** A refusal or failure. Its time is in milliseconds since 1970. */
 interface Setback {
   readonly at: number
   readonly reason: string
 }
 
-/** What the operator's port shows of one push gateway that is configured. Times are in milliseconds since 1970. */
+/** The status of a configured push gateway. Times are in milliseconds since 1970. */
 export interface GatewayStatus {
   readonly platform: Platform
   readonly state: 'unused' | 'working' | 'failing' | 'refusing'
-  /** The last refusal was for our credentials, and nothing was taken since. */
+  /** The last refusal was for the credentials, and the gateway has accepted nothing since. */
   readonly credentialsRefused: boolean
-  /** It called so many tokens in a row dead that it is not believed. */
+  /** The gateway rejected so many tokens in a row that the sidecar no longer believes it. */
   readonly tokensDoubted: boolean
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
-  /** Stations that are being notified by it, or wait, be it for another try. */
+  /** Devices whose notifications are being sent or wait, also for a retry. */
   readonly waiting: number
 }
 
@@ -32,7 +32,7 @@ const NAMES: Readonly<Record<Platform, string>> = {
 const STATES: Readonly<Record<GatewayStatus['state'], string>> = {
   unused: '○ nothing sent yet',
   working: '● accepts notifications',
-  failing: '○ fails, tried again',
+  failing: '○ fails, retrying',
   refusing: '✗ refuses notifications',
 }
 
@@ -43,26 +43,29 @@ const TONES: Readonly<Record<GatewayStatus['state'], string>> = {
   refusing: 'down',
 }
 
-/** A card for each gateway. */
+/** Renders a card for each gateway. */
 export function renderGateways(gateways: readonly GatewayStatus[], now: number): Html {
-  if (gateways.length === 0) return html`<div class="card none">None is configured, so no phone is notified.</div>`
+  if (gateways.length === 0)
+    return html`<div class="card none">No push gateway is configured, so no phone is notified.</div>`
   return html`<div class="grid gateways">${gateways.map((gateway) => card(gateway, now))}</div>`
 }
 
 function card(gateway: GatewayStatus, now: number): Html {
   const { platform, state, tokensDoubted, lastAcceptedAt, lastRefused, lastFailed, waiting } = gateway
   return html`<section class="card gateway" aria-label="${NAMES[platform]}"><h3>${NAMES[platform]}</h3>
-<p class="${tokensDoubted ? 'down' : TONES[state]}"><b>${tokensDoubted ? '✗ calls every token dead' : STATES[state]}</b></p>
+<p class="${tokensDoubted ? 'down' : TONES[state]}"><b>${tokensDoubted ? '✗ rejects every token' : STATES[state]}</b></p>
 <dl><dt>Last accepted</dt><dd>${lastAcceptedAt === undefined ? 'never since the start' : when(lastAcceptedAt, now)}</dd>
-<dt>Last refused</dt><dd>${setback(lastRefused, now)}</dd>
-${lastFailed && html`<dt>Last failed</dt><dd>${setback(lastFailed, now)}</dd>`}
+<dt>Last refused</dt><dd>${setbackText(lastRefused, now)}</dd>
+${lastFailed && html`<dt>Last failed</dt><dd>${setbackText(lastFailed, now)}</dd>`}
 <dt>Waiting</dt><dd>${counted(waiting, 'device')}</dd></dl></section>`
 }
 
-function setback(one: Setback | undefined, now: number): Html {
-  return one ? html`${when(one.at, now)}: <span class="reason">${one.reason}</span>` : html`never since the start`
+function setbackText(setback: Setback | undefined, now: number): Html {
+  return setback
+    ? html`${when(setback.at, now)}: <span class="reason">${setback.reason}</span>`
+    : html`never since the start`
 }
 
-function when(at: number, now: number): Html {
-  return html`<time datetime="${new Date(at).toISOString()}" title="${dateTime(at)} UTC">${duration(now - at)} ago</time>`
+function when(time: number, now: number): Html {
+  return html`<time datetime="${new Date(time).toISOString()}" title="${dateTime(time)} UTC">${duration(now - time)} ago</time>`
 }

@@ -1,4 +1,4 @@
-/** Markup that is safe to send: everything that came in through {@link html} was escaped. */
+/** Markup that is safe to send: {@link html} escaped all of its values. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -17,11 +17,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
 type Value = string | number | Html | readonly Html[] | undefined
 
 /**
- * Template tag: text is escaped, `Html` goes in as it is, lists are joined, undefined is nothing. Attributes need
+ * Template tag that escapes text, inserts `Html` as it is, joins lists, and leaves out undefined. Attributes need
  * quotes.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
-  return new Html(parts.map((part, at) => part + textOf(values[at])).join(''))
+  return new Html(parts.map((part, index) => part + textOf(values[index])).join(''))
 }
 
 function textOf(value: Value): string {

@@ -2,39 +2,37 @@ import { readNote } from '../../aprsis/listeners/listeners.ts'
 import { duration } from './format.ts'
 import { type Html, html } from './html.ts'
 
-/** A process of those that share a database. Times are in milliseconds since 1970. */
+/** One of the processes that share a database. Times are in milliseconds since 1970. */
 export interface SharingInstance {
   readonly name: string
   readonly startedAt: number
-  /**
-   * What it says of itself, as JSON: its `version`, whether it may `listen`, and the place of a `listener` that it has.
-   */
+  /** JSON that the instance writes about itself: its `version`, whether it may `listen`, and its `listener` slot. */
   readonly note: string
 }
 
-/** What processes share. */
+/** The database that several processes share. */
 export interface SharedDatabase {
-  /** Where it is, without user and password. */
+  /** Its address without user and password. */
   readonly address: string
-  /** By name; undefined when it cannot be told. */
+  /** By name; undefined if the database does not answer. */
   readonly instances: readonly SharingInstance[] | undefined
-  /** This one's name. */
-  readonly own: string
+  /** The name of this instance. */
+  readonly ownName: string
 }
 
-export function renderInstances({ address, instances, own }: SharedDatabase, now: number): Html {
-  const where = html`<p class="soft">They share the PostgreSQL database ${address}.</p>`
-  if (instances === undefined) return html`${where}<p>It does not say which ones are there.</p>`
+export function renderInstances({ address, instances, ownName }: SharedDatabase, now: number): Html {
+  const where = html`<p class="soft">The instances share the PostgreSQL database ${address}.</p>`
+  if (instances === undefined) return html`${where}<p>The database does not answer, so the instances are unknown.</p>`
   return html`${where}<div class="card scroll" role="region" aria-label="Instances" tabindex="0"><table>
 <thead><tr><th scope="col">Instance</th><th scope="col">APRS-IS</th><th scope="col">Version</th><th scope="col">Up for</th></tr></thead>
-<tbody>${instances.map((one) => row(one, own, now))}</tbody>
+<tbody>${instances.map((one) => row(one, ownName, now))}</tbody>
 </table></div>`
 }
 
-function row({ name, startedAt, note }: SharingInstance, own: string, now: number): Html {
+function row({ name, startedAt, note }: SharingInstance, ownName: string, now: number): Html {
   const { version, listen, listener } = readNote(note)
-  const here = name === own ? ' (this one)' : ''
-  const part = typeof listener === 'number' ? 'listens' : listen === true ? 'stands by' : 'does not listen'
-  const known = typeof version === 'string' ? version : '–'
-  return html`<tr><th scope="row">${name}${here}</th><td>${part}</td><td>${known}</td><td>${duration(now - startedAt)}</td></tr>`
+  const suffix = name === ownName ? ' (this one)' : ''
+  const role = typeof listener === 'number' ? 'listens' : listen === true ? 'stands by' : 'does not listen'
+  const shownVersion = typeof version === 'string' ? version : '–'
+  return html`<tr><th scope="row">${name}${suffix}</th><td>${role}</td><td>${shownVersion}</td><td>${duration(now - startedAt)}</td></tr>`
 }

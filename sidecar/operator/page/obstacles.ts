@@ -1,43 +1,46 @@
 import type { GatewayStatus } from './gateways.ts'
 import type { UpstreamState } from './upstream.ts'
 
-/** What keeps the sidecar from its work: the code that `/readyz` gives, never renamed or reused, and what it means. */
+/** Reasons why the sidecar is not ready, by the code in `/readyz`. Codes are never renamed or reused. */
 export const OBSTACLES = {
-  upstream_not_connected: 'No login to APRS-IS is up: no messages arrive.',
-  upstream_filter_unconfirmed: 'Some stations are not yet in a filter that an APRS-IS server confirmed.',
+  upstream_not_connected:
+    'The sidecar is not logged in to APRS-IS, so no messages arrive. Check aprsis.host and the network.',
+  upstream_filter_unconfirmed:
+    'No APRS-IS server has confirmed a filter with all stations yet, so some may miss messages. This usually takes seconds.',
   upstream_no_call:
-    'No call is left to log in with for a further connection to APRS-IS: some stations get no messages until aprsis.callsign is another one, or fewer stations share it.',
+    'No callsign is left for a further connection to APRS-IS, so some stations get no messages. Set aprsis.callsign to a callsign whose SSIDs fewer stations use.',
   upstream_listener_missing:
-    'This instance does not listen to APRS-IS, and fewer others do than should: messages may be missed.',
+    'Fewer instances listen to APRS-IS than aprsis.listeners asks for, so messages may be missed. Start the missing instances, or check their connection to aprsis.host.',
   stations_left_out:
-    'Some stations have no room in the filters that aprsis.maxConnections allows: their messages do not arrive.',
-  messages_not_stored: 'The database takes nothing: messages are neither stored nor acknowledged.',
+    'The filters have no room for some stations, so their messages do not arrive. Raise aprsis.maxConnections.',
+  messages_not_stored: 'The database accepts no writes, so messages are neither stored nor acknowledged.',
   database_replaced:
-    'The file of the database was deleted or replaced: what is stored now goes with this process, and is not acknowledged.',
+    'The database file was deleted or replaced. New messages are lost when this process ends, so they are not acknowledged. Put the file back, and restart the sidecar.',
   push_tokens_doubted:
-    'A push gateway calls every token dead: its credentials are probably of another app. Its phones are not notified; notifications wait.',
-  push_credentials_refused: 'A push gateway does not accept our credentials: its phones are not notified.',
+    'A push gateway rejects every token, probably because its credentials belong to another app. Its notifications wait. Check the credentials in push.',
+  push_credentials_refused:
+    'A push gateway rejects the credentials in push, so its phones are not notified. Correct them.',
 } as const
 export type Obstacle = keyof typeof OBSTACLES
 
-/** The states that are judged. */
-export interface Judged {
+/** The states that obstacles are derived from. */
+export interface ObservedState {
   readonly upstream: Pick<UpstreamState, 'connected' | 'ready' | 'leftOut' | 'listener' | 'listeners'>
-  /** Why the database takes nothing; undefined while it does. */
+  /** The code of the database's fault; undefined while writes work. */
   readonly storeFault: string | undefined
   readonly gateways: readonly Pick<GatewayStatus, 'credentialsRefused' | 'tokensDoubted'>[]
 }
 
-/** Empty when messages arrive, are stored, and are told to the phones. */
-export function obstaclesTo({ upstream, storeFault, gateways }: Judged): readonly Obstacle[] {
-  const found: Obstacle[] = []
+/** Returns the obstacles; none if messages arrive, are stored, and are pushed to the phones. */
+export function obstaclesTo({ upstream, storeFault, gateways }: ObservedState): readonly Obstacle[] {
+  const obstacles: Obstacle[] = []
   if (upstream.listener === null) {
-    if (upstream.listeners.held < upstream.listeners.wanted) found.push('upstream_listener_missing')
-  } else if (!upstream.connected) found.push('upstream_not_connected')
-  else if (!upstream.ready) found.push('upstream_filter_unconfirmed')
-  if (upstream.leftOut > 0) found.push('stations_left_out')
-  if (storeFault !== undefined) found.push('messages_not_stored')
-  if (gateways.some(({ credentialsRefused }) => credentialsRefused)) found.push('push_credentials_refused')
-  if (gateways.some(({ tokensDoubted }) => tokensDoubted)) found.push('push_tokens_doubted')
-  return found
+    if (upstream.listeners.held < upstream.listeners.wanted) obstacles.push('upstream_listener_missing')
+  } else if (!upstream.connected) obstacles.push('upstream_not_connected')
+  else if (!upstream.ready) obstacles.push('upstream_filter_unconfirmed')
+  if (upstream.leftOut > 0) obstacles.push('stations_left_out')
+  if (storeFault !== undefined) obstacles.push('messages_not_stored')
+  if (gateways.some(({ credentialsRefused }) => credentialsRefused)) obstacles.push('push_credentials_refused')
+  if (gateways.some(({ tokensDoubted }) => tokensDoubted)) obstacles.push('push_tokens_doubted')
+  return obstacles
 }

@@ -12,8 +12,8 @@ import { REFRESH_S, SCRIPT, STYLE } from './style.ts'
 import { renderListeners, type UpstreamConnection } from './upstream.ts'
 
 /**
- * The page for a person: what works, what does not, and how busy it is. `refresh` false leaves the page alone once it
- * is shown.
+ * Renders the status page: what works, what does not, and how busy the sidecar is. `refresh`: whether the page reloads
+ * itself.
  */
 export function renderStatusPage(status: Status, refresh: boolean): string {
   const { version, callsign, now, startedAt } = status
@@ -33,14 +33,14 @@ ${refresh ? html`<script>${SCRIPT}</script>` : undefined}
 <h1>APRS sidecar <small>${callsign} · version ${version} · up for ${duration(now - startedAt)}</small></h1>
 <p class="soft">As of ${time(now)} UTC · ${
     refresh
-      ? html`<noscript><a href="/">Refresh</a> by hand: this browser runs no scripts. With them it </noscript>refreshes every ${REFRESH_S} s · <a href="/?refresh=off">Stop refreshing</a>`
+      ? html`<noscript>This browser runs no scripts: <a href="/">refresh</a> by hand. With scripts the page </noscript>refreshes every ${REFRESH_S} s · <a href="/?refresh=off">Stop refreshing</a>`
       : html`<a href="/">Refresh every ${REFRESH_S} s</a>`
   }</p>
 </header>
 <main>
 ${state.banner}
 ${tiles(status)}
-<h2>Since the start${status.shared && ` of ${status.shared.own}, this instance alone`}</h2>
+<h2>Since the start${status.shared && ` of ${status.shared.ownName}, this instance alone`}</h2>
 ${totals(status.counts)}
 <h2>Push gateways</h2>
 ${renderGateways(status.gateways, now)}
@@ -65,7 +65,7 @@ function time(ms: number): Html {
   return html`<time datetime="${new Date(ms).toISOString()}">${dateTime(ms)}</time>`
 }
 
-/** What the page says first of all, and its title's first word. */
+/** Returns the banner at the top of the page, and the first word of its title. */
 function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
   readonly word: string
   readonly banner: Html
@@ -73,8 +73,8 @@ function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
   const refusals = gateways.flatMap(({ state, lastRefused }) => (state === 'refusing' && lastRefused) || [])
   const flapping = upstream.connections.filter(({ recentDrops }) => recentDrops >= FLAPPING_DROPS)
   const drops = flapping.map(
-    ({ callsign: call, recentDrops }) =>
-      html`<li>APRS-IS ended the login of ${call} ${count(recentDrops)} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}</li>`,
+    ({ callsign, recentDrops }) =>
+      html`<li>APRS-IS ended the login of ${callsign} ${count(recentDrops)} times within 15 minutes. ${LIKELY_CAUSE_OF_FLAPPING}</li>`,
   )
   const lines = [
     ...obstacles.map(
@@ -88,11 +88,11 @@ function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
   if (lines.length === drops.length && drops.length > 0)
     return { word: 'APRS-IS drops the login', banner: red('APRS-IS drops the login', lines) }
   if (lines.length > 0) return { word: 'Pushes refused', banner: red('Pushes are refused', lines) }
-  const heard =
+  const listening =
     upstream.listener === null
       ? 'Other instances listen to APRS-IS.'
-      : 'Every station is in a filter that an APRS-IS server confirmed.'
-  const banner = html`<div class="state"><p><span class="mark">✓ Ready.</span> ${heard}</p></div>`
+      : 'An APRS-IS server has confirmed a filter with every station.'
+  const banner = html`<div class="state"><p><span class="mark">✓ Ready.</span> ${listening}</p></div>`
   return { word: 'Ready', banner }
 }
 
@@ -100,7 +100,7 @@ function isFault(code: string): code is StoreErrorCode {
   return Object.hasOwn(STORE_FAULTS, code)
 }
 
-/** Why the store takes nothing, and what to do. */
+/** Returns why the store accepts no writes, and what to do. */
 function reasonOf(fault: string | undefined): Html | undefined {
   if (fault === undefined || !isFault(fault)) return undefined
   const { what, remedy } = STORE_FAULTS[fault]
@@ -115,17 +115,17 @@ function tiles(status: Status): Html {
   const { stations, devices, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes, counts } = status
   const isOn = (platform: Platform) => gateways.some((gateway) => gateway.platform === platform)
   const off = (platform: Platform) => (isOn(platform) ? undefined : html` (push off)`)
-  // Most servers have none.
+  // Most servers have no Web Push devices.
   const others = devices.webpush === 0 ? undefined : html` · ${count(devices.webpush)} Web Push${off('webpush')}`
   return html`<dl class="grid tiles">
 <div class="card tile"><dt>Stations</dt><dd><span class="big">${count(stations)}</span> of ${count(maxStations)}</dd>
-<dd>${room(status)}<span class="soft">Devices: ${count(devices.android)} Android${off('android')} · ${count(devices.ios)} iOS${off('ios')}${others}</span></dd></div>
+<dd>${registryBar(status)}<span class="soft">Devices: ${count(devices.android)} Android${off('android')} · ${count(devices.ios)} iOS${off('ios')}${others}</span></dd></div>
 <div class="card tile"><dt>Messages stored</dt><dd class="big">${count(counts.messages_stored)}</dd><dd class="soft">${
     status.lastPacketAt === undefined
       ? 'no packet yet'
       : `last packet ${duration(status.now - status.lastPacketAt)} ago`
   }${status.upstream.paused ? ' · reading waits for the database' : ''}</dd></div>
-<div class="card tile"><dt>Notifications accepted</dt><dd class="big">${count(counts.pushes_accepted)}</dd><dd class="soft">${count(pushesUnderWay)} under way</dd></div>
+<div class="card tile"><dt>Notifications accepted</dt><dd class="big">${count(counts.pushes_accepted)}</dd><dd class="soft">${count(pushesUnderWay)} being sent</dd></div>
 <div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${backupOf(status)} · ${bytes(memoryBytes)} of memory in use</dd></div>
 ${freeSpace(status)}
 ${certificate(status)}
@@ -136,16 +136,16 @@ function freeSpace({ diskFreeBytes }: Status): Html | undefined {
   if (Number.isNaN(diskFreeBytes)) return undefined
   const isScarce = diskFreeBytes < SCARCE_DISK_BYTES
   return html`<div class="card tile"><dt>Free space</dt><dd class="big${isScarce ? ' down' : ''}">${bytes(diskFreeBytes)}</dd><dd class="soft">${
-    isScarce ? 'little: free some before messages are lost' : 'on the disk of the database'
+    isScarce ? 'low: free some before messages are lost' : 'on the disk of the database'
   }</dd></div>`
 }
 
 function certificate({ certificateExpiresAt, now }: Status): Html | undefined {
   if (certificateExpiresAt === undefined) return undefined
-  const leftMs = certificateExpiresAt - now
-  const isUrgent = leftMs < URGENT_CERTIFICATE_MS
-  const left = leftMs > 0 ? `${count(Math.floor(leftMs / DAY_MS))} days` : 'expired'
-  return html`<div class="card tile"><dt>Certificate</dt><dd class="big${isUrgent ? ' down' : ''}">${left}</dd><dd class="soft">${
+  const remainingMs = certificateExpiresAt - now
+  const isUrgent = remainingMs < URGENT_CERTIFICATE_MS
+  const remaining = remainingMs > 0 ? `${count(Math.floor(remainingMs / DAY_MS))} days` : 'expired'
+  return html`<div class="card tile"><dt>Certificate</dt><dd class="big${isUrgent ? ' down' : ''}">${remaining}</dd><dd class="soft">${
     isUrgent ? 'renew it · ' : undefined
   }until ${time(certificateExpiresAt)}</dd></div>`
 }
@@ -156,19 +156,19 @@ function backupOf({ lastBackupAt, now }: Status): string {
 }
 
 const DAY_MS = 86_400_000
-/** As the alerts SidecarDiskNearlyFull and SidecarCertificateExpires have it. */
+/** The same limits as in the alerts SidecarDiskNearlyFull and SidecarCertificateExpires. */
 const SCARCE_DISK_BYTES = 200e6
 const URGENT_CERTIFICATE_MS = 14 * DAY_MS
 
-const ROOM_WIDTH = 200
+const BAR_WIDTH = 200
 
-/** How full the registry is; the numbers beside it say the same. */
-function room({ stations, maxStations }: Status): Html {
-  const width = Math.min(ROOM_WIDTH, Math.round((stations / maxStations) * ROOM_WIDTH * 10) / 10)
-  return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${ROOM_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${ROOM_WIDTH}" height="8"/><rect class="bar" width="${width}" height="8"/></svg>`
+/** Renders how full the registry is, beside the same figures in text. */
+function registryBar({ stations, maxStations }: Status): Html {
+  const width = Math.min(BAR_WIDTH, Math.round((stations / maxStations) * BAR_WIDTH * 10) / 10)
+  return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${BAR_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${BAR_WIDTH}" height="8"/><rect class="bar" width="${width}" height="8"/></svg>`
 }
 
-/** How it goes minute by minute is Prometheus's to show: the package has a dashboard for that. */
+/** Renders totals since the start. For the course over time, the package has a dashboard for Prometheus. */
 function totals(counts: Counts): Html {
   const rows: readonly (readonly [what: string, ...numbers: readonly (readonly [label: string, count: number])[]])[] = [
     ['Packets from APRS-IS', ['received', counts.lines_received]],
@@ -186,7 +186,7 @@ function totals(counts: Counts): Html {
     ],
     [
       'API requests',
-      // One that is dropped after it was read counts twice.
+      // A request that is dropped after it was read counts twice.
       ['answered', Math.max(0, counts.api_requests - counts.api_errors)],
       ['refused', counts.api_errors],
       ['dropped', counts.api_dropped],
@@ -199,34 +199,34 @@ function totals(counts: Counts): Html {
 }
 
 function upstream({ upstream: { connections, leftOut }, now }: Status): Html {
-  const left =
+  const overflow =
     leftOut === 0
       ? undefined
-      : html`<p class="none">No room for ${counted(leftOut, 'station')}: raise <code>aprsis.maxConnections</code>.</p>`
+      : html`<p class="none">The filters have no room for ${counted(leftOut, 'station')}: raise <code>aprsis.maxConnections</code>.</p>`
   if (connections.length === 0)
-    return html`<div class="card none">No station is registered, so nothing is asked for.</div>`
+    return html`<div class="card none">No station is registered, so there is no connection.</div>`
   return html`<div class="card scroll" role="region" aria-label="Connections to APRS-IS" tabindex="0"><table>
 <thead><tr><th scope="col">Login</th><th scope="col">State</th><th scope="col">Server</th><th scope="col">Verified</th><th scope="col">Since (UTC)</th><th scope="col">Filter</th><th scope="col">Received</th><th scope="col">Sent</th></tr></thead>
 <tbody>${connections.map((connection) => connectionRow(connection, now))}</tbody>
-</table>${left}</div>`
+</table>${overflow}</div>`
 }
 
-/** What the states of a connection mean; one that is not here is shown by its name. */
+/** Texts for the states of a connection. Other states are shown by their name. */
 const STATES: Readonly<Record<string, string>> = {
   connecting: 'logging in',
   up: 'up',
   confirming: 'up, filter not confirmed yet',
-  unconfirmed: 'up, server confirms no filter',
-  waiting: 'down, tried again soon',
-  leaving: 'leaving',
+  unconfirmed: 'up, server does not confirm filters',
+  waiting: 'down, retrying soon',
+  leaving: 'logging out',
   closed: 'closed',
 }
 
 function connectionRow(connection: UpstreamConnection, now: number): Html {
-  const { callsign: call, state, server, verified, sinceMs, filter, stations, bytesIn, bytesOut } = connection
-  const loggedIn = server !== null
-  return html`<tr><th scope="row">${call}</th><td><span class="${loggedIn ? 'up' : 'down'}">${loggedIn ? '●' : '○'}</span> ${STATES[state] ?? state}</td><td>${server ?? '–'}</td><td>${
-    verified ? 'yes' : loggedIn ? 'no: acks cannot be sent' : '–'
+  const { callsign, state, server, verified, sinceMs, filter, stations, bytesIn, bytesOut } = connection
+  const isLoggedIn = server !== null
+  return html`<tr><th scope="row">${callsign}</th><td><span class="${isLoggedIn ? 'up' : 'down'}">${isLoggedIn ? '●' : '○'}</span> ${STATES[state] ?? state}</td><td>${server ?? '–'}</td><td>${
+    verified ? 'yes' : isLoggedIn ? 'no: acks cannot be sent' : '–'
   }</td><td class="fit">${time(sinceMs)} <span class="soft">(${duration(now - sinceMs)})</span></td><td class="fit">${counted(stations, 'station')}, ${bytes(Buffer.byteLength(filter))}</td><td class="fit">${bytes(bytesIn)}</td><td class="fit">${bytes(bytesOut)}</td></tr>`
 }
 
@@ -235,9 +235,9 @@ function events(list: readonly RecentEvent[]): Html {
   return html`<ol class="card events" aria-label="Warnings and errors, newest first">${list.map(eventItem)}</ol>`
 }
 
-/** What happened comes first: it is what a narrow screen has to show. */
-function eventItem({ at, level, event, msg, detail, times }: RecentEvent): Html {
+/** Renders an event with its message first, for narrow screens. */
+function eventItem({ at: lastAt, level, event, msg, detail, times }: RecentEvent): Html {
   return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <span class="soft">${detail}</span>`}</p><p class="facts"><span class="level ${level}">${
     level === 'error' ? '✗ error' : '! warning'
-  }</span> <b>${event}</b>${times > 1 ? html` <span class="soft">× ${count(times)}</span>` : undefined} <span class="soft">${time(at)}</span></p></li>`
+  }</span> <b>${event}</b>${times > 1 ? html` <span class="soft">× ${count(times)}</span>` : undefined} <span class="soft">${time(lastAt)}</span></p></li>`
 }

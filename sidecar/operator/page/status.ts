@@ -20,13 +20,13 @@ export const COUNTED = [
   'api_errors',
   'api_dropped',
 ] as const satisfies readonly CounterName[]
-/** Since the start. */
+/** Counts since the start. */
 export type Counts = Readonly<Record<(typeof COUNTED)[number], number>>
 
-/** Everything that the status page shows, at one moment. Times are in milliseconds since 1970. */
+/** The values of the status page at one moment. Times are in milliseconds since 1970. */
 export interface Status {
   readonly version: string
-  /** The sidecar's own login. */
+  /** The sidecar's own login callsign. */
   readonly callsign: string
   readonly now: number
   readonly startedAt: number
@@ -37,21 +37,21 @@ export interface Status {
   readonly stations: number
   readonly devices: Readonly<Record<Platform, number>>
   readonly maxStations: number
-  /** Those that are configured. */
+  /** The configured gateways. */
   readonly gateways: readonly GatewayStatus[]
-  /** Devices that are being notified right now. */
+  /** Notifications that are being sent. */
   readonly pushesUnderWay: number
-  /** The code of the store's fault while it takes nothing. */
+  /** The code of the store's fault; undefined while writes work. */
   readonly storeFault: string | undefined
-  /** NaN when it cannot be told. */
+  /** NaN if unknown. */
   readonly databaseBytes: number
-  /** What the disk of the database has room for; NaN if it cannot be told, as with PostgreSQL. */
+  /** Free space on the database's disk; NaN if unknown, as with PostgreSQL. */
   readonly diskFreeBytes: number
   /** Undefined without TLS. */
   readonly certificateExpiresAt: number | undefined
-  /** Undefined where this process has its database for itself. */
+  /** Undefined if this process has the database to itself. */
   readonly shared: SharedDatabase | undefined
-  /** When the newest backup was made; undefined while there is none, `off` where none are. */
+  /** Time of the newest backup; undefined if there is none, `off` if backups are off. */
   readonly lastBackupAt: number | undefined | 'off'
   readonly memoryBytes: number
   readonly counts: Counts

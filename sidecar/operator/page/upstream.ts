@@ -1,17 +1,17 @@
 import { type Html, html } from './html.ts'
 
-/** One connection to APRS-IS, as far as the operator's port shows it. */
+/** One connection to APRS-IS, as the operator's port shows it. */
 export interface UpstreamConnection {
-  /** The call that it logs in as. */
+  /** The callsign of the login. */
   readonly callsign: string
   readonly state: string
   readonly verified: boolean
-  /** The server's call; null while not logged in. */
+  /** The server's callsign; null while not logged in. */
   readonly server: string | null
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
-  /** Logins that a server took and ended within the last 15 minutes. */
+  /** Logins that a server accepted and then ended, within the last 15 minutes. */
   readonly recentDrops: number
   /** How many stations the filter names. */
   readonly stations: number
@@ -19,40 +19,40 @@ export interface UpstreamConnection {
   readonly bytesOut: number
 }
 
-/** Another instance that listens to APRS-IS, as it was seen last. */
+/** Another instance that listens to APRS-IS, in its last known state. */
 export interface OtherListener {
   /** From 0. */
   readonly slot: number
   readonly instance: string
-  /** The calls of the servers that it is logged in to, and its own calls there. */
+  /** The callsigns of the servers that it is logged in to. `callsigns`: its own callsigns there. */
   readonly servers: readonly string[]
   readonly callsigns: readonly string[]
 }
 
-/** What the operator's port shows of the connection to APRS-IS. */
+/** State of the connections to APRS-IS, as the operator's port shows it. */
 export interface UpstreamState {
   readonly connected: boolean
   readonly verified: boolean
-  /** Every station for which there is room is in a filter that a server confirmed. */
+  /** Every station for which the filters have room is in a confirmed filter. */
   readonly ready: boolean
   readonly paused: boolean
-  /** Stations for which there is no room. */
+  /** Number of stations for which the filters have no room. */
   readonly leftOut: number
   readonly connections: readonly UpstreamConnection[]
-  /** Which of the listeners this instance is, from 0; null while others listen. */
+  /** This instance's listener slot, from 0; null while it does not listen. */
   readonly listener: number | null
-  /** How many instances listen, this one included, and how many should. */
+  /** Number of instances that listen, this one included, and that should listen. */
   readonly listeners: { readonly held: number; readonly wanted: number }
   readonly others: readonly OtherListener[]
 }
 
 type Listening = Pick<UpstreamState, 'listener' | 'listeners' | 'others'>
 
-/** Which instances listen to APRS-IS; nothing where this one does so alone, and should. */
+/** Renders which instances listen to APRS-IS; nothing if only this one does and should. */
 export function renderListeners({ listener, listeners, others }: Listening): Html | undefined {
   if (listener !== null && listeners.wanted === 1 && others.length === 0) return undefined
-  const own = listener === null ? 'This instance does not listen.' : 'This instance listens.'
-  const line = html`<p class="soft">${own} ${listeners.held} of ${listeners.wanted} listeners are at work.</p>`
+  const thisInstance = listener === null ? 'This instance does not listen.' : 'This instance listens.'
+  const line = html`<p class="soft">${thisInstance} ${listeners.held} of ${listeners.wanted} listeners are active.</p>`
   if (others.length === 0) return line
   return html`${line}<div class="card scroll" role="region" aria-label="Other listeners" tabindex="0"><table>
 <thead><tr><th scope="col">Instance</th><th scope="col">Servers</th><th scope="col">Logins</th></tr></thead>

@@ -4,16 +4,16 @@ import type { Metrics } from '../../metrics.ts'
 
 const NS_PER_S = 1e9
 const MS_PER_S = 1000
-/** A probe this often, in milliseconds: it sees what holds requests up, and costs nothing to speak of. */
+/** Interval of the probe in milliseconds: it notices whatever delays requests, at negligible cost. */
 const RESOLUTION_MS = 20
 /**
- * What is shown goes over this many spells of so long, and the one that is running: a minute, so that no usual scraper
- * misses one.
+ * The gauge covers this many finished intervals and the current one: a minute, so that Prometheus does not miss any at
+ * usual scrape intervals.
  */
-const SPELLS = 6
-const SPELL_MS = 10_000
+const INTERVALS = 6
+const INTERVAL_MS = 10_000
 
-/** Shows how late tasks run because others occupy the process, and stops to measure when it is closed. */
+/** Measures how late tasks run because others occupy the process. Closing the result ends the measurement. */
 export function watchEventLoop(
   metrics: Pick<Metrics, 'gauge'>,
   clock: Clock,
@@ -23,20 +23,20 @@ export function watchEventLoop(
 ): { close(): void } {
   delays.enable()
   const finished: number[] = []
-  let timer = clock.after(SPELL_MS, turn)
+  let timer = clock.after(INTERVAL_MS, startNext)
 
-  function turn(): void {
+  function startNext(): void {
     finished.push(delays.percentile(99))
-    if (finished.length > SPELLS) finished.shift()
+    if (finished.length > INTERVALS) finished.shift()
     delays.reset()
-    timer = clock.after(SPELL_MS, turn)
+    timer = clock.after(INTERVAL_MS, startNext)
   }
 
   metrics.gauge(
     'event_loop_lag_seconds',
-    '99 of 100 tasks were less late than this, in the worst ten seconds of the last minute',
+    '99th percentile of the delay of tasks, in the worst ten seconds of the last minute',
     () => {
-      // What is measured contains the probe's own pause.
+      // The measurement includes the probe's own interval.
       const lateS = Math.max(...finished, delays.percentile(99)) / NS_PER_S - RESOLUTION_MS / MS_PER_S
       return Math.max(0, lateS)
     },

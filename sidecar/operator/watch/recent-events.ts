@@ -1,24 +1,24 @@
 import type { Clock } from '../../clock.ts'
 import { type Log, type LogFields, printable } from '../../log.ts'
 
-/** A warning or an error that was logged. */
+/** A logged warning or error. */
 export interface RecentEvent {
-  /** Of the last time, in milliseconds since 1970. */
+  /** Time of the last occurrence, in milliseconds since 1970. */
   readonly at: number
   readonly level: 'warn' | 'error'
   readonly event: string
   readonly msg: string
-  /** The line's fields in words, cut after {@link MAX_DETAIL_CHARACTERS}; empty without any. */
+  /** The line's fields as text, cut after {@link MAX_DETAIL_CHARACTERS}; empty if it has none. */
   readonly detail: string
-  /** How often the same was logged in a row. */
+  /** How often the same line was logged in a row. */
   readonly times: number
 }
 
-/** A log, and what it was lately told. */
+/** A log and its recent warnings and errors. */
 export interface RecentEvents {
-  /** Hands everything on, and remembers warnings and errors, whatever level the log writes. */
+  /** Passes all lines on to the underlying log, and remembers warnings and errors at any log level. */
   readonly log: Log
-  /** Newest first, at most {@link MAX_EVENTS}. */
+  /** Returns at most {@link MAX_EVENTS} events, newest first. */
   list(): readonly RecentEvent[]
 }
 
@@ -33,7 +33,7 @@ export function rememberEvents(log: Log, clock: Clock): RecentEvents {
     const msg = text.slice(0, MAX_MSG_CHARACTERS)
     const entry = { at: clock.now(), level, event, msg, detail: detailOf(fields), times: 1 }
     const [newest] = events
-    // A probe that fails every few seconds must not push everything else out.
+    // A probe that fails every few seconds must not displace other events.
     if (newest && newest.event === event && newest.msg === msg && newest.detail === entry.detail) {
       events[0] = { ...entry, times: newest.times + 1 }
       return
@@ -42,29 +42,29 @@ export function rememberEvents(log: Log, clock: Clock): RecentEvents {
     if (events.length > MAX_EVENTS) events.pop()
   }
 
-  const tapped =
+  const remembering =
     (level: RecentEvent['level']) =>
     (event: string, msg: string, fields?: LogFields): void => {
       remember(level, event, msg, fields)
       log[level](event, msg, fields)
     }
   return {
-    log: { debug: log.debug, info: log.info, warn: tapped('warn'), error: tapped('error') },
+    log: { debug: log.debug, info: log.info, warn: remembering('warn'), error: remembering('error') },
     list: () => [...events],
   }
 }
 
 function detailOf(fields: LogFields | undefined): string {
   if (!fields) return ''
-  const text = describe(printable(fields), DEEPEST)
+  const text = describe(printable(fields), MAX_DEPTH)
   return text.length > MAX_DETAIL_CHARACTERS ? `${text.slice(0, MAX_DETAIL_CHARACTERS)}…` : text
 }
 
-/** Errors have a cause or two. What lies deeper, a circle too, is left out. */
-const DEEPEST = 3
+/** Errors have one or two causes. Deeper levels, or a circle, are left out. */
+const MAX_DEPTH = 3
 const MAX_ITEMS = 20
 
-/** Fields for a person to read: `call: N0CALL · error: disk is full (ENOSPC)`. */
+/** Formats fields for a person: `station: N0CALL · error: disk is full (ENOSPC)`. */
 function describe(fields: Readonly<Record<string, unknown>>, depth: number): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined && value !== null)
@@ -83,6 +83,6 @@ function valueText(value: unknown, depth: number): string {
   const members: Readonly<Record<string, unknown>> = { ...value }
   if (typeof members.message !== 'string') return `(${describe(members, depth)})`
   const { message, code, cause } = members
-  const because = cause === undefined ? '' : `, caused by: ${valueText(cause, depth - 1)}`
-  return `${message}${typeof code === 'string' ? ` (${code})` : ''}${because}`
+  const reason = cause === undefined ? '' : `, caused by: ${valueText(cause, depth - 1)}`
+  return `${message}${typeof code === 'string' ? ` (${code})` : ''}${reason}`
 }

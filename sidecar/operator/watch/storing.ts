@@ -1,39 +1,39 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { History, Store } from '../../messages/store.ts'
 
-/** Watches from the outside whether messages are stored: `append` is the store's, watched. */
+/** Watches whether messages are stored. `append` is the store's own, with the watch around it. */
 export interface Storing extends Pick<History, 'append'> {
-  /** What the store itself does not say: messages were lost, whatever for, or one has been waiting for long. */
+  /** Returns a problem that the store itself does not report: messages were lost, or one has waited for too long. */
   problems(): readonly 'messages_not_stored'[]
   close(): Promise<void>
 }
 
-/** A message that waits for longer is as good as lost: its sender has heard of no ack. */
+/** A message that waits longer counts as lost, because its sender got no ack. */
 const LATE_MS = 5000
-const TRY_MS = 1000
+const RETRY_MS = 1000
 
-/** What was lost counts until a message is stored, or a write like it (`probe`) works, which is tried each second. */
+/** A loss counts as a problem until a message is stored or a test write works. Test writes are tried each second. */
 export function watchStoring(store: Pick<Store, 'history' | 'fault' | 'probe'>, clock: Clock): Storing {
-  // The oldest first.
+  // Oldest first.
   const waiting = new Set<{ readonly since: number }>()
-  let losing = false
-  let trying: Timer | undefined
-  let closed = false
+  let isLosing = false
+  let retry: Timer | undefined
+  let isClosed = false
 
   function stored(): void {
-    losing = false
-    trying?.cancel()
-    trying = undefined
+    isLosing = false
+    retry?.cancel()
+    retry = undefined
   }
 
   function lost(): void {
-    losing = true
-    if (!closed) trying ??= clock.after(TRY_MS, () => void tryAgain())
+    isLosing = true
+    if (!isClosed) retry ??= clock.after(RETRY_MS, () => void tryAgain())
   }
 
   async function tryAgain(): Promise<void> {
     await store.probe()
-    trying = undefined
+    retry = undefined
     if (store.fault() === undefined) stored()
     else lost()
   }
@@ -45,8 +45,8 @@ export function watchStoring(store: Pick<Store, 'history' | 'fault' | 'probe'>, 
 
   return {
     async append(messages, mayAck) {
-      const one = { since: clock.elapsed() }
-      waiting.add(one)
+      const entry = { since: clock.elapsed() }
+      waiting.add(entry)
       try {
         const outcomes = await store.history.append(messages, mayAck)
         stored()
@@ -55,13 +55,13 @@ export function watchStoring(store: Pick<Store, 'history' | 'fault' | 'probe'>, 
         lost()
         throw error
       } finally {
-        waiting.delete(one)
+        waiting.delete(entry)
       }
     },
-    problems: () => (store.fault() === undefined && (losing || isLate()) ? ['messages_not_stored'] : []),
+    problems: () => (store.fault() === undefined && (isLosing || isLate()) ? ['messages_not_stored'] : []),
     async close() {
-      closed = true
-      trying?.cancel()
+      isClosed = true
+      retry?.cancel()
     },
   }
 }

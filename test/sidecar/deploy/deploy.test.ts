@@ -267,7 +267,7 @@ describe('what an operator installs', () => {
       expect(node).to.equal('node')
       let healthy = true
       const admin = await serveOperatorPort({
-        alive: async () => {
+        checkAlive: async () => {
           if (!healthy) throw new Error('no')
         },
       })

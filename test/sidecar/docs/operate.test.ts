@@ -87,7 +87,8 @@ describe('the pages for the operator', () => {
       ...rowsIn(textOf('operate.md', '## End a station'), 'answer of `/unregister`'),
     ]
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
-    const given = source('operator/server.ts').match(/(?<=error: ')[a-z_]+/g) ?? []
+    const sources = source('operator/server.ts') + source('operator/admin-pages.ts')
+    const given = sources.match(/(?<=error: ')[a-z_]+/g) ?? []
     // What any other page of the port answers too.
     expect(new Set(given)).to.deep.equal(new Set([...codes, 'not_found', 'internal', 'misdirected']))
   })

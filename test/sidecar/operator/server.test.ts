@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { HttpListener } from '../../../sidecar/api/http-listener.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { installGauges } from '../../../sidecar/operator/gauges.ts'
-import type { BackupOutcome } from '../../../sidecar/operator/server.ts'
+import type { BackupOutcome } from '../../../sidecar/operator/housekeeping/backups.ts'
 import { recordAnswers } from '../../../sidecar/push/delivery/answers.ts'
 import { deferred } from '../../support/deferred.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
@@ -29,8 +29,8 @@ describe('the operator port', () => {
     backUp = async () => ({ kind: 'off' })
     unregistered = []
     admin = await serveOperatorPort({
-      alive: () => alive(),
-      answers: () => answers(),
+      checkAlive: () => alive(),
+      checkReads: () => answers(),
       obstacles: async () => ['upstream_not_connected', 'messages_not_stored', 'push_credentials_refused'],
       statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
       backUp: () => backUp(),
@@ -192,8 +192,8 @@ describe('the operator port', () => {
     const failure = { error: 'backup_failed', message: 'No space.', code: 'disk_full' }
     for (const [outcome, ...expected] of [
       [{ kind: 'made', file: 'a.sqlite', bytes: 4096 }, 200, { file: 'a.sqlite', bytes: 4096 }],
-      [{ kind: 'off' }, 409, { error: 'backup_off', message: 'No folder is configured: set backup.folder.' }],
-      [{ kind: 'busy' }, 409, { error: 'backup_busy', message: 'A backup is being made; ask again when it is done.' }],
+      [{ kind: 'off' }, 409, { error: 'backup_off', message: 'Backups are off. Set backup.folder to a folder.' }],
+      [{ kind: 'busy' }, 409, { error: 'backup_busy', message: 'A backup is running. Try again when it is done.' }],
       [{ kind: 'failed', code: 'disk_full', message: 'No space.' }, 500, failure],
     ] as const) {
       backUp = async () => outcome

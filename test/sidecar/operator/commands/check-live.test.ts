@@ -37,9 +37,9 @@ describe('the live check', () => {
     expect(await linesOf(settings())).to.deep.equal([
       'ok APRS-IS login as K1ABC-16 at T2FIX: verified',
       'ok APRS-IS filter at T2FIX: confirmed',
-      'ok FCM: takes our credentials',
-      'ok APNs: takes our credentials',
-      'warn Web Push: nothing can be asked without a phone',
+      'ok FCM: accepts the credentials',
+      'ok APNs: accepts the credentials',
+      'warn Web Push: cannot be checked without a phone',
     ])
     expect(fcm.received).to.deep.equal([])
     expect(apns.received.map(({ deviceToken }) => deviceToken)).to.deep.equal(['0'.repeat(64)])
@@ -48,7 +48,7 @@ describe('the live check', () => {
 
   it('warns of what is off: no passcode, no gateway', async () => {
     expect(await linesOf(settings({ passcode: -1 }, {}))).to.deep.equal([
-      'warn APRS-IS login as K1ABC-16 at T2FIX: unverified, as aprsis.passcode says: acks cannot be sent',
+      'warn APRS-IS login as K1ABC-16 at T2FIX: unverified, because aprsis.passcode is -1. Acks cannot be sent',
       'ok APRS-IS filter at T2FIX: confirmed',
       'warn FCM: off, not configured',
       'warn APNs: off, not configured',

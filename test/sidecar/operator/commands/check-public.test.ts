@@ -52,7 +52,7 @@ describe('the check by the address that phones call', () => {
       const settings = await listen(trustProxy)
       const { verdict, text } = await checkPublic(settings, await proxy(settings.port, says))
       if (expected === 'ok') expect(verdict).to.equal('ok')
-      else expect([verdict, text.split(' Write ')[1]]).to.deep.equal(['fail', expected])
+      else expect([verdict, text.split(' Add ')[1]]).to.deep.equal(['fail', expected])
     })
 
   it('finds nothing wrong where no proxy is on the way', async () => {
@@ -63,7 +63,7 @@ describe('the check by the address that phones call', () => {
   it('says who answered where the address leads elsewhere, and that nobody did', async () => {
     const [settings, elsewhere] = [await listen(), await freePort()]
     const away = await checkPublic(settings, await proxy(elsewhere, added))
-    expect([away.verdict, away.text.includes('somebody else answered 502')]).to.deep.equal(['fail', true])
+    expect([away.verdict, away.text.includes('another server answered 502')]).to.deep.equal(['fail', true])
     const gone = await checkPublic(settings, `http://127.0.0.1:${elsewhere}`)
     expect([gone.verdict, gone.text.includes('ECONNREFUSED')]).to.deep.equal(['fail', true])
   })

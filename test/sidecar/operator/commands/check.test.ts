@@ -55,7 +55,7 @@ describe('the check of what a start would find', () => {
   // Shows: sidecar O1.19.
   it("knows the example's callsign", async () => {
     const { warnings } = await checkStart(settings({ aprsis: { callsign: 'N0CALL-7' } }))
-    expect(warnings[0]).to.include("still the example's, N0CALL-7")
+    expect(warnings[0]).to.include('still the example, N0CALL-7')
     const sample = JSON.parse(await readFile('sidecar/deploy/sidecar.json', 'utf8'))
     expect(sample.aprsis.callsign).to.match(/^N0CALL-/)
     expect((await checkStart(settings())).warnings.join()).to.not.include('example')
@@ -95,7 +95,7 @@ describe('the check of what a start would find', () => {
     for (const keyFile of ['file/keys.json', '/proc/nope/keys.json']) {
       const { errors } = await checkStart(settings(push({ keyFile })))
       expect(errors).to.have.length(1)
-      expect(errors[0]).to.match(/^push\.webpush\.keyFile: .*keys\.json is not there and cannot be made \(E\w+\)/)
+      expect(errors[0]).to.match(/^push\.webpush\.keyFile: .*keys\.json does not exist and cannot be created \(E\w+\)/)
     }
     expect((await checkStart(settings(push({ keyFile: 'keys/keys.json' })))).errors).to.deep.equal([])
     const { errors } = await checkStart(settings({ ...push({}), database: 'file/sidecar.sqlite' }))
@@ -106,7 +106,7 @@ describe('the check of what a start would find', () => {
   it('finds an address that this machine does not have, and says once what the system says of it', async () => {
     const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
     expect(errors.join().match(/EADDRNOTAVAIL/g)).to.have.length(1)
-    expect(errors.join()).to.match(/^listen: .*correct listen\.host/)
+    expect(errors.join()).to.match(/^listen: .*Correct listen\.host/)
   })
 
   it('finds a folder for backups that cannot be had', async () => {
@@ -128,7 +128,7 @@ describe('the check of what a start would find', () => {
     }
     expect(await warningsOf(await makeClientCertificate())).to.deep.equal([])
     const [warning] = await warningsOf(await makeClientCertificate({ expired: true }))
-    expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d: /)
+    expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d, /)
   })
 
   it('says of a database that is away what to do, and not that it is tried again: nothing goes on', async () => {
@@ -151,7 +151,7 @@ describe('the check of what a start would find', () => {
       expect(warnings.join('\n'))
         .to.include('database is in use')
         .and.include(
-          `listen.port ${port} cannot be had now: another process has it. That is fine where it is the sidecar`,
+          `listen.port ${port} cannot be used now: another process uses it. That is fine if it is the sidecar`,
         )
       expect((await fetch(`${sidecar.adminUrl}/healthz`)).status).to.equal(200)
     } finally {

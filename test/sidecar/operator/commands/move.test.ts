@@ -104,7 +104,7 @@ describe('The move of a database file to PostgreSQL', () => {
 
     const { done, lines } = await move()
     expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped ones 1')
-    expect(lines.join('\n')).to.include('The keys of Web Push are there too.')
+    expect(lines.join('\n')).to.include('It has the Web Push keys too.')
     expect(done).to.equal(true)
     expect(bytes.equals(await readFile(files.path()))).to.equal(true)
     const moved = await openMoved()
@@ -232,7 +232,7 @@ describe('The move of a database file to PostgreSQL', () => {
       return { status, stdout, stderr }
     }
     const moved = run('--move-to', target())
-    expect(moved.stdout).to.include(`has all of ${files.path()} now: stations 1,`)
+    expect(moved.stdout).to.include(`now has everything from ${files.path()}: stations 1,`)
     const again = run('--move-to', target())
     expect(again.stderr).to.match(/^Nothing was moved. .* has stations already/)
     expect([moved, again, run(target())].map(({ status }) => status)).to.deep.equal([0, 1, 64])
@@ -244,7 +244,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await refused(move(`mysql://mesh:${SECRET}@db.example/mesh`))).to.include('--move-to takes postgres://')
     expect(await refused(move(`${target()}?sslmode=${SECRET}`))).to.include('has a parameter')
     expect(await refused(move(target(), files.path('gone.sqlite')))).to.include('gone.sqlite cannot be read (ENOENT)')
-    expect(await refused(move(target(), target()))).to.include('is a PostgreSQL database already')
+    expect(await refused(move(target(), target()))).to.include('is already a PostgreSQL database')
     expect(await refused(move(target(), ':memory:'))).to.include('in memory')
     await writeFile(files.path('other.sqlite'), 'no database')
     expect(await refused(move(target(), files.path('other.sqlite')))).to.include('damaged')
@@ -253,7 +253,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await connection.close()
     expect(await refused(move())).to.include('too old to be upgraded')
     await writeFile(`${files.path()}.vapid.json`, '{}')
-    expect(await refused(move())).to.include('vapid.json has no VAPID keys in it')
+    expect(await refused(move())).to.include('vapid.json has no VAPID keys')
     expect(await stationsThere()).to.equal(0)
   })
 })

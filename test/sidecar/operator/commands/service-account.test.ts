@@ -39,8 +39,8 @@ describe('The files that the systemd service may read', () => {
     const ca = await file('closed/ca.pem', 0o644)
     const said = await unreadableByService(settings(ca), config, GID)
     expect(said).to.have.length(2)
-    expect(said[0]).to.match(new RegExp(`^${config} cannot be read by the service.*chgrp mesh-companion`))
-    expect(said[1]).to.match(new RegExp(`^${ca} cannot be read by the service`))
+    expect(said[0]).to.match(new RegExp(`^The service.* cannot read ${config}\\. Run chgrp mesh-companion`))
+    expect(said[1]).to.match(new RegExp(`^The service.* cannot read ${ca}\\.`))
   })
 
   it('are not looked at without the group of the service', async () => {

@@ -46,11 +46,11 @@ describe('the backups', () => {
   const files = () => readdir(folder.path('backups'))
 
   it('bear the callsign and the time, in a folder that is made where it is missing', async () => {
-    const { make, lastMadeAt } = await open()
-    expect(lastMadeAt()).to.equal(undefined)
-    expect(await make()).to.deep.equal({ kind: 'made', file: NAME, bytes: 4 })
+    const opened = await open()
+    expect(opened.lastMadeAt()).to.equal(undefined)
+    expect(await opened.make()).to.deep.equal({ kind: 'made', file: NAME, bytes: 4 })
     expect(await files()).to.deep.equal([NAME])
-    expect(lastMadeAt()).to.equal(clock.now())
+    expect(opened.lastMadeAt()).to.equal(clock.now())
     expect(metrics.value('backups_made')).to.equal(1)
     expect(lines).to.have.length(1)
     expect(lines[0]).to.include({ event: 'backup-made', file: NAME, bytes: 4 })
@@ -92,18 +92,18 @@ describe('the backups', () => {
   })
 
   it('are those of the last nights, where some were made while the clock was ahead', async () => {
-    const { make, lastMadeAt } = await open({ keep: 3 })
+    const opened = await open({ keep: 3 })
     const right = clock.now()
     clock.set(Date.UTC(2040, 0))
     for (let made = 0; made < 3; made++) {
-      await make()
+      await opened.make()
       await clock.advance(1)
     }
     clock.set(right)
-    expect(lastMadeAt()).to.equal(undefined)
+    expect(opened.lastMadeAt()).to.equal(undefined)
     for (let made = 0; made < 3; made++) {
-      await make()
-      expect(lastMadeAt()).to.equal(clock.now())
+      await opened.make()
+      expect(opened.lastMadeAt()).to.equal(clock.now())
       await clock.advance(HOUR_MS)
     }
     expect((await files()).sort()).to.deep.equal([NAME, nameAt(NOON + HOUR_MS), nameAt(NOON + 2 * HOUR_MS)])
@@ -113,27 +113,27 @@ describe('the backups', () => {
 
   // Shows: sidecar O1.13.
   it('are made one at a time', async () => {
-    const { make } = await open()
-    const [first, second] = await Promise.all([make(), make()])
+    const opened = await open()
+    const [first, second] = await Promise.all([opened.make(), opened.make()])
     expect([first.kind, second.kind]).to.deep.equal(['made', 'busy'])
     await clock.advance(1)
-    expect((await make()).kind).to.equal('made')
+    expect((await opened.make()).kind).to.equal('made')
   })
 
   it('say why one failed, keep the ones before, and go on', async () => {
-    const { make, lastMadeAt } = await open({ keep: 1 })
-    await make()
-    const madeAt = lastMadeAt()
+    const opened = await open({ keep: 1 })
+    await opened.make()
+    const madeAt = opened.lastMadeAt()
     const works = write
     write = () => Promise.reject(Object.assign(new Error('There is no space left.'), { code: 'disk_full' }))
     await clock.advance(HOUR_MS)
-    const message = 'There is no room for a copy in backup.folder.'
-    expect(await make()).to.deep.equal({ kind: 'failed', code: 'disk_full', message })
-    expect([lastMadeAt(), metrics.value('backups_failed')]).to.deep.equal([madeAt, 1])
+    const message = 'There is no space left in backup.folder.'
+    expect(await opened.make()).to.deep.equal({ kind: 'failed', code: 'disk_full', message })
+    expect([opened.lastMadeAt(), metrics.value('backups_failed')]).to.deep.equal([madeAt, 1])
     expect(await files()).to.deep.equal([NAME])
     expect(lines.at(-1)).to.include({ event: 'backup-failed', level: 'error' })
     write = works
-    expect((await make()).kind).to.equal('made')
+    expect((await opened.make()).kind).to.equal('made')
   })
 
   it('clean up what a crash left in the middle of one', async () => {
@@ -146,8 +146,8 @@ describe('the backups', () => {
   })
 
   it('are off without a folder, and fail the start where there can be none', async () => {
-    const { make } = await open({ folder: null })
-    expect(await make()).to.deep.equal({ kind: 'off' })
+    const opened = await open({ folder: null })
+    expect(await opened.make()).to.deep.equal({ kind: 'off' })
     await mkdir(folder.path('a'))
     await writeFile(folder.path('a/file'), '')
     for (const place of ['a/file', 'a/file/b', 'nowhere/b']) {
@@ -156,17 +156,17 @@ describe('the backups', () => {
   })
 
   it('stop with the sidecar, in the middle of one too', async () => {
-    const { make, close } = await open()
+    const opened = await open()
     const begun = deferred()
     write = (_path, signal) => {
       begun.resolve()
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     }
-    const stopped = make()
+    const stopped = opened.make()
     await begun.promise
-    await Promise.all([close(), close()])
+    await Promise.all([opened.close(), opened.close()])
     expect((await stopped).kind).to.equal('failed')
     expect(lines).to.deep.equal([])
-    expect((await make()).kind).to.equal('busy')
+    expect((await opened.make()).kind).to.equal('busy')
   })
 })

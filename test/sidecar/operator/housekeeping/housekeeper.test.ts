@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
 import { createExpiry } from '../../../../sidecar/operator/housekeeping/expiry.ts'
-import { createHousekeeper, type Housekeeper } from '../../../../sidecar/operator/housekeeping/housekeeper.ts'
+import { Housekeeper } from '../../../../sidecar/operator/housekeeping/housekeeper.ts'
 import type { Connection } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { register, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 
@@ -23,7 +23,7 @@ describe('the housekeeper', () => {
     metrics = createMetrics()
     changes = 0
     store.stations.onChange(() => changes++)
-    housekeeper = createHousekeeper({
+    housekeeper = new Housekeeper({
       ...store,
       expiry: createExpiry(720 * HOUR, stores.clock.now()),
       clock: stores.clock,

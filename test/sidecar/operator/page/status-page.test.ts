@@ -15,7 +15,7 @@ describe('the status page', () => {
       .and.include('✓ Ready.')
     const markup = page({ obstacles: ['upstream_not_connected'] })
     expect(markup).to.include('<title>Not ready – N0CALL-10').and.include('upstream_not_connected')
-    expect(text(markup)).to.include('No login to APRS-IS is up: no messages arrive.')
+    expect(text(markup)).to.include('The sidecar is not logged in to APRS-IS, so no messages arrive.')
   })
 
   it('says in the banner why messages are not stored, and what to do', () => {
@@ -28,7 +28,7 @@ describe('the status page', () => {
     const { now } = eventfulStatus()
     const DAY_MS = 86_400_000
     expect(text(page())).to.include('Free space 21.4 GB on the disk of the database').and.not.include('Certificate')
-    expect(text(page({ diskFreeBytes: 199e6 }))).to.include('Free space 199 MB little: free some')
+    expect(text(page({ diskFreeBytes: 199e6 }))).to.include('Free space 199 MB low: free some')
     expect(text(page({ diskFreeBytes: Number.NaN }))).to.not.include('Free space')
     const certificate = (days: number) => text(page({ certificateExpiresAt: now + days * DAY_MS }))
     expect(certificate(60)).to.include('Certificate 60 days until 2026-07-16')
@@ -38,7 +38,7 @@ describe('the status page', () => {
 
   it('says that totals are of one instance where several share a database', () => {
     expect(text(page())).to.include('Since the start Packets')
-    const shared = { address: 'db/mesh', instances: undefined, own: 'north' }
+    const shared = { address: 'db/mesh', instances: undefined, ownName: 'north' }
     expect(text(page({ shared }))).to.include('Since the start of north, this instance alone Packets')
   })
 
@@ -76,7 +76,7 @@ describe('the status page', () => {
     ])
     const unused = { ...ios, state: 'unused' as const, lastAcceptedAt: undefined, lastFailed: { at: now, reason: 'x' } }
     expect(text(page({ gateways: [unused] }))).to.include('nothing sent yet Last accepted never since the start')
-    expect(text(page({ gateways: [] }))).to.include('None is configured, so no phone is notified.')
+    expect(text(page({ gateways: [] }))).to.include('No push gateway is configured, so no phone is notified.')
   })
 
   // Shows: sidecar P1.7.
@@ -87,12 +87,12 @@ describe('the status page', () => {
       { slot: 1, instance: 'east <2>', servers: ['T2ONE', 'T2TWO'], callsigns: ['N0CALL-98', 'N0CALL-99'] },
     ]
     const shared = text(page({ upstream: { ...upstream, listeners: { held: 2, wanted: 2 }, others } }))
-    expect(shared).to.include('This instance listens. 2 of 2 listeners are at work.')
+    expect(shared).to.include('This instance listens. 2 of 2 listeners are active.')
     expect(shared).to.include('east &lt;2&gt; T2ONE, T2TWO N0CALL-98, N0CALL-99')
     const idle = { ...upstream, listener: null, connections: [], listeners: { held: 1, wanted: 2 }, others }
     const standby = text(page({ upstream: idle, obstacles: [], gateways: [] }))
     expect(standby).to.include('✓ Ready. Other instances listen to APRS-IS.')
-    expect(standby).to.include('This instance does not listen. 1 of 2 listeners are at work.')
+    expect(standby).to.include('This instance does not listen. 1 of 2 listeners are active.')
     expect(standby).not.to.include('No station is registered')
   })
 
@@ -108,9 +108,9 @@ describe('the status page', () => {
       { name: 'south', startedAt, note: note(false, null) },
       { name: '<west>', startedAt, note: 'of another version' },
     ]
-    const shared = { address: 'db.example:5433/mesh', own: 'north' }
+    const shared = { address: 'db.example:5433/mesh', ownName: 'north' }
     const shown = text(page({ shared: { ...shared, instances } }))
-    expect(shown).to.include('They share the PostgreSQL database db.example:5433/mesh.')
+    expect(shown).to.include('The instances share the PostgreSQL database db.example:5433/mesh.')
     for (const row of [
       'east listens 1.2.3 1 min 0 s',
       'north (this one) stands by 1.2.3 1 min 0 s',
@@ -119,7 +119,7 @@ describe('the status page', () => {
     ])
       expect(shown).to.include(row)
     expect(text(page({ shared: { ...shared, instances: undefined } }))).to.include(
-      'It does not say which ones are there.',
+      'The database does not answer, so the instances are unknown.',
     )
   })
 
@@ -128,7 +128,10 @@ describe('the status page', () => {
     const { upstream } = eventfulStatus()
     const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))
     const shown = text(page({ upstream: { ...upstream, connections, leftOut: 1 } }))
-    expect(shown).to.include('No room for 1 station:').and.include('1 station, 7.8 kB').and.not.include('1 stations')
+    expect(shown)
+      .to.include('The filters have no room for 1 station:')
+      .and.include('1 station, 7.8 kB')
+      .and.not.include('1 stations')
   })
 
   // Shows: sidecar C12.5.
@@ -141,7 +144,7 @@ describe('the status page', () => {
       'Devices: 1,702 Android',
       '938 iOS',
       'last packet 2 s ago',
-      '3 under way',
+      '3 being sent',
       '34.3 MB',
       '142 MB of memory',
     ])
@@ -176,7 +179,7 @@ describe('the status page', () => {
     expect(rows).to.deep.equal([
       'N0CALL-10 ● up T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 48.2 MB 1.2 MB',
       'N0CALL-A1 ● up, filter not confirmed yet T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 22.0 MB 640 kB',
-      'N0CALL-A2 ○ down, tried again soon – – 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 9.3 kB 8.0 kB',
+      'N0CALL-A2 ○ down, retrying soon – – 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 9.3 kB 8.0 kB',
     ])
   })
 
@@ -188,7 +191,7 @@ describe('the status page', () => {
     const shown = text(page({ upstream: { ...upstream, connections, leftOut: 12, paused: true } }))
     expect(shown)
       .to.include('no: acks cannot be sent')
-      .and.include('No room for 12 stations: raise aprsis.maxConnections')
+      .and.include('The filters have no room for 12 stations: raise aprsis.maxConnections')
     expect(shown).to.include('reading waits for the database')
   })
 

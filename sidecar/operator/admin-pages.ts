@@ -1,0 +1,138 @@
+import { parseBody } from '../api/requests/body.ts'
+import { parseStationKey } from '../aprs/station.ts'
+import { type Clock, within } from '../clock.ts'
+import type { Log } from '../log.ts'
+import type { StationKey } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import type { BackupOutcome } from './housekeeping/backups.ts'
+import { POLICY } from './page/style.ts'
+
+/** An answer of the operator's port. */
+export interface Page {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface PageParts {
+  /** Rejects while the process cannot do its work and a restart might help. */
+  readonly checkAlive: () => Promise<unknown>
+  /** Rejects while phones' requests cannot be answered. */
+  readonly checkReads: () => Promise<unknown>
+  /** Returns why the sidecar is not fully working, as stable codes; empty if it is. */
+  readonly obstacles: () => Promise<readonly string[]>
+  /** Returns the status page as HTML that {@link POLICY} allows. `refresh`: whether the page reloads itself. */
+  readonly statusPage: (refresh: boolean) => Promise<string>
+  readonly metrics: Pick<Metrics, 'expose'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Time limit of {@link PageParts.checkAlive} in milliseconds; probes commonly wait a few seconds. */
+const ALIVE_WITHIN_MS = 2000
+/** Time limit of {@link PageParts.checkReads}: a balancer learns within 3 s that another instance must answer. */
+const READS_WITHIN_MS = 2500
+
+/** Returns the pages for GET, by path. */
+export function pagesOf(parts: PageParts): ReadonlyMap<string, (query: URLSearchParams) => Promise<Page>> {
+  const { statusPage, obstacles, metrics } = parts
+  return new Map<string, (query: URLSearchParams) => Promise<Page>>([
+    ['/', async (query) => htmlPage(await statusPage(query.get('refresh') !== 'off'))],
+    ['/healthz', () => healthPage(parts)],
+    [
+      '/readyz',
+      async () => {
+        const reasons = await obstacles()
+        return reasons.length === 0 ? jsonPage(200, { status: 'ready' }) : notReadyPage(reasons)
+      },
+    ],
+    ['/readyz/api', () => apiReadyPage(parts)],
+    [
+      '/metrics',
+      async () => {
+        const { contentType, text } = await metrics.expose()
+        return { status: 200, contentType, body: text }
+      },
+    ],
+  ])
+}
+
+export interface CommandParts {
+  readonly backUp: () => Promise<BackupOutcome>
+  /** Removes a station with all its devices; false if there is no such station. */
+  readonly unregister: (station: StationKey) => Promise<boolean>
+}
+
+/** Returns the commands for POST, by path. */
+export function commandsOf({ backUp, unregister }: CommandParts): ReadonlyMap<string, (body: Buffer) => Promise<Page>> {
+  return new Map<string, (body: Buffer) => Promise<Page>>([
+    ['/backup', async () => backupPage(await backUp())],
+    [
+      '/unregister',
+      async (body) => {
+        const station = stationIn(body)
+        if (station === undefined)
+          return jsonPage(400, { error: 'invalid_request', message: 'The body must be { "station": "CALL-SSID" }.' })
+        if (!(await unregister(station)))
+          return jsonPage(404, { error: 'not_registered', message: 'There is no such station.' })
+        return jsonPage(200, { station })
+      },
+    ],
+  ])
+}
+
+export function jsonPage(status: number, body: object): Page {
+  return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` }
+}
+
+async function healthPage({ checkAlive, clock, log }: PageParts): Promise<Page> {
+  try {
+    await within(ALIVE_WITHIN_MS, checkAlive(), clock)
+    return jsonPage(200, { status: 'ok' })
+  } catch (error) {
+    log.error('unhealthy', 'The database does not answer.', { error })
+    return jsonPage(503, { status: 'failing', reasons: ['database_unavailable'] })
+  }
+}
+
+async function apiReadyPage({ checkReads, clock }: PageParts): Promise<Page> {
+  try {
+    await within(READS_WITHIN_MS, checkReads(), clock)
+    return jsonPage(200, { status: 'ready' })
+  } catch {
+    return notReadyPage(['messages_not_read'])
+  }
+}
+
+function notReadyPage(reasons: readonly string[]): Page {
+  return jsonPage(503, { status: 'not_ready', reasons })
+}
+
+/** Returns the station in a JSON body; undefined if the body has none. */
+function stationIn(body: Buffer): StationKey | undefined {
+  try {
+    const { station } = Object(parseBody(body))
+    return typeof station === 'string' ? parseStationKey(station) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function backupPage(outcome: BackupOutcome): Page {
+  switch (outcome.kind) {
+    case 'made':
+      return jsonPage(200, { file: outcome.file, bytes: outcome.bytes })
+    case 'off':
+      return jsonPage(409, { error: 'backup_off', message: 'Backups are off. Set backup.folder to a folder.' })
+    case 'busy':
+      return jsonPage(409, { error: 'backup_busy', message: 'A backup is running. Try again when it is done.' })
+    case 'failed':
+      return jsonPage(500, { error: 'backup_failed', message: outcome.message, code: outcome.code })
+  }
+}
+
+function htmlPage(body: string): Page {
+  const headers = { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' }
+  return { status: 200, contentType: 'text/html; charset=utf-8', body, headers }
+}
