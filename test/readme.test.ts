@@ -17,7 +17,7 @@ describe('the README', () => {
   it('claims the very MeshCentral that the tests install', () => {
     const source = readDocument('test/meshcentral/support/installation.ts')
     const [, version] = /installMeshCentral\(version = '([\d.]+)'/.exec(source) ?? []
-    const rows = tableRows(section(README, '## What is tested'))
+    const rows = tableRows(section(README, '## Tests'))
     expect(rows.find(([name]) => name === 'MeshCentral')?.[1]?.split(',')[0]).to.equal(version)
   })
 

@@ -75,7 +75,7 @@ describe('the pages on providers', () => {
       return version !== undefined && !stated.includes(version)
     })
     expect(named.map(titleOf)).to.have.members(['LemonLDAP::NG', 'Glewlwyd'])
-    const front = tableRows(section(readDocument('README.md'), '## What is tested'))
+    const front = tableRows(section(readDocument('README.md'), '## Tests'))
     for (const page of PAGES) {
       const version = versionOf(page)
       if (version !== undefined)

@@ -46,7 +46,7 @@ function eventsInSources(): ReadonlySet<string> {
 
 describe('the page on troubleshooting', () => {
   it('tells the remedy of every way in which a login fails, and of none that there is not', () => {
-    const first = tableRows(section(PAGE, '## By code')).map(([code = '']) => code.replaceAll('`', ''))
+    const first = tableRows(section(PAGE, '## Codes')).map(([code = '']) => code.replaceAll('`', ''))
     expect(first).to.have.members(Object.keys(LOGIN_ERRORS))
   })
 
@@ -55,7 +55,7 @@ describe('the page on troubleshooting', () => {
   })
 
   it('says what every event means, and of none that there is not', () => {
-    expect(namesBelow('## By event')).to.have.members([...eventsInSources()])
+    expect(namesBelow('## Events')).to.have.members([...eventsInSources()])
   })
 
   it('says which codes are behind each message of MeshCentral', () => {
@@ -73,7 +73,7 @@ describe('the page on troubleshooting', () => {
   })
 
   it('quotes what people read to the letter, where a symptom is a sentence of ours', () => {
-    const quoted = [...section(PAGE, '## By symptom').matchAll(/^### "(.+)"$/gm)].map(([, words = '']) => words)
+    const quoted = [...section(PAGE, '## Symptoms').matchAll(/^### "(.+)"$/gm)].map(([, words = '']) => words)
     expect(quoted.length).to.be.above(3)
     for (const words of quoted) {
       expect(
@@ -85,7 +85,7 @@ describe('the page on troubleshooting', () => {
 
   it('names codes and events that there are, among its symptoms too', () => {
     const known = new Set([...Object.keys(LOGIN_ERRORS), ...WARNING_CODES, ...eventsInSources()])
-    const named = inCode(section(PAGE, '## By symptom')).filter((name) => /^[a-z]+([_-][a-z]+)+$/.test(name))
+    const named = inCode(section(PAGE, '## Symptoms')).filter((name) => /^[a-z]+([_-][a-z]+)+$/.test(name))
     // Words of the protocol.
     const others = new Set(['invalid_scope', 'invalid_client', 'invalid_grant', 'unauthorized_client'])
     others.add('unsupported_response_type')

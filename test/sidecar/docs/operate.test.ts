@@ -27,7 +27,7 @@ const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: [
 describe('the pages for the operator', () => {
   // Shows: sidecar C12.10.
   it('say what to do about every warning and error of the log, and of none that there is not', () => {
-    const events = namesIn(textOf(TROUBLE, '## By event'), 'event')
+    const events = namesIn(textOf(TROUBLE, '## Events'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
     // A dead token is no fault, but phones of a platform that all have one are.
     expect(events).to.have.members([...logged, 'push-token-gone'])
@@ -57,7 +57,7 @@ describe('the pages for the operator', () => {
   })
 
   it('quote the gateways as the sidecar does, all reasons of APNs included', () => {
-    const quoted = namesIn(textOf(TROUBLE, '## What a gateway says'), 'it says')
+    const quoted = namesIn(textOf(TROUBLE, '## Gateway answers'), 'it says')
     const push = SOURCES.join('\n')
     for (const words of quoted) expect(push, words).to.include(words)
     const reasons = [...source('push/apns/apns.ts').matchAll(/^ {2}([A-Z]\w+): \[/gm)].map(([, reason]) => reason)

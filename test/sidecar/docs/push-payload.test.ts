@@ -39,7 +39,7 @@ function headersOf(heading: string): ReadonlyMap<string, string> {
 }
 
 describe('what the page for the developer of the app says of a push', () => {
-  const keys = rowsIn(textOf(PAGE, '## What a push brings').split('\n### ')[0] ?? '', 'key')
+  const keys = rowsIn(textOf(PAGE, '## Contents of a push').split('\n### ')[0] ?? '', 'key')
   const named = (rows: typeof keys) => rows.map(([cell]) => codesIn(cell)[0] ?? '')
   const closers: (() => Promise<unknown>)[] = []
   const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
@@ -68,7 +68,7 @@ describe('what the page for the developer of the app says of a push', () => {
 
   it('has the words of the banner', () => {
     const several = notification('none', { count: 3 })
-    const words = codesIn(textOf(PAGE, '## What a push brings'))
+    const words = codesIn(textOf(PAGE, '## Contents of a push'))
     expect(words).to.include.members([several.title, several.body, notification('none', { text: ' ' }).body])
   })
 
