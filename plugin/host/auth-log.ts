@@ -33,7 +33,7 @@ export function withCleanAuthLog(host: Host): Host {
 }
 
 /**
- * Writes one line to the authentication log: what failed, for whom, why, and how to fix it.
+ * Writes one line about a failure to the authentication log, with its cause and its remedy.
  *
  * @param req null if no request caused the failure
  */

@@ -38,7 +38,7 @@ const MOST_BYTES = 1_440
 /** Bytes of the cookie's names, attributes and signature. */
 const OVERHEAD_BYTES = 262
 
-/** A request whose `session` member is a cookie session. */
+/** A request with a cookie session. */
 export interface SessionRequest {
   session?: unknown
 }

@@ -111,7 +111,7 @@ export interface UserGroups extends Shareable {
  */
 export interface LoginTokens {
   /** Notes a login, which ends a suspension, or a session that the IdP renewed, which does not. */
-  confirm(domainKey: string, id: UserId, by: 'login' | 'renewal'): Promise<void>
+  confirm(domainKey: string, id: UserId, occasion: 'login' | 'renewal'): Promise<void>
   /** Disables the account's tokens until its next login, and ends the sessions and sockets that tokens opened. */
   suspend(domainKey: string, id: UserId): Promise<void>
 }

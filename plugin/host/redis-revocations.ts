@@ -37,10 +37,10 @@ export function redisRevocations(client: RedisClient, options: RedisRevocationsO
     isShared: true,
 
     async revoke(keys, endedAt, until) {
-      const left = String(Math.ceil(until - now()))
-      if (Number(left) <= 0) return
+      const leftMs = String(Math.ceil(until - now()))
+      if (Number(leftMs) <= 0) return
       const time = String(Math.ceil(endedAt))
-      await Promise.all(keys.map((key) => client.sendCommand(['EVAL', REVOKE, '1', name('ended', key), time, left])))
+      await Promise.all(keys.map((key) => client.sendCommand(['EVAL', REVOKE, '1', name('ended', key), time, leftMs])))
     },
 
     async endedAt(keys) {
@@ -50,8 +50,8 @@ export function redisRevocations(client: RedisClient, options: RedisRevocationsO
     },
 
     async once(key, until) {
-      const left = Math.max(1, Math.ceil(until - now()))
-      return (await client.sendCommand(['SET', name('once', key), '1', 'PX', String(left), 'NX'])) !== null
+      const leftMs = Math.max(1, Math.ceil(until - now()))
+      return (await client.sendCommand(['SET', name('once', key), '1', 'PX', String(leftMs), 'NX'])) !== null
     },
 
     async release(key) {

@@ -7,7 +7,7 @@ const TAG_BYTES = 16
 const PACKED = 0x78
 
 /**
- * Encrypts text that is kept outside the server's control, such as in a browser. Nobody there can read or change it.
+ * Encrypts text that leaves the server's control, such as for a browser, so that it cannot be read or changed there.
  */
 export interface Seal {
   /** @param place what the text belongs to, such as a session. The sealed text does not open for another place */

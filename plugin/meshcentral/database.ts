@@ -4,36 +4,34 @@ import type { MeshDatabase, MeshDeviceGroup, MeshUser, MeshUserGroup } from './s
 
 const LIMIT_MS = 10_000
 /**
- * Of a write. SQLite with its own settings takes some 20 ms for each on a slow disk, and a first login makes about 50,
- * most of them events that MeshCentral keeps: who comes in with a hundred others waits, and is not refused.
+ * Time limit of a write. SQLite with MeshCentral's settings takes some 20 ms per write on a slow disk. A first login
+ * makes about 50 writes, most of them events. A user who signs in together with a hundred others waits, and is not
+ * refused.
  */
 export const WRITE_LIMIT_MS = 30_000
 
 /**
- * One call of MeshCentral's database, which answers by a callback, as a promise.
+ * Makes one call of MeshCentral's database, which answers by a callback.
  *
- * @param what it was to do, for the error
- * @param run is given the callback, with the error first
- * @throws Error when it reports one, throws, or has not answered after that time, 10 s where none is given
+ * @param task what the database should do, for the error
+ * @param run gets the callback, whose first argument is the error
+ * @throws Error if the database reports an error, throws, or does not answer within `limitMs` (default 10 s)
  */
 export function askDatabase<Answer = void>(
   clock: Clock,
-  what: string,
+  task: string,
   run: (done: (error?: unknown, answer?: Answer) => void) => void,
   limitMs = LIMIT_MS,
 ): Promise<Answer | undefined> {
   const answer = new Promise<Answer | undefined>((resolve, reject) => {
-    run((error, found) => (error ? reject(error) : resolve(found)))
+    run((error, result) => (error ? reject(error) : resolve(result)))
   })
-  return timeLimit(clock, limitMs)(answer, 'It did not answer in time.').catch((cause: unknown) => {
-    throw new Error(`The database could not ${what}.`, { cause })
+  return timeLimit(clock, limitMs)(answer, 'The database did not answer in time.').catch((cause: unknown) => {
+    throw new Error(`The database could not ${task}.`, { cause })
   })
 }
 
-/**
- * Settles once MeshCentral's database has it as it is now. What a user's open page listens to stands in the live record
- * only.
- */
+/** Saves a live record to MeshCentral's database. Subscriptions of open pages stay in memory only. */
 export async function saveRecord(
   db: MeshDatabase,
   clock: Clock,

@@ -1,9 +1,43 @@
-import type { MeshServer, MeshUser, MeshUserGroup, MeshWeb } from './server.ts'
+import { printableText } from '../log.ts'
+import type { MeshRequest, MeshServer, MeshUser, MeshUserGroup, MeshWeb } from './server.ts'
 
-/** Events as MeshCentral itself writes them: open pages follow them, and its event log keeps them. */
-export function tell(server: MeshServer, web: MeshWeb, targets: readonly string[], event: object | string): void {
-  // AceBase ends the server that stores a member without a value.
+/** Sends an event as MeshCentral itself does. Open pages follow events, and its event log keeps them. */
+export function dispatch(server: MeshServer, web: MeshWeb, targets: readonly string[], event: object | string): void {
+  // AceBase ends the server when it stores a member without a value.
   server.DispatchEvent([...targets], web, typeof event === 'string' ? event : withValues(event))
+}
+
+export function announceLogin(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser): void {
+  const { browserStr, osStr } = web.getUserAgentInfo(req)
+  const realms = (user.groups ?? []).map((realm) => `server-users:${realm}`)
+  dispatch(server, web, ['*', 'server-users', user._id, ...realms], {
+    etype: 'user',
+    userid: user._id,
+    username: user.name,
+    account: web.CloneSafeUser(user),
+    action: 'login',
+    msgid: 107,
+    msgArgs: [req.clientIp, browserStr ?? '', osStr ?? ''],
+    msg: 'Account login',
+    domain: user.domain,
+    ip: req.clientIp,
+    userAgent: req.headers['user-agent'],
+    twoFactorType: 'sso',
+  })
+}
+
+export function announceLogout(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser): void {
+  server.authLog('https', `User ${printableText(user.name)} logout from ${req.clientIp}`)
+  dispatch(server, web, ['*'], {
+    etype: 'user',
+    userid: user._id,
+    username: user.name,
+    action: 'logout',
+    msgid: 2,
+    msg: 'Account logout',
+    domain: user.domain,
+    ip: req.clientIp,
+  })
 }
 
 export function announceAccount(
@@ -15,7 +49,7 @@ export function announceAccount(
   more: object = {},
 ): void {
   const targets = action === 'accountcreate' ? ['*', 'server-users'] : ['*', 'server-users', user._id]
-  tell(server, web, targets, {
+  dispatch(server, web, targets, {
     etype: 'user',
     userid: user._id,
     username: user.name,
@@ -24,11 +58,11 @@ export function announceAccount(
     msg,
     domain: user.domain,
     ...more,
-    ...unlessSeenAnyway(server),
+    ...noActionIfReported(server),
   })
 }
 
-/** A group has one member more (message 71) or less (72). */
+/** Announces that a group gained a member (message 71) or lost one (message 72). */
 export function announceGroup(
   server: MeshServer,
   web: MeshWeb,
@@ -36,8 +70,8 @@ export function announceGroup(
   group: MeshUserGroup,
   msgid: 71 | 72,
 ): void {
-  const what = msgid === 71 ? 'Added user(s) ? to' : 'Removed user ? from'
-  tell(server, web, ['*', group._id, user._id], {
+  const verb = msgid === 71 ? 'Added user(s) ? to' : 'Removed user ? from'
+  dispatch(server, web, ['*', group._id, user._id], {
     etype: 'ugrp',
     userid: user._id,
     username: user.name,
@@ -48,14 +82,14 @@ export function announceGroup(
     links: group.links,
     msgid,
     msgArgs: [user.name, group.name],
-    msg: `${what.replace('?', () => user.name)} user group ${group.name}`,
+    msg: `${verb.replace('?', () => user.name)} user group ${group.name}`,
     addUserDomain: user.domain,
-    ...unlessSeenAnyway(server),
+    ...noActionIfReported(server),
   })
 }
 
-/** A database that reports changes by itself would make every page act twice. */
-function unlessSeenAnyway({ db }: MeshServer): { readonly noact?: 1 } {
+/** If the database reports changes itself, pages would act twice without this member. */
+function noActionIfReported({ db }: MeshServer): { readonly noact?: 1 } {
   return db.changeStream ? { noact: 1 } : {}
 }
 

@@ -1,33 +1,28 @@
-import type { NextFunction, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
-import type { Sessions } from '../host/port.ts'
 import { MESSAGE } from './pages/login-page.ts'
 import { notePage, reloadIfRefused } from './pages/open-page.ts'
-import type { MeshRequest } from './server.ts'
+import { type MeshRequest, meshRequest } from './server.ts'
+import type { SessionOwner } from './sessions/cookie-owner.ts'
 import type { CurrentWork, Work } from './sessions/current-work.ts'
-import { foreignSession, markForeign, type SessionOwner } from './sessions/foreign-sessions.ts'
+import { foreignSession, markForeign } from './sessions/foreign-sessions.ts'
 import type { OpenSessions, SeenSession } from './sessions/open-sessions.ts'
 import { isOurs } from './sessions/sealed-cookies.ts'
 import { type MeshSessions, ownSession } from './sessions/sessions.ts'
 
-export interface GuardedSessions extends Sessions, Pick<MeshSessions, 'counts' | 'acceptsIssuer'> {
-  /** Whether the session has ended that something belongs to. A rejection means that nobody knows. */
-  hasEnded(owner: SessionOwner): Promise<boolean>
-}
-
 export interface GuardOptions {
-  readonly sessions: GuardedSessions
+  readonly sessions: Pick<MeshSessions, 'counts' | 'current' | 'end' | 'hasEnded'>
   readonly open: OpenSessions
-  /** Ids of the domains whose logins are ours. */
+  /** Ids of the domains that sign in through the plugin. */
   readonly domains: ReadonlySet<string>
   /** Whether the account of a session is locked. */
   readonly isLocked: (user: string) => boolean
-  /** Called when a session has been ended since it is. */
+  /** Called if a session was ended because its account is locked. */
   readonly onLocked: (user: string) => void
-  /** Called with a request that brings no session which is known to count, before it loses the one that it brings. */
+  /** Called with each request without a session that is known to count, before its session is removed. */
   readonly onUncertain: (req: MeshRequest) => void
-  /** Called when nobody knows whether sessions have ended. */
+  /** Called if the database cannot tell whether a session ended. */
   readonly onFailure: (error: unknown) => void
   readonly work: CurrentWork
   /** Milliseconds since 1970. */
@@ -35,115 +30,137 @@ export interface GuardOptions {
 }
 
 /**
- * Lets only sessions through that still count, and keeps track of their web sockets. In place before MeshCentral's own
- * routes; web sockets pass through it as well.
+ * Lets only sessions pass that still count, and tracks their web sockets. Installed in front of MeshCentral's routes;
+ * requests for web sockets pass it too.
+ *
+ * A request with one of our sessions passes at once if the session counts by memory. Otherwise the database decides:
+ * the request continues with its session or without, or gets 503 if the database fails. A session of one of our users
+ * that did not begin by a login of ours passes only if MeshCentral itself began it behind the guard.
  */
-export function sessionGuard({
-  sessions,
-  open,
-  domains,
-  isLocked,
-  onLocked,
-  onUncertain,
-  onFailure,
-  work,
-  now,
-}: GuardOptions): RequestHandler {
-  /**
-   * At nearly each request: what the database told is in memory, and to wait for it took a small file a fifth of its
-   * time.
-   */
-  function goesOn(req: MeshRequest, own: SeenSession): boolean {
-    const keys = open.keysOf(own)
-    if (!sessions.counts(own, keys) || isLocked(own.user) || leavesElsewhere(req, domains)) return false
-    open.seen(own, req.ws, keys)
-    return true
+export function sessionGuard(options: GuardOptions): RequestHandler {
+  const guard = new SessionGuard(options)
+  return (req, res, next) => guard.handle(req, res, next)
+}
+
+class SessionGuard {
+  readonly #options: GuardOptions
+
+  constructor(options: GuardOptions) {
+    this.#options = options
   }
 
-  /** @returns the session where it still counts */
-  async function checkOwn(req: MeshRequest, res: Response, own: SeenSession): Promise<SeenSession | undefined> {
-    const counts = (await sessions.current(req)) !== undefined
-    const locked = counts && isLocked(own.user)
-    if (counts && !locked && !leavesElsewhere(req, domains)) {
-      open.seen(own, req.ws)
-      return own
-    }
-    if (counts) await sessions.end(req, res)
-    signOut(req)
-    if (locked) {
-      Object.assign(req.session ?? {}, { loginmode: 1, messageid: MESSAGE.locked })
-      onLocked(own.user)
-    }
-    return undefined
-  }
-
-  async function checkForeign(req: MeshRequest, user: string, owner: SessionOwner): Promise<undefined> {
-    if (await sessions.hasEnded(owner)) signOut(req)
-    else if (req.ws) open.seenSealed(owner, user, req.ws)
-  }
-
-  /** Nothing where there is nothing to ask: agents, and most who come, bring no session. */
-  function check(req: MeshRequest, res: Response, own?: SeenSession): Promise<SeenSession | undefined> | undefined {
-    if (own) return checkOwn(req, res, own)
-    dropForeign(req, domains)
-    const foreign = foreignSession(req)
-    return foreign && checkForeign(req, foreign.user, foreign.owner)
-  }
-
-  return (req, res, next) => {
-    const request = req as MeshRequest
-    const goOn = (session?: SeenSession) => {
-      const here = workFor(request, session)
-      if (!request.ws) markForeign(request, res, here, domains, now)
-      work.run(here, next)
-    }
+  handle(req: Request, res: Response, next: NextFunction): void {
+    const { domains, onUncertain, onFailure } = this.#options
+    const request = meshRequest(req)
     if (request.ws) {
       notePage(request)
       if (domains.has(request.xdomain?.id ?? '-')) reloadIfRefused(request.ws)
     }
-    const own = ownSession(request)
-    if (own && goesOn(request, own)) {
-      goOn(own)
+    const session = ownSession(request)
+    if (session && this.#countsByMemory(request, session)) {
+      this.#pass(request, res, next, session)
       return
     }
     onUncertain(request)
-    const checked = check(request, res, own)
+    const checked = this.#checkByDatabase(request, req, res, session)
     if (!checked) {
-      goOn()
+      this.#pass(request, res, next, undefined)
       return
     }
-    checked.then(goOn, (error: unknown) => {
-      onFailure(error)
-      refuse(request, res, next)
-    })
+    checked.then(
+      (checkedSession) => this.#pass(request, res, next, checkedSession),
+      (error: unknown) => {
+        onFailure(error)
+        refuse(request, res, next)
+      },
+    )
+  }
+
+  /** Continues with the request, and tracks the work for it. */
+  #pass(request: MeshRequest, res: Response, next: NextFunction, session: SeenSession | undefined): void {
+    const { domains, work, now } = this.#options
+    const current = workFor(request, session)
+    if (!request.ws) markForeign(request, res, current, domains, now)
+    work.run(current, next)
+  }
+
+  /** Decides nearly every request from memory: waiting for a promise took a fifth of the time of a small file. */
+  #countsByMemory(request: MeshRequest, session: SeenSession): boolean {
+    const { sessions, open, domains, isLocked } = this.#options
+    const keys = open.keysOf(session)
+    if (!sessions.counts(session, keys) || isLocked(session.user) || isLogoutElsewhere(request, domains)) return false
+    open.note(session, request.ws, keys)
+    return true
+  }
+
+  /** Returns undefined if there is nothing to check: agents and most strangers send no session. */
+  #checkByDatabase(
+    request: MeshRequest,
+    req: Request,
+    res: Response,
+    session: SeenSession | undefined,
+  ): Promise<SeenSession | undefined> | undefined {
+    if (session) return this.#checkOwn(request, req, res, session)
+    dropUnknown(request, this.#options.domains)
+    const foreign = foreignSession(request)
+    return foreign && this.#checkForeign(request, foreign.user, foreign.owner)
+  }
+
+  /** @returns the session if it still counts */
+  async #checkOwn(
+    request: MeshRequest,
+    req: Request,
+    res: Response,
+    session: SeenSession,
+  ): Promise<SeenSession | undefined> {
+    const { sessions, open, domains, isLocked, onLocked } = this.#options
+    const counts = (await sessions.current(req)) !== undefined
+    const locked = counts && isLocked(session.user)
+    if (counts && !locked && !isLogoutElsewhere(request, domains)) {
+      open.note(session, request.ws)
+      return session
+    }
+    if (counts) await sessions.end(req, res)
+    signOut(request)
+    if (locked) {
+      Object.assign(request.session ?? {}, { loginmode: 1, messageid: MESSAGE.locked })
+      onLocked(session.user)
+    }
+    return undefined
+  }
+
+  async #checkForeign(request: MeshRequest, user: string, owner: SessionOwner): Promise<undefined> {
+    const { sessions, open } = this.#options
+    if (await sessions.hasEnded(owner)) signOut(request)
+    else if (request.ws) open.noteSealed(owner, user, request.ws)
   }
 }
 
 /**
- * All domains of one host name share the cookie of the session: MeshCentral's logout of one without single sign-on
- * takes it away, and would leave the session as it is for whoever has a copy.
+ * Whether the request is the logout of a domain without single sign-on. All domains of a host name share the session
+ * cookie. MeshCentral's logout removes it there, and a copy of the session would stay valid.
  */
-function leavesElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
+function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
   if (!xdomain || domains.has(xdomain.id) || !['GET', 'HEAD'].includes(method)) return false
   return isSameRoute(path, `${xdomain.url}logout`)
 }
 
 /**
- * A session of one of our users that began neither by a login of ours nor at MeshCentral's own routes: no end of a
- * session would end it. The web relay makes such, and so did the built-in strategy. And a record of ours in a session
- * of somebody else's.
+ * Removes a session of one of our users that began neither by a login of ours nor at MeshCentral's own routes. No end
+ * of a session would end it. The web relay makes such sessions, and the built-in strategy did. Also removes our record
+ * from a session of another user.
  */
-function dropForeign(req: MeshRequest, domains: ReadonlySet<string>): void {
+function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req
   if (!session) return
   if (typeof session.userid === 'string' && isOurs(session.userid, domains) && !foreignSession(req)) signOut(req)
   else if (cookieSignIn(req)) delete session.oidcSignIn
 }
 
+/** Cookies that are sealed for a session of a login cookie end with the session of that cookie. */
 function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
   const { path, query, ws } = req
   const foreign = session ? undefined : foreignSession(req)
-  // What is sealed for a session that a login cookie began ends with that cookie's session.
   return {
     path,
     query,
@@ -155,10 +172,10 @@ function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
 }
 
 function signOut(req: MeshRequest): void {
-  Reflect.set(req, 'session', {})
+  req.session = {}
 }
 
-/** Somebody who may have signed out is nobody, but does not lose the session for a database that does not answer. */
+/** Refuses a request, but keeps its session: a database that does not answer must not sign users out. */
 function refuse(req: MeshRequest, res: Response, next: NextFunction): void {
   if (req.ws) req.ws.close()
   else if (res.headersSent) next()

@@ -1,55 +1,61 @@
 import type { Clock } from '../clock.ts'
 import { askDatabase, WRITE_LIMIT_MS } from './database.ts'
+import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
-/** People, groups, and what is ours. Devices are MeshCentral's own affair, and many. */
+/** Ids of users, user groups and our own records. Device records are MeshCentral's own concern, and many. */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 
 type Done = (error?: unknown) => void
 type Write = (done: Done) => void
 
+interface PendingWrites {
+  /** The newest write that waits for the current one. */
+  write?: Write
+  /** The callbacks of all writes that wait. */
+  readonly callbacks: Done[]
+}
+
 /**
- * Has the writes of one record reach the database in the order in which they were called for, MeshCentral's own among
- * them: it waits for none, and SQLite and pools of connections (MariaDB, MySQL) swap those that are under way together,
- * so that an older state stays. While one is under way only the newest of the others waits: it has all that theirs had.
+ * Makes the database execute the writes of a record in the order of the calls, including MeshCentral's own. MeshCentral
+ * waits for no write, and SQLite and connection pools (MariaDB, MySQL) swap concurrent writes, so that an older state
+ * would remain. While a write is in progress, only the newest of the others waits, because it includes their changes.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
-  /** By record, where a write is under way: the one to come, and whom that is told to. */
-  const next = new Map<string, { write?: Write; readonly told: Done[] }>()
+  /** Record ids with a write in progress. */
+  const pending = new Map<string, PendingWrites>()
 
-  async function begin(id: string, write: Write, told: readonly Done[]): Promise<void> {
-    next.set(id, { told: [] })
-    // One that does not answer holds up no more than those who wait by then.
+  async function begin(id: string, write: Write, callbacks: readonly Done[]): Promise<void> {
+    pending.set(id, { callbacks: [] })
+    // If a write is never answered, it holds up only the writes that wait until its time limit.
     const error: unknown = await askDatabase(clock, 'write a record', write, WRITE_LIMIT_MS).then(
       () => undefined,
       (thrown: unknown) => thrown,
     )
-    const waiting = next.get(id)
-    next.delete(id)
-    if (waiting?.write) void begin(id, waiting.write, waiting.told)
-    for (const done of told) done(error)
+    const waiting = pending.get(id)
+    pending.delete(id)
+    if (waiting?.write) void begin(id, waiting.write, waiting.callbacks)
+    for (const done of callbacks) done(error)
   }
 
   function inOrder(id: string, write: Write, done?: Done): void {
-    const told = done ? [done] : []
-    const waiting = next.get(id)
+    const callbacks = done ? [done] : []
+    const waiting = pending.get(id)
     if (!waiting) {
-      void begin(id, write, told)
+      void begin(id, write, callbacks)
       return
     }
     waiting.write = write
-    waiting.told.push(...told)
+    waiting.callbacks.push(...callbacks)
   }
 
-  const set = db.Set.bind(db)
-  const remove = db.Remove.bind(db)
-  db.Set = (record, done) => {
-    const id: unknown = Reflect.get(record, '_id')
+  replaceFunction('db.Set', db, 'Set', (set) => (record: object & { readonly _id?: unknown }, done) => {
+    const { _id: id } = record
     if (typeof id === 'string' && IN_ORDER.test(id)) inOrder(id, (written) => set(record, written), done)
     else set(record, done)
-  }
-  db.Remove = (id, done) => {
+  })
+  replaceFunction('db.Remove', db, 'Remove', (remove) => (id, done) => {
     if (IN_ORDER.test(id)) inOrder(id, (removed) => remove(id, removed), done)
     else remove(id, done)
-  }
+  })
 }

@@ -1,59 +1,66 @@
-import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
 import type { RoutePaths } from '../routes/strategy.ts'
 import { loginGate } from './pages/gate.ts'
-import { carrySessionOver, loginPageVisit, rememberKey, rememberWay, rootPageVisit } from './pages/login-page.ts'
-import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
+import {
+  carrySessionEnded,
+  loginPageVisit,
+  rememberDestination,
+  rememberKey,
+  rootPageVisit,
+} from './pages/login-page.ts'
+import { type MeshRequest, type MeshServer, type MeshWeb, meshRequest } from './server.ts'
 import { ownSession } from './sessions/sessions.ts'
 
-/** Paths of one domain's login. */
+/** The paths of one domain's login. */
 export type LoginPaths = Pick<RoutePaths, 'base' | 'authorize' | 'callbacks' | 'login' | 'logout' | 'all'>
 
 export interface LoginVisitsOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
-  /** By domain id. */
+  /** The paths of each domain, by its id. */
   readonly paths: ReadonlyMap<string, LoginPaths>
-  /** Whether a request came with a session that has ended. */
+  /** Whether a request came with a session that ended. */
   readonly hasEnded: (req: MeshRequest) => boolean
 }
 
 /**
- * What comes before the plugin's routes and MeshCentral's login page: the rules of the server, and what a browser
- * carries along.
+ * Handles requests in front of the plugin's routes and MeshCentral's login page. It applies the server's rules for
+ * sign-in, and keeps the values that a browser carries through a login.
  */
 export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
-  const own: ReadonlySet<string> = new Set(paths.keys())
+  const domains: ReadonlySet<string> = new Set(paths.keys())
   const pathsOf = (req: MeshRequest) => (req.xdomain ? paths.get(req.xdomain.id) : undefined)
   const gate = loginGate({
     server,
     web,
     isAnswer: (req) => pathsOf(req)?.callbacks.has(req.path) ?? false,
   })
-  const loginPage = loginPageVisit(own, hasEnded)
-  const rootPage = rootPageVisit(own, hasEnded)
+  const loginPage = loginPageVisit(domains, hasEnded)
+  const rootPage = rootPageVisit(domains, hasEnded)
 
   return (req, res, next) => {
-    const request = req as MeshRequest
-    const here = pathsOf(request)
-    if (!here || request.ws) return next()
+    const request = meshRequest(req)
+    const domainPaths = pathsOf(request)
+    if (!domainPaths || request.ws) return next()
     const { path } = request
-    if (path === here.authorize) gate(req, res, (error) => (error ? next(error) : rememberWay(req, res, next)))
-    else if (here.callbacks.has(path)) gate(req, res, next)
-    else if (isSameRoute(path, here.logout) && ownSession(request)) {
+    if (path === domainPaths.authorize) {
+      gate(req, res, (error) => (error ? next(error) : rememberDestination(req, res, next)))
+    } else if (domainPaths.callbacks.has(path)) gate(req, res, next)
+    else if (isSameRoute(path, domainPaths.logout) && ownSession(request)) {
       gate(req, res, (error) => (error ? next(error) : rememberKey(req, res, next)))
-    } else if (path === here.login && req.method === 'GET') loginPage(req, res, next)
-    else if (path === here.base && req.method === 'GET') rootPage(req, res, next)
+    } else if (path === domainPaths.login && req.method === 'GET') loginPage(req, res, next)
+    else if (path === domainPaths.base && req.method === 'GET') rootPage(req, res, next)
     else {
-      // The first request of a browser tells it, whatever that was for: afterwards it brings no session any more.
-      if (!here.all.has(path) && hasEnded(request)) carrySessionOver(res)
+      // Carried from the browser's first request on any path, because later requests bring no session.
+      if (!domainPaths.all.has(path) && hasEnded(request)) carrySessionEnded(res)
       next()
     }
   }
 }
 
-/** The same handler, which throws nothing: MeshCentral's server answers with a stack trace. */
+/** Returns the same handler, which throws nothing. MeshCentral would answer with a stack trace. */
 export function caught(handler: RequestHandler, onFailure: (error: unknown) => void): RequestHandler {
   return (req, res, next) => {
     try {
@@ -65,43 +72,34 @@ export function caught(handler: RequestHandler, onFailure: (error: unknown) => v
   }
 }
 
-/**
- * What fails in one of our routes is answered by us, in plain words, and what the sender did wrong with the status that
- * it has.
- */
+/** Answers errors of our own routes in plain words. An error of the sender keeps its status. */
 export function answerPlainly(
   paths: ReadonlyMap<string, LoginPaths>,
   onFailure: (error: unknown) => void,
 ): ErrorRequestHandler {
   return (error, req, res, next) => {
-    const { xdomain } = req as MeshRequest
+    const { xdomain } = meshRequest(req)
     if (!xdomain || !paths.get(xdomain.id)?.all.has(req.path)) return next(error)
-    const told: unknown = error instanceof Error && 'status' in error ? error.status : undefined
-    const status = typeof told === 'number' && told >= 400 && told < 500 ? told : 500
+    const errorStatus: unknown = error instanceof Error && 'status' in error ? error.status : undefined
+    const status = typeof errorStatus === 'number' && errorStatus >= 400 && errorStatus < 500 ? errorStatus : 500
     if (status === 500) onFailure(error)
     if (res.headersSent) res.destroy()
     else res.status(status).type('text/plain').send('This request was not understood. Please sign in again.')
   }
 }
 
-/**
- * Which requests came with a session of ours that had ended: whoever sent them is told why nobody is signed in any
- * more.
- */
-interface EndedVisits {
-  /** To be told before the guard takes the session out of a request. */
-  note(req: MeshRequest): void
-  /** To be asked behind the guard. */
-  hasEnded(req: MeshRequest): boolean
-}
+/** Remembers which requests came with an ended session of ours, so that the login page can explain it. */
+export class EndedVisits {
+  readonly #requests = new WeakSet<MeshRequest>()
 
-export function createEndedVisits(): EndedVisits {
-  const brought = new WeakSet<Request>()
-  return {
-    note(req) {
-      // MeshCentral itself may have taken the user out of it already, but leaves our record there.
-      if (!req.ws && req.xdomain && cookieSignIn(req)?.domainKey === req.xdomain.id) brought.add(req)
-    },
-    hasEnded: (req) => brought.has(req) && typeof req.session?.userid !== 'string',
+  /** Call before the guard removes the session from a request. */
+  note(req: MeshRequest): void {
+    // MeshCentral itself may have removed the user already, but it leaves our record in the session.
+    if (!req.ws && req.xdomain && cookieSignIn(req)?.domainKey === req.xdomain.id) this.#requests.add(req)
+  }
+
+  /** Call behind the guard. */
+  hasEnded(req: MeshRequest): boolean {
+    return this.#requests.has(req) && typeof req.session?.userid !== 'string'
   }
 }

@@ -4,34 +4,35 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Application } from 'express'
 import type { Clock } from '../clock.ts'
 import { MEMBERS, REQUEST_MEMBERS } from '../doctor/meshcentral-members.ts'
-import type { MeshDomain, MeshRequest, MeshServer, MeshSocket } from './server.ts'
+import { replaceFunction } from './replaced-functions.ts'
+import type { Members, MeshDomain, MeshRequest, MeshServer, MeshSocket } from './server.ts'
 
-/** Until MeshCentral has answered a socket of ours. The tested versions do it at once. */
+/** Time limit for MeshCentral's answer to a socket of ours. The tested versions answer at once. */
 const ANSWER_LIMIT_MS = 10_000
 
-/** Names of what this MeshCentral lacks of what single sign-on needs. */
+/** Returns the names of members that single sign-on needs and this MeshCentral lacks. */
 export function missingParts(server: object, web: object): readonly string[] {
-  const lacking = (of: unknown, name: string, type: 'function' | 'object') => {
-    const value: unknown = typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined
-    // An Express application is a function, and has members as objects have.
-    const there =
-      type === 'function' ? typeof value === 'function' : value !== null && /object|function/.test(typeof value)
-    return there ? [] : [name]
-  }
-  const owners = { server, web, db: Reflect.get(server, 'db') as unknown }
-  return Object.entries(MEMBERS).flatMap(([owner, { functions, objects }]) => {
-    const of = owners[owner as keyof typeof owners]
+  const { db } = server as { readonly db?: unknown }
+  const owners: Readonly<Record<string, unknown>> = { server, web, db }
+  return Object.entries(MEMBERS).flatMap(([name, { functions, objects }]) => {
+    const owner = owners[name]
+    const members: Members = isObject(owner) ? (owner as Members) : {}
     return [
-      ...functions.flatMap((name) => lacking(of, name, 'function')),
-      ...objects.flatMap((name) => lacking(of, name, 'object')),
+      ...functions.filter((member) => typeof members[member] !== 'function'),
+      ...objects.filter((member) => !isObject(members[member])),
     ]
   })
 }
 
-/** Names of what MeshCentral has not noted of a request. */
+/** Whether a value has members. An Express application is a function with members. */
+function isObject(value: unknown): value is object {
+  return value !== null && (typeof value === 'object' || typeof value === 'function')
+}
+
+/** Returns the names of members that MeshCentral should have set on a request and did not. */
 export function missingOf(req: MeshRequest): readonly string[] {
-  const wanted = { session: 'object', xdomain: 'object', clientIp: 'string' }
-  return REQUEST_MEMBERS.filter((name) => req[name] === null || typeof req[name] !== wanted[name])
+  const types = { session: 'object', xdomain: 'object', clientIp: 'string' }
+  return REQUEST_MEMBERS.filter((name) => req[name] === null || typeof req[name] !== types[name])
 }
 
 interface Layer {
@@ -39,24 +40,29 @@ interface Layer {
   match(path: string): boolean
 }
 
-/** What Express asks one after the other. Undefined: not as Express 4 and 5 have it. */
-export function layersOf(app: Application): Layer[] | undefined {
-  // In Express 4 `router` throws.
-  const router: unknown = Reflect.get(app, '_router') ?? Reflect.get(app, 'router')
-  const layers: unknown =
-    router !== null && /object|function/.test(typeof router) ? Reflect.get(router as object, 'stack') : undefined
-  return Array.isArray(layers) ? (layers as Layer[]) : undefined
+/** An application of Express 4 (`_router`) or Express 5 (`router`). */
+interface RoutedApp {
+  readonly _router?: { readonly stack?: unknown }
+  readonly router?: { readonly stack?: unknown }
 }
 
-/** Place of the first route that serves a domain: behind it nothing of ours would be asked. -1: there is none yet. */
+/** Returns the layers that Express asks in turn. Undefined if the application is not one of Express 4 or 5. */
+export function layersOf(app: Application): Layer[] | undefined {
+  const routed = app as unknown as RoutedApp
+  // In this order: in Express 4, `router` throws.
+  const router = routed._router ?? routed.router
+  return Array.isArray(router?.stack) ? (router.stack as Layer[]) : undefined
+}
+
+/** Returns the index of the first route that serves a domain, or -1. Routes of ours behind it would never be asked. */
 export function firstRoute(layers: readonly Layer[], bases: readonly string[]): number {
   const paths = bases.flatMap((base) =>
     ['', 'login', 'logout', 'auth-oidc', 'control.ashx/.websocket'].map((name) => base + name),
   )
   return layers.findIndex((layer) => {
     const path = layer.route?.path
-    // MeshCentral looks at each web socket before any route: nothing is served by that.
-    return layer.route && !isForAnySocket(String(path)) && paths.some((one) => layer.match(one))
+    // MeshCentral inspects every web socket before any route. That layer serves nothing.
+    return layer.route && !isForAnySocket(String(path)) && paths.some((candidate) => layer.match(candidate))
   })
 }
 
@@ -64,22 +70,33 @@ function isForAnySocket(path: string): boolean {
   return path.includes('*') && path.endsWith('.websocket')
 }
 
-/** Whether what MeshCentral seals comes back with all that we put in. */
+/** Whether a sealed cookie comes back with everything that we put into it. */
 export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer): boolean {
   const content = { userid: 'user//self-test', x: 'x', oidcSession: { keys: ['key'], startedAt: 1 } }
   const opened = decodeCookie(encodeCookie({ ...content }, key), key, 1)
   if (opened === null || typeof opened.time !== 'number') return false
-  return Object.entries(content).every(([name, value]) => isDeepStrictEqual(Reflect.get(opened, name), value))
+  const { userid, x, oidcSession } = opened
+  return isDeepStrictEqual({ userid, x, oidcSession }, content)
 }
 
 export type Sealing = Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
 
+/** How to ask MeshCentral to open a cookie. */
+export interface Probe {
+  readonly sealed: string
+  /** The server's name. */
+  readonly host: string
+  readonly clock: Clock
+  /** Whether our `decodeCookie` was called with the cookie. */
+  readonly isOpened: () => boolean
+}
+
 /**
- * Has MeshCentral open something sealed, in the way that it does for a page: by a socket of nobody's that never leaves
- * this process. It comes through all that is mounted before the routes, and the answer is that nobody is signed in.
+ * Makes MeshCentral open a sealed cookie in the way that it does for a page: by a web socket without a user, which
+ * never leaves this process. The request passes everything that is installed in front of the routes. MeshCentral
+ * answers that no user is signed in.
  *
- * @param isOpened whether ours was called for what was sealed by then
- * @param onAnswer called once, with whether it was when the socket has its answer, or has none in time
+ * @param onAnswer called once, with whether our `decodeCookie` was called before the answer or the time limit
  */
 export function askForOpening(
   app: Application,
@@ -99,33 +116,30 @@ export function askForOpening(
   const query = new URLSearchParams({ auth: sealed, key: String(Array.isArray(loginkey) ? loginkey[0] : loginkey) })
   const nothing = () => undefined
   const socket = {
-    ...{ _socket: { pause: nothing, resume: nothing }, on: nothing, send: nothing, removeEventListener: nothing },
-    ...{ emit: () => false, close: answer },
-  } satisfies MeshSocket & object
+    _socket: { pause: nothing, resume: nothing },
+    on: nothing,
+    send: nothing,
+    removeEventListener: nothing,
+    emit: () => false,
+    close: answer,
+  } satisfies MeshSocket & Members
   Object.assign(req, { method: 'GET', url: `${url}control.ashx/.websocket?${query}`, ws: socket })
   Object.assign(req.headers, { host: dns ?? host, upgrade: 'websocket' })
   Object.assign(res, { writeHead: answer })
   app(req as Parameters<Application>[0], res as Parameters<Application>[1], answer)
 }
 
-export interface Probe {
-  readonly sealed: string
-  /** Name of the server. */
-  readonly host: string
-  readonly clock: Clock
-  readonly isOpened: () => boolean
-}
+type Handle = (...values: readonly unknown[]) => void
 
-/** Before the first request is handled in any way. By then MeshCentral has made all its routes. */
+/** Calls `act` before the first request is handled in any way. By then, MeshCentral has all of its routes. */
 export function beforeFirstRequest(app: Application, act: () => void): void {
-  const { handle } = app as unknown as { readonly handle: (...given: unknown[]) => void }
   let isFirst = true
-  const handleFirst = (...given: unknown[]) => {
+  const handled = app as unknown as { handle?: Handle }
+  replaceFunction('app.handle', handled, 'handle', (handle) => (...values) => {
     if (isFirst) {
       isFirst = false
       act()
     }
-    handle.apply(app, given)
-  }
-  Object.assign(app, { handle: handleFirst })
+    handle(...values)
+  })
 }

@@ -1,47 +1,47 @@
 import type { Application, Request, RequestHandler } from 'express'
 
 /**
- * The part of MeshCentral that single sign-on uses, as of 1.1.x. None of it is a documented interface: `self-test.ts`
- * says what a version lacks, or has otherwise.
+ * The part of MeshCentral 1.1.x that single sign-on uses. None of it is a documented interface, so `self-test.ts` finds
+ * what a version lacks or does differently.
  */
 export interface MeshServer {
   readonly config: { readonly settings: Members; readonly domains: Record<string, MeshDomain> }
   readonly db: MeshDatabase
-  /** Its version. */
+  /** MeshCentral's version. */
   readonly currentVer?: unknown
   /** The folder of its configuration and its database. */
   readonly datapath: string
-  /** There once the HTTP routes are set up. */
+  /** Set once the HTTP routes are set up. */
   readonly webserver?: MeshWeb | null
-  /** The same. */
+  /** Set once the HTTP routes are set up. */
   readonly certificates?: { readonly CommonName: string } | null
-  /** At least 32 bytes that lie in the database; null until that is read. */
+  /** At least 32 bytes from the database; null until they are read. */
   readonly loginCookieEncryptionKey?: Buffer | null
   generateCookieKey(): Buffer
   readonly common: { meshServerRightsArrayToNumber(rights: unknown): unknown }
-  /** Writes one line to the authentication log, if there is one. Does not strip line breaks. */
+  /** Writes one line to the authentication log, if it is switched on. Does not strip line breaks. */
   authLog(source: string, text: string): void
-  /** Shown to site admins, and on the console. */
+  /** Shows a text to site admins and on the console. */
   addServerWarning(text: string): void
-  /** Tells all open pages and the event log, here and at all peers. */
+  /** Sends an event to open pages and the event log, on this server and all peers. */
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
-  /** There where other servers work with the same database. */
+  /** Set if other servers share the database. */
   readonly multiServer?: object | null
-  /** Seals what proves later who may do something. Null when it cannot. Without a key it is the server's own. */
+  /** Encrypts a cookie, by default with the server's key. Returns null if it cannot. */
   encodeCookie(content: object, key?: unknown): string | null
   /**
-   * Opens what MeshCentral sealed, such as the cookies by which a page opens its web sockets; null when that is not
-   * good any more.
+   * Decrypts a cookie that MeshCentral sealed, such as a page's cookie for its web sockets. Returns null if
+   * the cookie is invalid or expired.
    */
   decodeCookie(sealed: unknown, key?: unknown, minutes?: number): MeshCookie | null
 }
 
-/** Keys are in lower case: MeshCentral rewrites its configuration so. */
+/** An object with unknown members. MeshCentral changes all keys of its configuration to lower case. */
 export type Members = Record<string, unknown>
 
 export interface MeshDomain extends Members {
   readonly id: string
-  /** Path below which it is served, with slashes at both ends. */
+  /** Path below which the domain is served, with slashes at both ends. */
   readonly url: string
   readonly dns?: string
   readonly title?: string
@@ -49,9 +49,9 @@ export interface MeshDomain extends Members {
 }
 
 export interface MeshDatabase {
-  /** True when changes come back from the database as events of their own. */
+  /** True if the database reports changes as events. */
   readonly changeStream?: boolean
-  /** The record of that id, in a list that has one or none. */
+  /** Answers with a list that has one record, or none. */
   Get(id: unknown, done: (...answer: readonly unknown[]) => void): void
   Set(record: object, done?: (error?: unknown) => void): void
   Remove(id: string, done?: (error?: unknown) => void): void
@@ -60,35 +60,35 @@ export interface MeshDatabase {
 
 export interface MeshWeb {
   readonly app: Application
-  /** Of the port for agents, where it has one of its own (`settings.agentPort`). It knows no sessions. */
+  /** Serves the separate port for agents, if there is one (`settings.agentPort`). It has no sessions. */
   readonly agentapp?: Application
-  /** By id, `user/<domain id>/<name>`; live: what is changed here holds in open pages at once. */
+  /** Users by id, `user/<domain id>/<name>`. A change takes effect in open pages at once. */
   readonly users: Record<string, MeshUser>
-  /** By id, `ugrp/<domain id>/<hash>`. */
+  /** User groups by id, `ugrp/<domain id>/<hash>`. */
   readonly userGroups: Record<string, MeshUserGroup>
   /** Device groups by id, `mesh/<domain id>/<hash>`. */
   readonly meshes?: Record<string, MeshDeviceGroup>
-  /** `<user id>/<x>` → when the session was ended, in milliseconds since 1970. */
+  /** Maps `<user id>/<x>` to when that session was ended, in milliseconds since 1970. */
   readonly destroyedSessions: Record<string, number>
   readonly args: Members
-  /** Domains by their host names, in lower case: where requests of that name go. */
+  /** Domains by their host names, in lower case. */
   readonly dnsDomains?: Record<string, MeshDomain>
-  /** The package of that name. */
+  /** The package `body-parser`. */
   readonly bodyParser: { readonly urlencoded: (options: object) => RequestHandler }
   blockedUsers: number
   CloneSafeUser(user: MeshUser): object
-  /** A device's record without secrets, for events. */
+  /** Returns a device's record without secrets, for events. */
   CloneSafeNode?(device: object): object
-  getUserAgentInfo(req: Request): { readonly browserStr?: string; readonly osStr?: string }
+  getUserAgentInfo(req: Pick<MeshRequest, 'headers'>): { readonly browserStr?: string; readonly osStr?: string }
   /**
-   * Checks a name and a password, or a login token. All ways in that take one call it by this name, so that it can be
-   * replaced.
+   * Checks a name and a password, or a login token. Everything in MeshCentral that accepts these calls it as a member
+   * of this object, so it can be replaced.
    *
    * @see `watchTokenLogins`
    */
   authenticate: Authenticate
-  /** False after too many failed passwords from one address. */
-  checkAllowLogin(req: Request): boolean
+  /** Returns false after too many wrong passwords from the request's address. */
+  checkAllowLogin(req: MeshRequest): boolean
 }
 
 /** @param done gets an error, or null and MeshCentral's id of the user */
@@ -105,18 +105,18 @@ export interface MeshUser {
   name: string
   email?: string
   emailVerified?: boolean
-  /** Seconds since 1970, as the other two. */
+  /** Seconds since 1970, like `login` and `access`. */
   readonly creation: number
   login: number
   access: number
   readonly domain: string
-  /** A mask of rights; all of them is a site admin. */
+  /** Bit mask of rights. A site admin has all bits. */
   siteadmin?: number
-  /** Those of its mask that groups of the IdP gave. MeshCentral keeps it and makes nothing of it. */
+  /** Bits of `siteadmin` that IdP groups gave. MeshCentral keeps this member and does not use it. */
   oidcrights?: number
-  /** The issuer of its last login. MeshCentral keeps it and makes nothing of it. */
+  /** Issuer of the last login. MeshCentral keeps this member and does not use it. */
   oidcissuer?: string
-  /** Realms, that is groups of users who administer one another. */
+  /** Realms: groups of users who administer each other. */
   groups?: readonly string[]
   /** Bit 1: the user has an image. */
   flags?: number
@@ -127,14 +127,11 @@ export interface MeshUserGroup {
   readonly type: 'ugrp'
   readonly _id: string
   readonly name: string
-  /**
-   * Of a mirrored group, what the IdP calls it, where that is not its name here. MeshCentral keeps it and makes nothing
-   * of it.
-   */
+  /** The IdP's name of a mirrored group, if it differs from `name`. MeshCentral keeps this member unused. */
   readonly idpName?: string
   readonly desc?: string
   readonly domain: string
-  /** Who mirrors it; groups that were made by hand have none. */
+  /** The strategy that mirrors the group. Absent: an administrator created it. */
   readonly membershipType?: string
   links?: Record<string, { userid: string; name: string; rights: number }>
 }
@@ -145,49 +142,50 @@ export interface MeshDeviceGroup {
   readonly mtype?: number
   readonly desc?: string
   readonly invite?: unknown
-  /** By the ids of users and user groups. */
+  /** Links by the ids of users and user groups. */
   links?: Record<string, { name?: string; rights?: number }>
 }
 
-/** What a page proves itself with, sealed by MeshCentral. */
+/** Content of a cookie that MeshCentral sealed, such as a page's cookie for its sockets. */
 export interface MeshCookie {
   readonly userid?: unknown
   readonly ruserid?: unknown
   readonly u?: unknown
   readonly a?: unknown
-  /** MeshCentral's random name of the session, where it writes one. */
+  /** MeshCentral's random name of the session, if the cookie has one. */
   readonly x?: unknown
-  /** Device and public name of what a user shares with a guest. */
+  /** The device, and the public id of the share link, in the cookie of a guest. */
   readonly nid?: unknown
   readonly pid?: unknown
   /**
-   * Of a guest: rights, what is shared (bits: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS), and until when, in
-   * milliseconds since 1970.
+   * In the cookie of a guest: the rights, the shared parts, and the expiry in milliseconds since 1970. Bits of the
+   * shared parts: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS.
    */
   readonly r?: unknown
   readonly p?: unknown
   readonly expire?: unknown
-  /** Device and port that a tunnel leads to. */
+  /** The device and port of a tunnel. */
   readonly nodeid?: unknown
   readonly tcpport?: unknown
-  /** Whose session it belongs to: ours. */
+  /** The owner, as `cookie-owner.ts` writes it. */
   readonly oidcSession?: unknown
-  /** Milliseconds since 1970, of whole seconds. */
+  /** Milliseconds since 1970, in whole seconds. */
   readonly time?: unknown
 }
 
-/** A request behind MeshCentral's own middleware. */
-export type MeshRequest = Request & {
+/** A request after MeshCentral's middleware. */
+export type MeshRequest = Omit<Request, 'session'> & {
   readonly xdomain?: MeshDomain
   readonly clientIp?: string
   session: Members | null
-  /** Where the request opens a web socket. */
+  /** Set if the request opens a web socket. */
   readonly ws?: MeshSocket
 }
 
 export interface MeshSocket {
   close(): void
   on(event: 'close', listener: () => void): unknown
+  send?(...message: readonly unknown[]): unknown
   emit(event: string | symbol, ...values: readonly unknown[]): boolean
 }
 
@@ -195,10 +193,15 @@ export const SITE_ADMIN = 0xffffffff
 const LOCKED = 32
 
 export function isLocked({ siteadmin = 0 }: MeshUser): boolean {
-  // Site admins have every bit, that one too.
+  // Site admins have all bits, including this one.
   return siteadmin !== SITE_ADMIN && (siteadmin & LOCKED) !== 0
 }
 
 export function userKey(domainId: string, id: string): string {
   return `user/${domainId}/${id}`
+}
+
+/** Returns the same request with the type that it has after MeshCentral's middleware. */
+export function meshRequest(req: object): MeshRequest {
+  return req as MeshRequest
 }

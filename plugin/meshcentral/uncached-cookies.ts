@@ -1,82 +1,85 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Request } from 'express'
 import { cookieSignIn } from '../host/cookie-session.ts'
-import type { MeshSocket, MeshWeb } from './server.ts'
+import { replaceFunction } from './replaced-functions.ts'
+import { type MeshSocket, type MeshWeb, meshRequest } from './server.ts'
+
+type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerResponse, next?: unknown) => void
 
 /**
- * Lets no answer set a cookie that a cache may keep. MeshCentral renews its session's cookie once a minute with
- * whatever is asked for, and caches that keep `Set-Cookie` beside a file, as a common proxy's switch for assets does,
- * sign the next one who asks for it in as the one who fetched it. Sessions are still renewed by pages and by what keeps
- * them alive. And lets no session of ours go without `Secure`.
+ * Removes cookies from answers that a cache may keep. MeshCentral renews its session cookie once a minute, with any
+ * answer. Some caches keep `Set-Cookie` with a file, such as a common proxy with its switch for assets. They would sign
+ * in the next user who requests the file. Pages and keep-alive requests still renew sessions.
  *
- * Nor does an answer begin an empty session. MeshCentral sets one with each answer to a request that brought none, and
- * where that comes late, it overwrites the cookie of a login that another tab has finished meanwhile: several tabs sign
- * in, and nobody is signed in.
+ * It also adds `Secure` to cookies of our sessions.
  *
- * In place before all that sets cookies. What a web relay hands on is a device's own.
+ * It also keeps answers from starting an empty session. MeshCentral sets one with each answer to a request without a
+ * session. A late answer would overwrite the cookie of a login that another tab finished meanwhile. So several tabs
+ * would sign in, and none would stay signed in.
+ *
+ * It must be installed before anything that sets cookies. Answers that a web relay passes on belong to a device and are
+ * left alone.
  */
 export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app' | 'args'>>): void {
-  // A version without it is one that nothing is known of.
+  // An unknown version of MeshCentral may lack it.
   if (!app) return
-  const relays: readonly unknown[] = Array.isArray(args?.relaydns) ? args.relaydns : []
-  const { handle } = app as unknown as { readonly handle: Handle }
-  const handleUncached: Handle = (req, res, ...rest) => {
-    if (!req.ws && !relays.includes(req.headers.host?.replace(/:\d*$/, ''))) {
+  const relayHosts: readonly unknown[] = Array.isArray(args?.relaydns) ? args.relaydns : []
+  const handled = app as unknown as { handle?: Handle }
+  replaceFunction('app.handle (cookies)', handled, 'handle', (handle) => (req, res, ...rest) => {
+    if (!req.ws && !relayHosts.includes(req.headers.host?.replace(/:\d*$/, ''))) {
       beforeHead(res, () => {
         if (!res.hasHeader('Set-Cookie')) return
-        leaveEmptySessions(req, res)
+        removeEmptySessions(req, res)
         if (/^(GET|HEAD)$/.test(req.method ?? '')) keepFromCaches(req.url ?? '', res)
-        if (res.hasHeader('Set-Cookie') && cookieSignIn(req as Request)) secure(res)
+        if (res.hasHeader('Set-Cookie') && cookieSignIn(meshRequest(req))) addSecure(res)
       })
     }
-    handle.call(app, req, res, ...rest)
-  }
-  Object.assign(app, { handle: handleUncached })
+    handle(req, res, ...rest)
+  })
 }
 
-type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerResponse, ...rest: unknown[]) => void
-
-/** Behind whatever else waits for that, such as cookie-session with its cookie, which comes in front of it later. */
+/** Runs `act` before the answer's head is written, after cookie-session added its cookie. */
 function beforeHead(res: ServerResponse, act: () => void): void {
-  const { writeHead } = res
-  res.writeHead = ((...head: Parameters<typeof writeHead>) => {
-    act()
-    return writeHead.apply(res, head)
-  }) as typeof writeHead
+  replaceFunction('res.writeHead (cookies)', res, 'writeHead', (writeHead) => {
+    const actFirst = (...head: Parameters<typeof writeHead>) => {
+      act()
+      return writeHead(...head)
+    }
+    return actFirst as typeof writeHead
+  })
 }
 
-/** `{}`, by the name that MeshCentral gives its session. */
+/** MeshCentral's session cookie with the content `{}`. */
 const EMPTY_SESSION = /^xid=e30=(?:;|$)/
 const SESSION_COOKIE = /^xid(?:\.sig)?=/
 
-/** A request that brought a session gets the empty one: it has ended. */
-function leaveEmptySessions(req: IncomingMessage, res: ServerResponse): void {
-  const set = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
-  const brought = (req.headers.cookie ?? '').split(';').some((cookie) => cookie.trim().startsWith('xid='))
-  if (brought || !set.some((cookie) => EMPTY_SESSION.test(cookie))) return
-  const others = set.filter((cookie) => !SESSION_COOKIE.test(cookie))
-  if (others.length > 0) res.setHeader('Set-Cookie', others)
+/** Removes an empty session from an answer, unless the request brought a session: then that session ended. */
+function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
+  const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
+  const broughtSession = (req.headers.cookie ?? '').split(';').some((cookie) => cookie.trim().startsWith('xid='))
+  if (broughtSession || !cookies.some((cookie) => EMPTY_SESSION.test(cookie))) return
+  const remaining = cookies.filter((cookie) => !SESSION_COOKIE.test(cookie))
+  if (remaining.length > 0) res.setHeader('Set-Cookie', remaining)
   else res.removeHeader('Set-Cookie')
 }
 
-/** Behind `tlsOffload` MeshCentral sets its session's cookie without: who is signed in by us came by https. */
-function secure(res: ServerResponse): void {
-  const set = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
+/** Behind `tlsOffload`, MeshCentral omits `Secure` from its session cookie, although our users came by https. */
+function addSecure(res: ServerResponse): void {
+  const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
   res.setHeader(
     'Set-Cookie',
-    set.map((cookie) => (/;\s*secure\b/i.test(cookie) ? cookie : `${cookie}; secure`)),
+    cookies.map((cookie) => (/;\s*secure\b/i.test(cookie) ? cookie : `${cookie}; secure`)),
   )
 }
 
-/** Source: RFC 9111, sections 3 and 7.3. */
+/** Removes the cookies, or forbids shared caches to keep the answer. Source: RFC 9111, sections 3 and 7.3. */
 function keepFromCaches(url: string, res: ServerResponse): void {
-  const said = String(res.getHeader('Cache-Control') ?? '')
-  if (/\b(no-store|private)\b/i.test(said)) return
-  if (namesFile(url) || /\bpublic\b/i.test(said)) res.removeHeader('Set-Cookie')
-  else res.setHeader('Cache-Control', said === '' ? 'private' : `${said}, private`)
+  const cacheControl = String(res.getHeader('Cache-Control') ?? '')
+  if (/\b(no-store|private)\b/i.test(cacheControl)) return
+  if (namesFile(url) || /\bpublic\b/i.test(cacheControl)) res.removeHeader('Set-Cookie')
+  else res.setHeader('Cache-Control', cacheControl === '' ? 'private' : `${cacheControl}, private`)
 }
 
-/** Whether the last part of the path is a name with an ending, other than that of MeshCentral's own pages. */
+/** Whether the last part of the path has a file extension other than that of MeshCentral's own pages. */
 function namesFile(url: string): boolean {
   const [path = ''] = url.split('?', 1)
   const name = path.slice(path.lastIndexOf('/') + 1)

@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { createExample } from '../../fixtures/example/server.ts'
 import { POLICY } from '../../plugin/doctor/page-look.ts'
 import { type StatusPage, statusPage } from '../../plugin/doctor/status-page.ts'
-import { goOn } from '../../plugin/meshcentral/pages/login-page.ts'
+import { sendOn } from '../../plugin/meshcentral/pages/login-page.ts'
 import type { DomainStatus } from '../../plugin/mount/status/domain-status.ts'
 import { sendFragmentPage } from '../../plugin/routes/login/fragment-page.ts'
 import { sendLogoutForm } from '../../plugin/routes/logout/logout-form.ts'
@@ -125,7 +125,7 @@ describe('a page', () => {
       )
     app.get('/fragment', (_req, res) => sendFragmentPage(res, '/login'))
     app.get('/logout-form', (_req, res) => sendLogoutForm(res, new URL(`${url}nowhere`), { id_token_hint: LONG }))
-    app.get('/going-on', (_req, res) => goOn(res, '/nowhere', true))
+    app.get('/going-on', (_req, res) => sendOn(res, '/nowhere', true))
     app.get('/status', (_req, res) => status(res))
     app.get('/status-running', (_req, res) => status(res, { check: { kind: 'running', since: 1 } }))
     const verdicts = [{ question: 'discovery', verdict: 'warn', text: LONG }] as const

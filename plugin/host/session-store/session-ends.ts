@@ -27,8 +27,8 @@ export interface SessionEndsOptions {
  *
  * A session counts from its login until it is `maxAgeMs` old, until one of its keys is revoked, or while its issuer is
  * not accepted. To end a session, its keys are revoked first. Then it is deleted from the store together with its
- * tokens and its mark. The revocation comes first because a request in progress may write the session back into the
- * store, and because a login in progress may be saved after the store was listed.
+ * tokens and its mark. The revocation comes first: a request in progress may write the session back into the store,
+ * and a login in progress may be saved after the store was listed.
  */
 export class SessionEnds {
   readonly #options: SessionEndsOptions

@@ -13,7 +13,7 @@ export interface SidMarks {
   removeOne(store: Store, session: MarkedSession): Promise<void>
   /** Whether a session has the filter's sid. Only the sid is compared. */
   has(store: Store, filter: SessionFilter): Promise<boolean>
-  /** Removes the mark of a sid whose sessions ended. Does nothing for a filter without a sid. */
+  /** Removes the mark of a sid after its sessions ended. Does nothing for a filter without a sid. */
   remove(store: Store, filter: SessionFilter): Promise<void>
 }
 

@@ -23,7 +23,7 @@ export interface StoredAccountsOptions extends StoredOptions {
 
 /** An account as the store keeps it. */
 export interface StoredAccount extends Account {
-  /** What the IdP said about the address at the last login. */
+  /** The IdP's statement about the address at the last login. */
   readonly emailVerified: Profile['emailVerified']
 }
 

@@ -1,6 +1,6 @@
 /**
- * A table on which single statements run. Each statement takes effect as a whole or not at all, whatever other writers
- * do. Parameters are `$1`, `$2` and so on, in the order of the values.
+ * A table on which single statements run. Each statement takes effect as a whole or not at all, even with concurrent
+ * writers. Parameters are `$1`, `$2` and so on, in the order of the values.
  */
 export interface SqlTable {
   /** The quoted name, for use in a statement. */

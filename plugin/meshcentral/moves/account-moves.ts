@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { isJsonObject, type JsonObject } from '../../config/json/json-object.ts'
 import { printableText } from '../../log.ts'
 import { askDatabase, saveRecord, WRITE_LIMIT_MS } from '../database.ts'
-import { announceAccount, tell } from '../events.ts'
+import { announceAccount, dispatch } from '../events.ts'
 import type { MeshDeviceGroup, MeshServer, MeshUser, MeshUserGroup, MeshWeb } from '../server.ts'
 import { type Holdings, holdingsOf, ownSiteRights, type Suggestion, suggestMoves } from './holdings.ts'
 import { mergeDeviceRights, mergeSiteRights, siteLimits } from './merged-rights.ts'
@@ -206,8 +206,8 @@ export class AccountMoves {
 
   /** Brings open pages up to date, and writes the one event that stays. */
   #announce({ lock, by }: MoveRequest, moved: Holdings, from: MeshUser, to: MeshUser): void {
-    tell(this.#server, this.#web, [from._id], 'resubscribe')
-    tell(this.#server, this.#web, [to._id], 'resubscribe')
+    dispatch(this.#server, this.#web, [from._id], 'resubscribe')
+    dispatch(this.#server, this.#web, [to._id], 'resubscribe')
     const old = `Account changed: ${from.name}`
     announceAccount(this.#server, this.#web, from, 'accountchange', old, {
       ...NOTHING_LOGGED,
@@ -219,13 +219,13 @@ export class AccountMoves {
     const text = `${by} moved what ${from._id} had to ${to._id}: ${what}`
     announceAccount(this.#server, this.#web, to, 'accountchange', text, { nodeListChange: to._id })
     this.#server.authLog('OIDC', `INFO account-moved: ${printableText(text)}`)
-    if (lock) tell(this.#server, this.#web, [from._id], 'close')
+    if (lock) dispatch(this.#server, this.#web, [from._id], 'close')
   }
 
   #tell(targets: readonly string[], user: MeshUser, event: object): void {
     const seenAnyway = this.#server.db.changeStream ? { noact: 1 } : {}
     const common = { userid: user._id, username: user.name, domain: user.domain }
-    tell(this.#server, this.#web, targets, { ...common, ...event, ...NOTHING_LOGGED, ...seenAnyway })
+    dispatch(this.#server, this.#web, targets, { ...common, ...event, ...NOTHING_LOGGED, ...seenAnyway })
   }
 
   #pairOf({ from, to }: MoveRequest): { readonly from: MeshUser; readonly to: MeshUser } {

@@ -15,23 +15,22 @@ const USAGE = `Usage: npm run pack:meshcentral -- [--url BASE]
 
 Makes dist/meshcentral-plugin/meshcompanion/ and meshcompanion.zip.
 
-  --url BASE  the address below which config.json and the zip will lie, for MeshCentral's plugin page
+  --url BASE  the address below which config.json and the zip will be published, for MeshCentral's plugin page
 `
 
 /**
- * The folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. One CommonJS file with
- * everything in it: a bare `require('openid-client')` would find the one that MeshCentral installs for itself, which is
- * older.
+ * Builds the folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. All code is in one
+ * CommonJS file. A bare `require('openid-client')` would find the older version that MeshCentral installs for itself.
  *
- * MeshCentral's plugin page installs from a server: `BASE` is where both `config.json` and the zip will lie. Without it
- * the manifest names no place, so that nobody can offer an update from there.
+ * MeshCentral's plugin page installs from a server: `BASE` is the address of `config.json` and the zip. Without it, the
+ * manifest names no address, so that no update can be offered from there.
  */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const NAME = 'meshcompanion'
 const PLACE = join(ROOT, 'dist/meshcentral-plugin')
 const FOLDER = join(PLACE, NAME)
 
-/** The schema is compiled here and now: it took as long as all the rest of loading the plugin, and needs all of Ajv. */
+/** Compiles the schema at build time. At load time, it took as long as the rest of the plugin and needed all of Ajv. */
 const compiledSchema: Plugin = {
   name: 'compiled-schema',
   setup({ onLoad }) {
@@ -65,7 +64,7 @@ const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(o
 const files: Record<string, Uint8Array> = {
   [`${NAME}.js`]: outputFiles[0]?.contents ?? new Uint8Array(),
   'config.json': json({ ...manifest, version, ...(url === undefined ? {} : placesBelow(url)) }),
-  // MeshCentral's own folders decide otherwise whether `.js` is CommonJS.
+  // Without it, a package.json in a folder above decides whether `.js` is CommonJS.
   'package.json': json({ name: NAME, version, license, type: 'commonjs', main: `${NAME}.js`, private: true }),
   LICENSE: await readFile(join(ROOT, 'LICENSE')),
   'THIRD-PARTY-LICENSES': Buffer.from(`${await thirdPartyLicenses(inputs, ROOT)}\n`),
@@ -74,18 +73,18 @@ const files: Record<string, Uint8Array> = {
 await rm(PLACE, { recursive: true, force: true })
 await mkdir(FOLDER, { recursive: true })
 for (const [name, bytes] of Object.entries(files)) await writeFile(join(FOLDER, name), bytes)
-// MeshCentral unpacks the top folder's content into a folder of the plugin's name. No times: the same sources make the
-// same zip.
+// MeshCentral unpacks the top folder's content into a folder with the plugin's name. The time is fixed, so that the
+// same sources make the same zip.
 const zipped = zipSync(Object.fromEntries(Object.entries(files).map(([name, bytes]) => [`${NAME}/${name}`, bytes])), {
   mtime: new Date('1980-01-01T00:00:00'),
-  // Unix, a plain file that all may read: MeshCentral takes its mode from there.
+  // A plain Unix file with mode 644, which MeshCentral gives to the unpacked file.
   os: 3,
   attrs: 0o100644 << 16,
 })
 await writeFile(join(PLACE, `${NAME}.zip`), zipped)
 process.stdout.write(`${join('dist/meshcentral-plugin', NAME)}/ and ${NAME}.zip, version ${version}\n`)
 
-/** Ends the process where there is nothing to pack. */
+/** Reads the arguments. Ends the process for `--help` and for mistakes. */
 function readArguments(): { readonly url?: string | undefined } {
   const options = { url: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
   try {
@@ -101,9 +100,9 @@ function readArguments(): { readonly url?: string | undefined } {
 }
 
 function placesBelow(base: string): object {
-  const at = (name: string) => new URL(name, base.endsWith('/') ? base : `${base}/`).href
-  const downloadUrl = at(`${NAME}.zip`)
-  return { configUrl: at('config.json'), downloadUrl, repository: { type: 'git', url: at('') } }
+  const addressOf = (name: string) => new URL(name, base.endsWith('/') ? base : `${base}/`).href
+  const downloadUrl = addressOf(`${NAME}.zip`)
+  return { configUrl: addressOf('config.json'), downloadUrl, repository: { type: 'git', url: addressOf('') } }
 }
 
 function json(value: object): Uint8Array {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A license's text, and what its authors want to be passed on beside it. */
+/** Files with a license's text, or with notices that must be passed on with it. */
 const TEXT_FILE = /^(licen[cs]e|copying|notice|authors)\b/i
 const LICENSE_FILE = /^(licen[cs]e|copying)\b/i
 const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/
@@ -9,8 +9,8 @@ const RULE = '-'.repeat(80)
 const HEAD = `The plugin contains code of the following packages. Its own license is in the file LICENSE.`
 
 /**
- * Returns the text of the file `THIRD-PARTY-LICENSES`: each package whose code is in the bundle with its version, its
- * license and the full texts, because the licenses demand that these go along with the code.
+ * Returns the text of the file `THIRD-PARTY-LICENSES`. It lists each package in the bundle with its version, its
+ * license and the full texts. The licenses demand that these texts are shipped with the code.
  *
  * @param inputs files whose code is in the bundle, as esbuild's metafile names them
  * @param root the folder that these names start from
@@ -36,6 +36,6 @@ async function entryOf(folder: string): Promise<string> {
 }
 
 function authorOf({ author }: Record<string, unknown>): readonly string[] {
-  const name = typeof author === 'object' && author !== null ? Reflect.get(author, 'name') : author
+  const name = typeof author === 'object' && author !== null ? (author as { readonly name?: unknown }).name : author
   return typeof name === 'string' ? [`Author: ${name}`] : []
 }

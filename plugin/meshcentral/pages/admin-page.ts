@@ -10,7 +10,7 @@ import type { Suggestion } from '../moves/holdings.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, SITE_ADMIN } from '../server.ts'
 import { MOVE_QUERY, type MovePage, movePage } from './move-page.ts'
 
-/** What MeshCentral calls at `<url>pluginadmin.ashx?pin=meshcompanion`, with whoever is signed in. */
+/** The handlers that MeshCentral calls at `<url>pluginadmin.ashx?pin=meshcompanion`, for any signed-in user. */
 export interface AdminPage {
   handleAdminReq(req: MeshRequest, res: Response, user: MeshUser): void
   handleAdminPostReq(req: MeshRequest, res: Response, user: MeshUser): void
@@ -20,34 +20,34 @@ export interface AdminPageOptions {
   readonly server: Pick<MeshServer, 'config'>
   readonly secret: string
   readonly status: () => readonly DomainStatus[]
-  /** What an administrator of the domain has to know of the server. */
+  /** Returns notes about the server for an administrator of the domain. */
   readonly notes: (domainKey: string) => readonly string[]
   readonly checks: LiveChecks
   readonly moves: Pick<AccountMoves, 'find' | 'suggestions' | 'move'>
-  /** Called when a move fails. */
+  /** Called if a move fails. */
   readonly onFailure: (error: unknown) => void
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
 const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
-/** How long a page that is left open can begin a check. */
+/** How long an open page can start a check or a move. */
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
- * The status page in MeshCentral, for full administrators of the domain that it is of. MeshCentral lets everybody come
- * here who is signed in, at whichever domain of the host name.
+ * The status page in MeshCentral, for site admins of its domain. MeshCentral lets every signed-in user request it, in
+ * any domain of the host name.
  */
 export function meshAdminPage(options: AdminPageOptions): AdminPage {
   const { server, secret, status, notes, checks, moves, onFailure, now } = options
   const tokens = createSeal(secret, 'status page')
-  /** Of this session: no other page can make one, nor use that of another person. */
+  /** Binds a page's token to the session, so that no other page can make one and no other user can use it. */
   const placeOf = (req: MeshRequest, user: MeshUser) => JSON.stringify([user._id, req.session?.x])
 
   function isGenuine(req: MeshRequest, user: MeshUser): boolean {
-    // Told by browsers alone, and not by all of them.
-    const from = req.headers['sec-fetch-site']
-    if (from !== undefined && from !== 'same-origin') return false
+    // Not all browsers send this header.
+    const site = req.headers['sec-fetch-site']
+    if (site !== undefined && site !== 'same-origin') return false
     const { token } = membersOf(req.body)
     const madeAt = typeof token === 'string' ? tokens.open(token, placeOf(req, user)) : null
     return madeAt !== null && Math.abs(now() - Number(madeAt)) <= TOKEN_MS
@@ -67,9 +67,9 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
     }
   }
 
-  /** Accounts that a login found under another id of the same user. */
+  /** Returns accounts that a login found under another id of the same user. */
   function otherIds(domainKey: string): readonly Suggestion[] {
-    const { loginWarnings = [] } = status().find((one) => one.domainKey === domainKey) ?? {}
+    const { loginWarnings = [] } = status().find((domain) => domain.domainKey === domainKey) ?? {}
     return loginWarnings.flatMap(({ account, otherAccount }) => {
       if (account === null || otherAccount === null) return []
       const [to, from] = [moves.find(domainKey, account), moves.find(domainKey, otherAccount)]
@@ -78,8 +78,8 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
   }
 
   function startMove(res: Response, domainKey: string, request: MoveRequest): void {
-    const own = `user/${domainKey}/`
-    if (!request.from.startsWith(own) || !request.to.startsWith(own)) {
+    const prefix = `user/${domainKey}/`
+    if (!request.from.startsWith(prefix) || !request.to.startsWith(prefix)) {
       refuse(res, 'Both accounts of a move belong to the domain of this page.')
       return
     }
@@ -100,7 +100,7 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
       const token = tokens.seal(String(now()), placeOf(req, user))
       if (req.query.page === 'move') return send(res, movePage(moveView(req, domainKey, token)))
       const page = statusPage({
-        status: status().find((one) => one.domainKey === domainKey),
+        status: status().find((domain) => domain.domainKey === domainKey),
         notes: notes(domainKey),
         check: checks.of(domainKey),
         token,
@@ -113,7 +113,7 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
     handleAdminPostReq(req, res, user) {
       if (!isAdminHere(req, user)) return refuse(res, 'This page is for full site administrators of its domain.')
       if (!isGenuine(req, user))
-        return refuse(res, 'This page is too old, or the request came from another one. Load it again.')
+        return refuse(res, 'This page is too old, or the request came from another page. Reload this page.')
       const { action, from, to, lock } = membersOf(req.body)
       if (action === 'move') {
         const request = { from: String(from), to: String(to), lock: lock === 'on', by: user.name }
@@ -126,7 +126,7 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
   }
 }
 
-/** The same page, which throws nothing: MeshCentral's server answers with a stack trace. */
+/** Returns the same page, which throws nothing. MeshCentral would answer with a stack trace. */
 export function caughtPage(
   { handleAdminReq, handleAdminPostReq }: AdminPage,
   onFailure: (error: unknown) => void,
@@ -148,10 +148,10 @@ function isAdminHere({ xdomain }: MeshRequest, { siteadmin, domain }: MeshUser):
   return siteadmin === SITE_ADMIN && xdomain?.id === domain
 }
 
-/** MeshCentral's list of plugins leads to the page of the default domain, whichever domain somebody is of. */
+/** Redirects to the page of the user's own domain: MeshCentral's list of plugins links the default domain's page. */
 function sendElsewhere({ config }: Pick<MeshServer, 'config'>, req: MeshRequest, res: Response, user: MeshUser): void {
-  const own = Object.hasOwn(config.domains, user.domain) ? config.domains[user.domain] : undefined
-  const path = own && (own.dns === undefined || own.dns === null) ? own.url + ADDRESS : undefined
+  const domain = Object.hasOwn(config.domains, user.domain) ? config.domains[user.domain] : undefined
+  const path = domain && (domain.dns === undefined || domain.dns === null) ? domain.url + ADDRESS : undefined
   if (user.siteadmin === SITE_ADMIN && path !== undefined && !path.startsWith(`${req.path}?`)) res.redirect(302, path)
   else refuse(res, 'This page is for full site administrators of its domain.')
 }

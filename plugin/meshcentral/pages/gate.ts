@@ -1,34 +1,40 @@
 import { isIP } from 'node:net'
 import type { RequestHandler } from 'express'
 import ipaddr from 'ipaddr.js'
-import type { Members, MeshDomain, MeshRequest, MeshServer, MeshWeb } from '../server.ts'
+import {
+  type Members,
+  type MeshDomain,
+  type MeshRequest,
+  type MeshServer,
+  type MeshWeb,
+  meshRequest,
+} from '../server.ts'
 
 export interface GateOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
-  /** Whether a request comes back from the IdP: its login began here, so it has passed the rules for links once. */
+  /** Whether a request returns from the IdP. Its login began here, so it already passed the rules for links. */
   readonly isAnswer: (req: MeshRequest) => boolean
 }
 
 /**
- * What MeshCentral asks of everybody who wants to sign in, before any route of a login: its own routes ask it each for
- * themselves. Addresses first, then the login key and the required header. Its limit on wrong passwords is not asked:
- * none is sent here, and whoever guesses passwords must not stop the logins and logouts of all others behind the same
- * address.
+ * Applies MeshCentral's rules for sign-in before each route of a login, as each of MeshCentral's own routes does: the
+ * address lists, then the login key and the required header. The limit on wrong passwords does not apply. No password
+ * is sent here, and a guesser must not block the logins and logouts of all users behind the same address.
  */
 export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandler {
   return (req, res, next) => {
-    const request = req as MeshRequest
+    const request = meshRequest(req)
     const domain = request.xdomain
     if (!domain) {
       res.sendStatus(404)
       return
     }
-    const refused = [server.config.settings, domain].find((rules) => !admitsAddress(rules, request.clientIp))
-    if (refused) {
+    const refusing = [server.config.settings, domain].find((rules) => !admitsAddress(rules, request.clientIp))
+    if (refusing) {
       web.blockedUsers += 1
-      const elsewhere = refused.ipblockeduserredirect
-      if (typeof elsewhere === 'string') res.redirect(elsewhere)
+      const redirect = refusing.ipblockeduserredirect
+      if (typeof redirect === 'string') res.redirect(redirect)
       else res.sendStatus(401)
       return
     }
@@ -40,7 +46,7 @@ export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandle
   }
 }
 
-/** Both lists of the server or of a domain. An address that is unknown passes no list of allowed ones. */
+/** Checks both address lists of the server or of a domain. An unknown address is in no list of allowed ones. */
 export function admitsAddress({ userblockedip, userallowedip }: Members, address: string | undefined): boolean {
   const isIn = (list: unknown) => address !== undefined && isListed(address, Array.isArray(list) ? list : [list])
   const isSet = (list: unknown) => list !== undefined && list !== null
@@ -49,13 +55,14 @@ export function admitsAddress({ userblockedip, userallowedip }: Members, address
 }
 
 /**
- * The login key of a request that a domain asks for: `undefined` when it asks for none, null when the key is not one of
- * its keys.
+ * Returns the login key of a request: undefined if the domain needs none, null if the key is not one of the domain's.
+ *
+ * @param key the request's `key` parameter
  */
-export function loginKeyOf({ loginkey }: MeshDomain, given: unknown): string | null | undefined {
+export function loginKeyOf({ loginkey }: MeshDomain, key: unknown): string | null | undefined {
   if (loginkey === undefined || loginkey === null) return undefined
   const keys: readonly unknown[] = Array.isArray(loginkey) ? loginkey : [loginkey]
-  return typeof given === 'string' && keys.includes(given) ? given : null
+  return typeof key === 'string' && keys.includes(key) ? key : null
 }
 
 function hasRequiredHeader({ userrequiredhttpheader }: MeshDomain, { headers }: MeshRequest): boolean {
@@ -64,16 +71,16 @@ function hasRequiredHeader({ userrequiredhttpheader }: MeshDomain, { headers }: 
 }
 
 /**
- * Whether an address is in a list of addresses and ranges in CIDR notation, as MeshCentral's `userAllowedIp` and
- * `userBlockedIp` are. IPv4 addresses count as IPv4-mapped IPv6 ones, as they do there. Entries that cannot be read
+ * Whether an address is in a list of addresses and CIDR ranges, such as MeshCentral's `userAllowedIp` and
+ * `userBlockedIp`. As in MeshCentral, IPv4 addresses are compared as IPv4-mapped IPv6 addresses. Unreadable entries
  * match nothing.
  */
 export function isListed(address: string, list: readonly unknown[]): boolean {
-  const asked = mapped(address)
-  if (!asked) return false
+  const ip = mapped(address)
+  if (!ip) return false
   return list.some((entry) => {
     const range = typeof entry === 'string' ? rangeOf(entry) : undefined
-    return range !== undefined && asked.match(range.address, range.bits)
+    return range !== undefined && ip.match(range.address, range.bits)
   })
 }
 
@@ -87,9 +94,9 @@ function rangeOf(text: string): { readonly address: ipaddr.IPv6; readonly bits: 
 }
 
 function mapped(text: string): ipaddr.IPv6 | undefined {
-  // Stricter than the library, which also reads `127.1` and `0x7f000001` as addresses.
+  // The library alone would also accept `127.1` and `0x7f000001`.
   if (isIP(text) === 0) return undefined
-  // Whatever may stand in a zone, the library takes letters and digits only.
+  // The zone is removed, because the library accepts only letters and digits in it.
   const address = ipaddr.parse(text.replace(/%.*/s, ''))
   return address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address
 }

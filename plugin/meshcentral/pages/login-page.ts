@@ -3,10 +3,10 @@ import type { RequestHandler, Response } from 'express'
 import { type LoginErrorCode, MESSAGES, type MessageCode } from '../../errors.ts'
 import type { LoginFailure } from '../../host/port.ts'
 import { escapeMarkup, smallPage } from '../../routes/markup.ts'
-import type { MeshDomain, MeshRequest } from '../server.ts'
+import { type MeshDomain, type MeshRequest, meshRequest } from '../server.ts'
 import { loginKeyOf } from './gate.ts'
 
-/** Numbers of MeshCentral's own messages: its login page takes no other text. */
+/** Numbers of MeshCentral's own messages. Its login page accepts no other text. */
 export const MESSAGE = {
   cannotCreate: 100,
   accountLimit: 101,
@@ -20,12 +20,13 @@ export const MESSAGE = {
 
 /** A message of the plugin's own. */
 export const SIGNED_OUT_HERE = 'signed_out_here' satisfies MessageCode
-/** A session that a browser still brings, though it has ended. */
-const SESSION_OVER = 'session_over'
-/** MeshCentral's login page takes free text as well, as markup in a string of its script: never anything but this. */
-const SESSION_OVER_TEXT =
+/** The browser sent a session that ended. */
+const SESSION_ENDED = 'session_over'
+/** The login page also accepts free text, as markup in a string of its script. Never pass it any other text. */
+const SESSION_ENDED_TEXT =
   'You were signed out by the sign-in service, or your session has expired. Please sign in again.'
 
+/** Messages by the precise code of a refusal. */
 const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   account_unknown: MESSAGE.cannotCreate,
   account_limit: MESSAGE.accountLimit,
@@ -46,13 +47,13 @@ const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   subject_unusable: MESSAGE.invalidToken,
 }
 
-/** For the reasons that are not above: what the person would read elsewhere, in the nearest of MeshCentral's words. */
+/** For all other codes: the message of MeshCentral that is nearest to the text that users of other hosts read. */
 const MESSAGE_FOR: Record<MessageCode, number> = {
   login_failed: MESSAGE.failed,
   login_expired: MESSAGE.securityCheck,
   provider_unreachable: MESSAGE.failed,
   provider_refused: MESSAGE.failed,
-  // There is no word for somebody who changed their mind; "login failed" goes on about user names and passwords.
+  // MeshCentral has no message for a user who cancelled. "Login failed" would go on about user names and passwords.
   sign_in_cancelled: MESSAGE.denied,
   sign_in_incomplete: MESSAGE.denied,
   access_denied: MESSAGE.denied,
@@ -61,7 +62,7 @@ const MESSAGE_FOR: Record<MessageCode, number> = {
   signed_out_here: MESSAGE.failed,
 }
 
-/** MeshCentral's message for a login that failed. */
+/** Returns the number of MeshCentral's message for a failed login. */
 export function messageOf({ reason, code }: Pick<LoginFailure, 'reason' | 'code'>): number {
   return ownNumber(MESSAGE_OF, reason) ?? ownNumber(MESSAGE_FOR, code) ?? MESSAGE.failed
 }
@@ -71,31 +72,39 @@ function ownNumber(numbers: Readonly<Record<string, number>>, name: string): num
 }
 
 /**
- * What a browser takes with it through a login: each in a cookie of its own, which comes back where the session's
- * cookie does not when `sessionSameSite` is strict, and so does not touch the session of somebody who is signed in.
+ * Values that a browser carries through a login, each in a cookie of its own. These cookies come back from the IdP even
+ * if the session's cookie does not, with `sessionSameSite` strict. They also leave the session of a signed-in user
+ * alone.
  */
 const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
 const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const
-type Carried = keyof typeof COOKIES
+type CarriedValue = keyof typeof COOKIES
 
-export function carry(res: Response, what: Carried, value: string): void {
-  res.append('Set-Cookie', setCookie(what, value, LASTS_S[what]))
+export function carry(res: Response, name: CarriedValue, value: string): void {
+  res.append('Set-Cookie', setCookie(name, value, LASTS_S[name]))
 }
 
-function drop(res: Response, what: Carried): void {
-  res.append('Set-Cookie', setCookie(what, '', 0))
+function drop(res: Response, name: CarriedValue): void {
+  res.append('Set-Cookie', setCookie(name, '', 0))
 }
 
-function setCookie(what: Carried, value: string, maxAge: number): string {
-  const name = COOKIES[what]
-  return stringifySetCookie({ name, value, maxAge, path: '/', httpOnly: true, secure: true, sameSite: 'lax' })
+function setCookie(name: CarriedValue, value: string, maxAge: number): string {
+  return stringifySetCookie({
+    name: COOKIES[name],
+    value,
+    maxAge,
+    path: '/',
+    httpOnly: true,
+    secure: true,
+    sameSite: 'lax',
+  })
 }
 
-function carried(req: MeshRequest, what: Carried): string | undefined {
-  return parseCookie(req.headers.cookie ?? '')[COOKIES[what]] || undefined
+function carried(req: MeshRequest, name: CarriedValue): string | undefined {
+  return parseCookie(req.headers.cookie ?? '')[COOKIES[name]] || undefined
 }
 
-/** A path with the login key that the browser began with: without it, MeshCentral answers that there is nothing. */
+/** Adds the login key that the browser started with to a path. Without it, MeshCentral answers 404. */
 export function withLoginKey(path: string, req: MeshRequest): string {
   const key = req.xdomain ? loginKeyOf(req.xdomain, carried(req, 'key')) : undefined
   return typeof key === 'string' ? withQuery(path, 'key', key) : path
@@ -107,9 +116,9 @@ export function withQuery(path: string, name: string, value: string): string {
   return url.pathname + url.search + url.hash
 }
 
-/** Begins a login: remembers the login key, and gives it the page that the person wanted before. */
-export const rememberWay: RequestHandler = (req, res, next) => {
-  const request = req as MeshRequest
+/** Runs before a login starts: remembers the login key, and passes on the page that the user wanted before. */
+export const rememberDestination: RequestHandler = (req, res, next) => {
+  const request = meshRequest(req)
   const key = request.xdomain ? loginKeyOf(request.xdomain, request.query.key) : undefined
   if (typeof key === 'string') carry(res, 'key', key)
   const deepLink = carried(request, 'deepLink')
@@ -120,85 +129,89 @@ export const rememberWay: RequestHandler = (req, res, next) => {
   next()
 }
 
-/** Ends a session: back from the IdP, the login page needs its key again. */
+/** Runs before a logout: remembers the login key, which the login page needs after the return from the IdP. */
 export const rememberKey: RequestHandler = (req, res, next) => {
-  const request = req as MeshRequest
+  const request = meshRequest(req)
   const key = request.xdomain ? loginKeyOf(request.xdomain, request.query.key) : undefined
   if (typeof key === 'string') carry(res, 'key', key)
   next()
 }
 
-/** What a browser with a session that has ended is to read when it comes to the login page. */
-export function carrySessionOver(res: Response): void {
-  carry(res, 'failure', SESSION_OVER)
+/** Makes the login page tell the browser's user that the session ended. */
+export function carrySessionEnded(res: Response): void {
+  carry(res, 'failure', SESSION_ENDED)
 }
 
 /**
- * `<url>login`, before MeshCentral's own page: says what failed, and goes on to where it can be seen.
+ * Handles `<url>login` before MeshCentral's own page: shows why a login failed, or redirects to where that is shown.
  *
- * @param hasEnded whether a request came with a session that has ended
+ * @param domains ids of the domains that sign in through the plugin
+ * @param hasEnded whether a request came with a session that ended
  */
-export function loginPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
+export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
   return (req, res, next) => {
-    const request = req as MeshRequest
+    const request = meshRequest(req)
     const domain = request.xdomain
-    if (!domain || !own.has(domain.id)) return next()
+    if (!domain || !domains.has(domain.id)) return next()
     const isEnded = hasEnded(request)
-    const isTold = hasMessage(request)
-    if (isEnded && !isTold) carrySessionOver(res)
-    const told = isEnded ? SESSION_OVER : carried(request, 'failure')
-    const failure = Number(told)
+    const isMessagePending = hasMessage(request)
+    if (isEnded && !isMessagePending) carrySessionEnded(res)
+    const failure = isEnded ? SESSION_ENDED : carried(request, 'failure')
+    const messageid = Number(failure)
     if (loginKeyOf(domain, request.query.key) === null) {
-      const asked = request.originalUrl.length > MOST_ADDRESS_CHARACTERS ? request.path : request.originalUrl
-      const withKey = withLoginKey(asked, request)
-      if (withKey === asked) return next()
+      const address = request.originalUrl.length > MOST_ADDRESS_CHARACTERS ? request.path : request.originalUrl
+      const withKey = withLoginKey(address, request)
+      if (withKey === address) return next()
       drop(res, 'key')
       return res.redirect(302, withKey)
     }
-    if (isTold) {
-      if (told !== undefined) drop(res, 'failure')
+    if (isMessagePending) {
+      if (failure !== undefined) drop(res, 'failure')
       return next()
     }
-    if (told === SIGNED_OUT_HERE) {
+    if (failure === SIGNED_OUT_HERE) {
       drop(res, 'failure')
-      const again = escapeMarkup(request.originalUrl)
-      sendPage(res, 'Signed out', `<p>${MESSAGES[told]}</p><p><a href="${again}">Go on to the login page</a></p>`)
+      const loginPage = escapeMarkup(request.originalUrl)
+      const link = `<a href="${loginPage}">Continue to the login page</a>`
+      sendPage(res, 'Signed out', `<p>${MESSAGES[failure]}</p><p>${link}</p>`)
       return
     }
-    if (told !== SESSION_OVER && !Object.values<number>(MESSAGE).includes(failure)) return next()
+    if (failure !== SESSION_ENDED && !Object.values<number>(MESSAGE).includes(messageid)) return next()
     drop(res, 'failure')
     if (typeof request.session?.userid === 'string') return res.redirect(302, domain.url)
-    const message = told === SESSION_OVER ? { flash: { error: [SESSION_OVER_TEXT] } } : { messageid: failure }
+    const message = failure === SESSION_ENDED ? { flash: { error: [SESSION_ENDED_TEXT] } } : { messageid }
     Object.assign(request.session ?? {}, { loginmode: 1, ...message })
     next()
   }
 }
 
 /**
- * The domain's root page: a link into it, followed by somebody who is signed out, is where the next login leads. Whose
- * session has ended goes on to the login page, which says so, wherever the domain sends others who are signed out.
+ * Handles the domain's root page. If a signed-out user follows a link into it, the next login leads there. A user whose
+ * session ended is redirected to the login page, which says so, even if the domain redirects signed-out users
+ * elsewhere.
  *
- * @param hasEnded whether a request came with a session that has ended
+ * @param domains ids of the domains that sign in through the plugin
+ * @param hasEnded whether a request came with a session that ended
  */
-export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
+export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
   return (req, res, next) => {
-    const request = req as MeshRequest
+    const request = meshRequest(req)
     const domain = request.xdomain
-    if (!domain || !own.has(domain.id) || request.path !== domain.url) return next()
+    if (!domain || !domains.has(domain.id) || request.path !== domain.url) return next()
     const isEnded = hasEnded(request)
-    const isToldSo = isEnded || carried(request, 'failure') === SESSION_OVER
+    const endedEarlier = isEnded || carried(request, 'failure') === SESSION_ENDED
     if (typeof request.session?.userid === 'string') {
-      if (isToldSo) drop(res, 'failure')
+      if (endedEarlier) drop(res, 'failure')
       return next()
     }
-    // Credentials may stand in such an address; they are nothing to keep. It is checked like any return path when it is
-    // used.
     const names = Object.keys(request.query)
+    // An address with credentials is not kept.
     if (names.some((name) => SECRET.has(name))) return next()
+    // The login checks a deep link like any return path.
     const isShort = encodeURIComponent(request.originalUrl).length <= MOST_LINK_BYTES
     if (isShort && names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
-    if (!isToldSo) return next()
-    if (isEnded && !hasMessage(request)) carrySessionOver(res)
+    if (!endedEarlier) return next()
+    if (isEnded && !hasMessage(request)) carrySessionEnded(res)
     const { key } = request.query
     const path = withLoginKey(`${domain.url}login`, request)
     const isKey = typeof key === 'string' && key.length <= MOST_ADDRESS_CHARACTERS
@@ -206,19 +219,19 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
   }
 }
 
-/** Of what somebody else has made up, in an address that a browser is sent to: the same holds for it. */
+/** Limit for parts of an address that the sender of a request chose, in a redirect. */
 const MOST_ADDRESS_CHARACTERS = 1_000
 /**
- * In a cookie. Links to a device or a group have some 150; a proxy with its defaults refuses answers with a few
- * thousand.
+ * Limit for a deep link in a cookie. Links to a device or a group have some 150 bytes. A proxy with its defaults
+ * refuses answers with a few thousand.
  */
 const MOST_LINK_BYTES = 600
-/** Whether MeshCentral itself is about to tell something: it knows better. */
+/** Whether MeshCentral itself is about to show a message, which then takes precedence. */
 function hasMessage({ session }: MeshRequest): boolean {
   return typeof session?.messageid === 'number'
 }
 
-/** What MeshCentral's root page reads out of its address. */
+/** Parameters that MeshCentral's root page reads from its address. */
 const DEEP_LINK = new Set([
   'viewmode',
   'node',
@@ -229,23 +242,24 @@ const DEEP_LINK = new Set([
   'gotouser',
   'gotougrp',
 ])
+/** Parameters that carry credentials. */
 const SECRET = new Set(['user', 'pass', 'login', 'ws', 'auth'])
 
 /**
- * Sends the browser on. With strict session cookies by a page of ours: after a redirect that began at the IdP, the
- * browser would come without its new session.
+ * Sends the browser to a path. With strict session cookies, a page of ours does it: after a redirect that started at
+ * the IdP, the browser would not send its new session.
  */
-export function goOn(res: Response, path: string, isStrict: boolean): void {
+export function sendOn(res: Response, path: string, isStrict: boolean): void {
   if (!isStrict) {
     res.redirect(302, path)
     return
   }
   const address = escapeMarkup(path)
   const refresh = `<meta http-equiv="refresh" content="0;url=${address}">`
-  sendPage(res, 'Signing in', `<p><a href="${address}">Go on</a></p>`, refresh)
+  sendPage(res, 'Signing in', `<p><a href="${address}">Continue</a></p>`, refresh)
 }
 
-/** A page in place of MeshCentral's own, of finished markup. */
+/** Sends a page of finished markup instead of MeshCentral's own page. */
 function sendPage(res: Response, title: string, body: string, head = ''): void {
   res
     .status(200)
@@ -255,15 +269,15 @@ function sendPage(res: Response, title: string, body: string, head = ''): void {
 }
 
 /**
- * MeshCentral has no message for somebody who was signed out here and not at the IdP: the next visit of the login page
- * says so before it shows anything else.
+ * Makes the next visit of the login page say that the user was signed out here, but not at the IdP. MeshCentral has no
+ * message for that.
  */
-export function sayOnceSignedOut(res: Response, { url }: MeshDomain, req: MeshRequest, isStrict: boolean): void {
+export function showSignedOutOnce(res: Response, { url }: MeshDomain, req: MeshRequest, isStrict: boolean): void {
   carry(res, 'failure', SIGNED_OUT_HERE)
-  goOn(res, withLoginKey(`${url}login`, req), isStrict)
+  sendOn(res, withLoginKey(`${url}login`, req), isStrict)
 }
 
-/** Where a failed login leads. The login page is shown even in maintenance mode, with the message. */
+/** Returns the path that a failed login leads to. It shows the login page even in maintenance mode. */
 export function failurePath({ url }: MeshDomain, message: number, req: MeshRequest): string {
   const path = withLoginKey(`${url}login`, req)
   return message === MESSAGE.maintenance ? withQuery(path, 'loginscreen', '1') : path

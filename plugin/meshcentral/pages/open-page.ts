@@ -1,23 +1,25 @@
+import { replaceFunction } from '../replaced-functions.ts'
 import type { MeshRequest, MeshSocket } from '../server.ts'
 
 const IS_PAGE = Symbol('page')
+type PageSocket = MeshSocket & { [IS_PAGE]?: true }
 
 /**
- * Functions that MeshCentral puts into its signed-in page, as text: it lets a plugin do that, and lets the server call
- * them there. Once its session has ended the page loads itself anew, and so comes to the login page; by itself it
- * speaks of a server that is down. It lets somebody go on who is just leaving it: loading anew would hold a logout up
- * on its way to the IdP. At the sixth time in a minute it stays: its socket may come without the cookie that the page
- * comes with.
+ * Functions that MeshCentral copies as text into its signed-in page, where the server can call them.
  *
- * On *My Server* full administrators find a link to the status page: MeshCentral's list of plugins knows only those
- * that were installed from there.
+ * `signedOut` reloads the page after its session ended, which leads to the login page. Without it, the page says that
+ * the server is down. It does not reload a page that the user is just leaving: that would delay a logout on its way to
+ * the IdP. After five reloads in a minute it stops, because a page's socket may lack the cookie that the page has.
  *
- * A phone's page knows no functions of plugins: that one loads itself anew after 5 seconds, as MeshCentral has it.
+ * `goPageEnd` shows site admins a link to the status page on *My Server*. MeshCentral's list of plugins shows only
+ * plugins that were installed from there.
+ *
+ * The mobile page has no functions of plugins. It reloads by itself after 5 seconds.
  */
 export const PAGE_FUNCTIONS = {
   onWebUIStartupEnd: `function () {
-    var own = this.meshcompanion;
-    window.addEventListener('beforeunload', function () { own.leavingAt = Date.now(); });
+    var plugin = this.meshcompanion;
+    window.addEventListener('beforeunload', function () { plugin.leavingAt = Date.now(); });
   }`,
   goPageEnd: `function (page) {
     var place = document.getElementById('p2ServerActions');
@@ -34,13 +36,13 @@ export const PAGE_FUNCTIONS = {
     place.parentNode.insertBefore(line, place.nextSibling);
   }`,
   signedOut: `function (server) {
-    var own = this;
+    var plugin = this;
     var now = Date.now();
-    var isLeaving = function () { return Date.now() - (own.leavingAt || 0) < 5000; };
+    var isLeaving = function () { return Date.now() - (plugin.leavingAt || 0) < 5000; };
     if (isLeaving()) return;
     var recent = [];
     try {
-      recent = JSON.parse(sessionStorage.getItem('meshcompanionReloads') || '[]').filter(function (at) { return now - at < 60000; });
+      recent = JSON.parse(sessionStorage.getItem('meshcompanionReloads') || '[]').filter(function (time) { return now - time < 60000; });
       sessionStorage.setItem('meshcompanionReloads', JSON.stringify(recent.concat(now)));
     } catch (ex) { }
     if (recent.length >= 5) return;
@@ -50,41 +52,41 @@ export const PAGE_FUNCTIONS = {
 } as const
 
 /**
- * Remembers of a web socket that a signed-in page hangs on it; others lead to devices, and would take our words for
- * theirs.
+ * Marks a web socket as that of a signed-in page. Other sockets lead to devices, which would take our messages for
+ * their own.
  */
 export function notePage({ ws, path }: MeshRequest): void {
-  if (ws && path.endsWith('/control.ashx/.websocket')) Reflect.set(ws, IS_PAGE, true)
+  const socket: PageSocket | undefined = ws
+  if (socket && path.endsWith('/control.ashx/.websocket')) socket[IS_PAGE] = true
 }
 
-/** How MeshCentral refuses a socket that brings no session. It asks for a second factor by the same cause. */
+/** MeshCentral's refusal of a socket without a session. Its request for a second factor has a different `msg`. */
 const REFUSAL = /^\{"action":"close","cause":"noauth","msg":"noauth/
 
 /**
- * Sends a page to the login page if MeshCentral refuses its socket for want of a session. The page was made for a
- * session that ended before its socket came: on a busy machine that takes seconds, and another tab may sign out
+ * Sends a page to the login page if MeshCentral refuses its socket for lack of a session. The page was made for a
+ * session that ended before its socket arrived. On a busy machine that takes seconds, and another tab may sign out
  * meanwhile. MeshCentral would leave the page at "Unable to perform authentication".
  *
- * MeshCentral refuses by its first message. The socket sends by itself again from then on.
+ * MeshCentral refuses with its first message, so the socket's own `send` is restored with the first message.
  */
-export function reloadIfRefused(socket: MeshSocket): void {
-  const send: unknown = Reflect.get(socket, 'send')
-  if (Reflect.get(socket, IS_PAGE) !== true || typeof send !== 'function') return
-  Reflect.set(socket, 'send', (...message: readonly unknown[]): unknown => {
-    Reflect.set(socket, 'send', send)
+export function reloadIfRefused(socket: PageSocket): void {
+  const { send } = socket
+  if (!socket[IS_PAGE] || typeof send !== 'function') return
+  replaceFunction('socket.send', socket, 'send', (boundSend) => (...message) => {
+    socket.send = send
     const [text] = message
     if (typeof text === 'string' && REFUSAL.test(text)) sendToLogin(socket)
-    return Reflect.apply(send, socket, message)
+    return boundSend(...message)
   })
 }
 
 /**
- * Has the page behind a socket, if there is one, load itself anew: to be sent before the socket is closed or refused,
- * since its session has ended.
+ * Makes the page behind a socket, if there is one, reload itself. Called before the socket is closed or refused because
+ * its session ended.
  */
-export function sendToLogin(socket: MeshSocket): void {
-  const send: unknown = Reflect.get(socket, IS_PAGE) === true ? Reflect.get(socket, 'send') : undefined
-  if (typeof send !== 'function') return
+export function sendToLogin(socket: PageSocket): void {
+  if (!socket[IS_PAGE] || typeof socket.send !== 'function') return
   const method: keyof typeof PAGE_FUNCTIONS = 'signedOut'
-  send.call(socket, JSON.stringify({ action: 'plugin', plugin: 'meshcompanion', method }))
+  socket.send(JSON.stringify({ action: 'plugin', plugin: 'meshcompanion', method }))
 }

@@ -1,14 +1,19 @@
+import { replaceFunction } from '../replaced-functions.ts'
 import type { MeshRequest, MeshWeb } from '../server.ts'
 import { ownSession } from '../sessions/sessions.ts'
 
 /**
- * Lets the pages of our sessions open their web sockets from an address that sent too many wrong passwords. MeshCentral
- * refuses all sockets from there, so whoever shares the address with a guesser could sign in but work with no page. A
- * socket that brings a password is still refused, with a session or without.
+ * Lets the pages of our sessions open web sockets from an address that sent too many wrong passwords. MeshCentral
+ * refuses all sockets from such an address. A user who shares it with a guesser could sign in, but could use no page. A
+ * socket that brings a password is still refused, with or without a session.
  */
 export function keepSocketsOpen(web: Pick<MeshWeb, 'checkAllowLogin'>): void {
-  const { checkAllowLogin } = web
-  web.checkAllowLogin = (req) => checkAllowLogin.call(web, req) || isSocketOfPage(req as MeshRequest)
+  replaceFunction(
+    'web.checkAllowLogin',
+    web,
+    'checkAllowLogin',
+    (checkAllowLogin) => (req) => checkAllowLogin(req) || isSocketOfPage(req),
+  )
 }
 
 function isSocketOfPage(req: MeshRequest): boolean {

@@ -2,13 +2,22 @@ import type { RequestHandler } from 'express'
 import type { Clock } from '../../clock.ts'
 import { isSameRoute } from '../../config/domains/route-names.ts'
 import { isJsonObject, membersOf } from '../../config/json/json-object.ts'
-import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
-import type { TakenDomain } from '../take-over.ts'
+import { replaceFunction } from '../replaced-functions.ts'
+import {
+  type MeshRequest,
+  type MeshServer,
+  type MeshUser,
+  type MeshWeb,
+  meshRequest,
+  SITE_ADMIN,
+  userKey,
+} from '../server.ts'
+import type { TakenDomain } from '../start/take-over.ts'
 
-/** Names of the accounts that may sign in with a password, in lower case, by domain id. Other domains let all in. */
+/** Names of the accounts that may sign in with a password, in lower case, by domain id. Other domains admit all. */
 export type PasswordAccounts = ReadonlyMap<string, ReadonlySet<string>>
 
-/** What `custom.password_login` refuses. */
+/** The kinds of requests that `custom.password_login` refuses, as log lines name them. */
 type Refused = 'a password login' | 'an account creation' | 'a password reset'
 
 export interface PasswordLoginOptions {
@@ -21,9 +30,9 @@ export interface PasswordLoginOptions {
  * Reads `custom.password_login` from the `oidc` objects as they are written, so that another mistake in an object does
  * not let passwords in. Anything but `true`, a list or an absent member lets no password in.
  */
-export function passwordAccounts(taken: ReadonlyMap<string, Pick<TakenDomain, 'oidc'>>): PasswordAccounts {
+export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDomain, 'oidc'>>): PasswordAccounts {
   return new Map(
-    [...taken].flatMap(([id, { oidc }]): readonly (readonly [string, ReadonlySet<string>])[] => {
+    [...takenDomains].flatMap(([id, { oidc }]): readonly (readonly [string, ReadonlySet<string>])[] => {
       const custom = isJsonObject(oidc) ? oidc.custom : undefined
       const { password_login: allowed = true } = membersOf(custom)
       if (allowed === true) return []
@@ -37,7 +46,7 @@ export function passwordAccounts(taken: ReadonlyMap<string, Pick<TakenDomain, 'o
  * Enforces `custom.password_login: false`, or a list of accounts.
  *
  * - Sign-in: every way in that takes a name and a password ends at MeshCentral's `authenticate`: forms, `?user=&pass=`,
- *   `x-meshauth` and orders over sockets. Login tokens (`~t:…`) end there too; rules of their own hold for them.
+ *   `x-meshauth` and commands over sockets. Login tokens (`~t:…`) end there too, and have their own rules.
  * - Account creation and password reset: MeshCentral's forms and the link in its mail, by {@link PasswordLogin.forms}.
  *
  * A test lists the places in MeshCentral's sources that begin a session or set a password.
@@ -46,7 +55,7 @@ export class PasswordLogin {
   readonly #server: PasswordLoginOptions['server']
   readonly #accounts: PasswordAccounts
   readonly #clock: Clock
-  /** When a refusal was last logged, in elapsed milliseconds: one line an hour, domain and kind. */
+  /** When a refusal was last logged, in elapsed milliseconds. One line per hour, domain and kind is written. */
   readonly #logged = new Map<string, number>()
 
   constructor({ server, accounts, clock }: PasswordLoginOptions) {
@@ -57,28 +66,32 @@ export class PasswordLogin {
 
   /** Replaces MeshCentral's `authenticate`. Refuses before the password is compared, so no answer depends on it. */
   refuseSignIns(web: Partial<Pick<MeshWeb, 'authenticate'>>): void {
-    const original = web.authenticate?.bind(web)
-    if (!original || this.#accounts.size === 0) return
-    web.authenticate = (name, secret, domain, done) => {
-      const id = isJsonObject(domain) ? domain.id : undefined
-      const names = typeof id === 'string' ? this.#accounts.get(id) : undefined
-      const isToken = typeof name === 'string' && name.startsWith('~t:')
-      if (!names || isToken || (typeof name === 'string' && names.has(name.toLowerCase()))) {
-        original(name, secret, domain, done)
-        return
-      }
-      this.#log(String(id), 'a password login')
-      // The error for which MeshCentral shows "Access denied".
-      done('denied')
-    }
+    if (this.#accounts.size === 0) return
+    replaceFunction(
+      'web.authenticate (passwords)',
+      web,
+      'authenticate',
+      (authenticate) => (name, secret, domain, done) => {
+        const id = isJsonObject(domain) ? domain.id : undefined
+        const names = typeof id === 'string' ? this.#accounts.get(id) : undefined
+        const isToken = typeof name === 'string' && name.startsWith('~t:')
+        if (!names || isToken || (typeof name === 'string' && names.has(name.toLowerCase()))) {
+          authenticate(name, secret, domain, done)
+          return
+        }
+        this.#log(String(id), 'a password login')
+        // MeshCentral shows "Access denied" for this error.
+        done('denied')
+      },
+    )
   }
 
-  /** Refuses account creation and password reset. Belongs behind MeshCentral's middleware and before its routes. */
+  /** Refuses account creation and password reset. Install it behind MeshCentral's middleware and before its routes. */
   forms({ bodyParser }: Pick<MeshWeb, 'bodyParser'>): RequestHandler {
     // The parser of MeshCentral's own routes, which do not parse a body twice.
     const parse = bodyParser.urlencoded({ extended: false })
     return (req, res, next) => {
-      const request = req as MeshRequest
+      const request = meshRequest(req)
       const domain = request.xdomain
       if (!domain || !this.#accounts.has(domain.id) || request.ws) return next()
       const isAt = (name: string) => isSameRoute(request.path, domain.url + name)
@@ -86,7 +99,7 @@ export class PasswordLogin {
         this.#log(domain.id, refused)
         if (request.session) request.session.messageid = ACCESS_DENIED
         const { search } = new URL(request.url, 'http://host.invalid')
-        // The link in a mail would lead back here.
+        // The address of a mail's link would lead back here.
         res.redirect(isAt('checkmail') ? domain.url : domain.url + search)
       }
       if (isAt('createaccount')) return refuse('an account creation')
@@ -102,7 +115,7 @@ export class PasswordLogin {
     }
   }
 
-  /** Whether the link in a mail resets a password; others confirm an e-mail address. */
+  /** Whether a mail's link resets a password. Other links confirm an e-mail address. */
   #isReset({ query, xdomain }: MeshRequest): boolean {
     const { mailCookieEncryptionKey: key } = membersOf(xdomain?.mailserver)
     return this.#server.decodeCookie(query.c, key, RESET_MINUTES)?.a === RESET
@@ -115,31 +128,31 @@ export class PasswordLogin {
     const domain = domainId === '' ? 'the default domain' : `domain ${domainId}`
     this.#server.authLog(
       'OIDC',
-      `WARN password-login-refused: ${domain} refused ${refused}, as custom.password_login says. There is one such line an hour.`,
+      `WARN password-login-refused: ${domain} refused ${refused}, because of custom.password_login. At most one such line an hour is written.`,
     )
   }
 }
 
 const ACCESS_DENIED = 111
-/** MeshCentral's mark for a link that resets a password, and its lifetime. */
+/** MeshCentral's mark and lifetime of a link that resets a password. */
 const RESET = 2
 const RESET_MINUTES = 30
 const LOGGED_MS = 60 * 60_000
 
 /**
- * Hides what the login page has for passwords, in MeshCentral's own way: `?passlogin=1` still shows the fields, for
- * accounts that are listed.
+ * Hides the password fields of the login page with MeshCentral's own setting. `?passlogin=1` still shows them, for the
+ * listed accounts.
  */
-export function hidePasswordFields(taken: ReadonlyMap<string, TakenDomain>, accounts: PasswordAccounts): void {
+export function hidePasswordFields(takenDomains: ReadonlyMap<string, TakenDomain>, accounts: PasswordAccounts): void {
   for (const id of accounts.keys()) {
-    const domain = taken.get(id)?.domain
+    const domain = takenDomains.get(id)?.domain
     if (domain) domain.showpasswordlogin = false
   }
 }
 
 /**
- * What a site admin should know of a domain's `custom.password_login`, a sentence each: listed accounts that do not
- * exist, and a domain that no site admin can sign in to.
+ * Returns warnings about a domain's `custom.password_login`: listed accounts that do not exist, and a domain that no
+ * site admin can sign in to.
  *
  * @param names the accounts that may sign in with a password
  * @param hasAdminGroups whether groups of the IdP make users site admins

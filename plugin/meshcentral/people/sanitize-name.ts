@@ -3,25 +3,25 @@ import type { UserId } from '../../host/port.ts'
 import { printableText } from '../../log.ts'
 import { userKey } from '../server.ts'
 
-/** MeshCentral's pages take markup in it for their own. */
+/** Replaces angle brackets, because MeshCentral's pages would execute markup in the text. */
 export function withoutAngleBrackets(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('>', '›')
 }
 
 /**
- * The name of a person or a group as MeshCentral's pages can show it: they take markup in it for their own, and undo
- * percent signs, where one that begins no escape breaks the page, such as that of a device group for those who manage
- * it. Whoever may choose names at the IdP would run scripts in a site admin's page otherwise.
+ * Returns the name of a user or group in a form that MeshCentral's pages can show. They execute markup in names, so a
+ * user who can choose a name at the IdP could run scripts in a site admin's page. They also decode percent signs,
+ * and a percent sign that begins no escape breaks the page, such as that of a device group.
  */
 export function sanitizeName(name: string): string {
   return withoutAngleBrackets(printableText(name)).replaceAll('%', '％')
 }
 
 /**
- * Refuses an id that would run as script in a site admin's page. MeshCentral's reports write ids into their markup as
- * they are. An id with other characters in their place could be that of somebody else.
+ * Refuses an id that would run as a script in a site admin's page: MeshCentral's reports write ids into their markup
+ * unescaped. Replacing characters is not an option, because the result could be another user's id.
  *
- * @throws LoginError `subject_unusable`, for a new account and for one that is there already
+ * @throws LoginError `subject_unusable`, for new and for existing accounts
  */
 export function requireSafeId(domainId: string, id: UserId): void {
   if (!/['"<>&\\`]/.test(id)) return

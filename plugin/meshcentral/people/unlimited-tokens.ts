@@ -4,14 +4,14 @@ import type { Members, MeshDatabase } from '../server.ts'
 import { isOurs } from '../sessions/sealed-cookies.ts'
 
 /**
- * The domains whose single sign-on accounts have login tokens, for the status page. The first answer is that of the
- * start; each look at the page has the database asked again for the next one.
+ * Knows in which domains accounts of single sign-on have login tokens, for the status page. The database is asked at
+ * the start, and again at each look at the page for the next look.
  */
 export class TokenCensus {
   readonly #ask: () => Promise<readonly Members[] | null | undefined>
   readonly #domains: ReadonlySet<string>
   readonly #onFailure: (error: unknown) => void
-  #found: ReadonlySet<string> = new Set()
+  #domainsWithTokens: ReadonlySet<string> = new Set()
   #isAsking = false
 
   /** @param domains ids of the domains whose logins are ours */
@@ -25,7 +25,7 @@ export class TokenCensus {
 
   hasTokens(domainKey: string): boolean {
     this.#refresh()
-    return this.#found.has(domainKey)
+    return this.#domainsWithTokens.has(domainKey)
   }
 
   #refresh(): void {
@@ -34,7 +34,8 @@ export class TokenCensus {
     this.#ask()
       .then((records) => {
         const users = (records ?? []).flatMap(({ userid }) => (typeof userid === 'string' ? [userid] : []))
-        this.#found = new Set(users.flatMap((user) => (isOurs(user, this.#domains) ? [user.split('/')[1] ?? ''] : [])))
+        const ourUsers = users.filter((user) => isOurs(user, this.#domains))
+        this.#domainsWithTokens = new Set(ourUsers.map((user) => user.split('/')[1] ?? ''))
       })
       .catch(this.#onFailure)
       .finally(() => {

@@ -1,97 +1,122 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
-import type { UserGroups } from '../../host/port.ts'
+import type { UserGroups, UserId } from '../../host/port.ts'
 import { printableFields, printableText } from '../../log.ts'
 import { saveRecord } from '../database.ts'
-import { announceAccount, announceGroup, tell } from '../events.ts'
+import { announceAccount, announceGroup, dispatch } from '../events.ts'
 import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from '../server.ts'
 import { sanitizeName } from './sanitize-name.ts'
 
-/** What new groups are marked with. The built-in strategy marks those of a preset with the preset's name. */
+/** The `membershipType` of new groups. With a preset, the built-in strategy writes the preset's name instead. */
 const OURS = 'oidc'
 const MEMBER = 1
 
 /**
- * MeshCentral's own user groups, mirrored as its built-in strategy does it: groups that it made are recognised and
- * kept.
- *
- * @param presets their names
+ * MeshCentral's user groups, mirrored as its built-in strategy does it. Groups that the built-in strategy created are
+ * recognised and kept.
  */
-export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readonly string[], clock: Clock): UserGroups {
-  const marks = new Set([OURS, ...presets])
-  const isMirrored = ({ membershipType }: MeshUserGroup) => membershipType !== undefined && marks.has(membershipType)
-  const recordOf = (groupId: string): MeshUserGroup | undefined =>
-    Object.hasOwn(web.userGroups, groupId) ? web.userGroups[groupId] : undefined
-  const memberOf = (domainId: string, id: string): MeshUser => {
-    const user = web.users[userKey(domainId, id)]
-    if (!user) throw new Error('The account is gone.')
+export class MeshUserGroups implements UserGroups {
+  readonly #server: MeshServer
+  readonly #web: MeshWeb
+  readonly #clock: Clock
+  /** The `membershipType` values of our mirrored groups. */
+  readonly #marks: ReadonlySet<string>
+  /** Ids of the groups that were compared with those of other strategies, once a start each. */
+  readonly #compared = new Set<string>()
+
+  /** @param presets names of all presets */
+  constructor(server: MeshServer, web: MeshWeb, presets: readonly string[], clock: Clock) {
+    this.#server = server
+    this.#web = web
+    this.#clock = clock
+    this.#marks = new Set([OURS, ...presets])
+  }
+
+  async mirroredOf(domainId: string, id: UserId): Promise<readonly string[]> {
+    const groups = this.#mirroredGroups(this.#userOf(domainId, id))
+    for (const group of groups) this.#warnOfNamesake(group)
+    return groups.map(nameAtIdp)
+  }
+
+  async join(domainId: string, id: UserId, name: string): Promise<void> {
+    const user = this.#userOf(domainId, id)
+    const groupId = mirroredIds(domainId, name).find((candidate) => !this.#isTaken(candidate))
+    if (groupId === undefined) throw new Error('Other groups have the ids of the mirrored group.')
+    const group = this.#recordOf(groupId) ?? createGroup(this.#server, this.#web, user, groupId, name)
+    this.#warnOfNamesake(group)
+    addToGroup(this.#server, this.#web, user, group)
+    announceMembership(this.#server, this.#web, user)
+    await this.#save(user, group)
+  }
+
+  async leave(domainId: string, id: UserId, name: string): Promise<void> {
+    const user = this.#userOf(domainId, id)
+    for (const group of this.#mirroredGroups(user)) {
+      if (nameAtIdp(group) !== name) continue
+      delete user.links?.[group._id]
+      announceMembership(this.#server, this.#web, user)
+      const isLinked = group.links && Object.hasOwn(group.links, user._id)
+      delete group.links?.[user._id]
+      if (isLinked) announceGroup(this.#server, this.#web, user, group, 72)
+      await this.#save(user, group)
+    }
+  }
+
+  #userOf(domainId: string, id: string): MeshUser {
+    const user = this.#web.users[userKey(domainId, id)]
+    if (!user) throw new Error('The account no longer exists.')
     return user
   }
-  const mirrored = (user: MeshUser): readonly MeshUserGroup[] =>
-    Object.keys(user.links ?? {}).flatMap((link) => {
-      const group = recordOf(link)
-      return group && isMirrored(group) && group.domain === user.domain ? [group] : []
+
+  #recordOf(groupId: string): MeshUserGroup | undefined {
+    return Object.hasOwn(this.#web.userGroups, groupId) ? this.#web.userGroups[groupId] : undefined
+  }
+
+  #mirroredGroups(user: MeshUser): readonly MeshUserGroup[] {
+    return Object.keys(user.links ?? {}).flatMap((link) => {
+      const group = this.#recordOf(link)
+      return group && this.#isMirrored(group) && group.domain === user.domain ? [group] : []
     })
-  const isTaken = (groupId: string): boolean => {
-    const group = recordOf(groupId)
-    return group !== undefined && !isMirrored(group)
   }
-  /** Ours that were looked at. One of them is logged at most once a start. */
-  const compared = new Set<string>()
-  function compare(group: MeshUserGroup): void {
-    if (compared.has(group._id)) return
-    compared.add(group._id)
-    const isTwin = (other: MeshUserGroup) =>
-      [group.name, nameAtIdp(group)].includes(other.name) && other.domain === group.domain && isOfAnother(other)
-    const twin = Object.values(web.userGroups).find(isTwin)
-    if (twin) server.authLog('OIDC', nameTaken(group, twin))
+
+  #isMirrored({ membershipType }: MeshUserGroup): boolean {
+    return membershipType !== undefined && this.#marks.has(membershipType)
   }
-  const isOfAnother = ({ membershipType }: MeshUserGroup) => membershipType !== undefined && !marks.has(membershipType)
 
-  const save = (user: MeshUser, group: MeshUserGroup) =>
-    Promise.all([user, group].map((record) => saveRecord(server.db, clock, record)))
+  #isTaken(groupId: string): boolean {
+    const group = this.#recordOf(groupId)
+    return group !== undefined && !this.#isMirrored(group)
+  }
 
-  return {
-    mirroredOf: async (domainId, id) => {
-      const groups = mirrored(memberOf(domainId, id))
-      for (const group of groups) compare(group)
-      return groups.map(nameAtIdp)
-    },
+  /** Logs if another strategy mirrors a group of the same name. */
+  #warnOfNamesake(group: MeshUserGroup): void {
+    if (this.#compared.has(group._id)) return
+    this.#compared.add(group._id)
+    const names = [group.name, nameAtIdp(group)]
+    const namesake = Object.values(this.#web.userGroups).find(
+      (candidate) =>
+        names.includes(candidate.name) && candidate.domain === group.domain && this.#isOfOtherStrategy(candidate),
+    )
+    if (namesake) this.#server.authLog('OIDC', nameTaken(group, namesake))
+  }
 
-    join: async (domainId, id, name) => {
-      const user = memberOf(domainId, id)
-      const groupId = mirroredIds(domainId, name).find((one) => !isTaken(one))
-      if (groupId === undefined) throw new Error('Other groups have the ids of the mirrored one.')
-      const group = recordOf(groupId) ?? createGroup(server, web, user, groupId, name)
-      compare(group)
-      addToGroup(server, web, user, group)
-      announceMembership(server, web, user)
-      await save(user, group)
-    },
+  #isOfOtherStrategy({ membershipType }: MeshUserGroup): boolean {
+    return membershipType !== undefined && !this.#marks.has(membershipType)
+  }
 
-    leave: async (domainId, id, name) => {
-      const user = memberOf(domainId, id)
-      for (const group of mirrored(user)) {
-        if (nameAtIdp(group) !== name) continue
-        delete user.links?.[group._id]
-        announceMembership(server, web, user)
-        const isLinked = group.links && Object.hasOwn(group.links, user._id)
-        delete group.links?.[user._id]
-        if (isLinked) announceGroup(server, web, user, group, 72)
-        await save(user, group)
-      }
-    },
+  async #save(user: MeshUser, group: MeshUserGroup): Promise<void> {
+    await Promise.all([user, group].map((record) => saveRecord(this.#server.db, this.#clock, record)))
   }
 }
 
-/** One line of the authentication log, which is a plain file. */
-function nameTaken(group: MeshUserGroup, twin: MeshUserGroup): string {
-  const [ours, other] = [group._id, twin._id].map((id) => JSON.stringify(printableText(id)))
-  const fields = { name: group.name, group: group._id, other: twin._id, otherType: twin.membershipType }
-  return `WARN group-name-taken: Two user groups have one name: ours is ${ours}, and ${other} is one that another strategy mirrors. Rights on devices stay with that one: move them to ours, then delete it. ${JSON.stringify(printableFields(fields))}`
+function nameTaken(group: MeshUserGroup, namesake: MeshUserGroup): string {
+  const ourId = JSON.stringify(printableText(group._id))
+  const otherId = JSON.stringify(printableText(namesake._id))
+  const fields = { name: group.name, group: group._id, other: namesake._id, otherType: namesake.membershipType }
+  return `WARN group-name-taken: Two user groups have the same name: ours is ${ourId}, and another strategy mirrors ${otherId}. Rights on devices stay with the other group: move them to ours, then delete the other group. ${JSON.stringify(printableFields(fields))}`
 }
 
-/** Both records link to one another; the caller saves them. */
+/** Links the records of a user and a group to each other. The caller saves them. */
 export function addToGroup(server: MeshServer, web: MeshWeb, user: MeshUser, group: MeshUserGroup): void {
   user.links ??= {}
   user.links[group._id] = { rights: MEMBER }
@@ -100,9 +125,7 @@ export function addToGroup(server: MeshServer, web: MeshWeb, user: MeshUser, gro
   announceGroup(server, web, user, group, 71)
 }
 
-/**
- * What the IdP calls a group: its pages call it otherwise where they would take parts of that name for something else.
- */
+/** Returns the IdP's name of a group. The name in MeshCentral differs if its pages cannot show the IdP's name. */
 function nameAtIdp({ name, idpName }: MeshUserGroup): string {
   return idpName ?? name
 }
@@ -119,8 +142,8 @@ function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: stri
     links: {},
   }
   web.userGroups[_id] = group
-  // Acted upon in any case: a database that reports its changes says nothing of new groups.
-  tell(server, web, ['*', _id, user._id], {
+  // Sent without `noact`: a database that reports changes does not report new groups.
+  dispatch(server, web, ['*', _id, user._id], {
     etype: 'ugrp',
     ugrpid: _id,
     name,
@@ -135,15 +158,15 @@ function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: stri
 }
 
 function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): void {
-  tell(server, web, [user._id], 'resubscribe')
+  dispatch(server, web, [user._id], 'resubscribe')
   const msg = `User group membership changed: ${user.name}`
   announceAccount(server, web, user, 'accountchange', msg, { msgid: 67, msgArgs: [user.name] })
 }
 
 /**
- * Ids of the mirrored group of that name: the one that the built-in strategy gives it, and one for where it is taken.
- * All strategies of MeshCentral make ids in that way, so a group that LDAP or SAML mirrors under the same name has it.
- * The other one is no hash of any name: whoever names groups at the IdP cannot make one that has it.
+ * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and one to use if that is
+ * taken. All strategies of MeshCentral make ids in the first way, so a group that LDAP or SAML mirrors under the same
+ * name has the same id. The second id is keyed, so an IdP cannot choose a group name whose first id equals it.
  */
 function mirroredIds(domainId: string, name: string): readonly string[] {
   const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]

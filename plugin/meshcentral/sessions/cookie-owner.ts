@@ -4,28 +4,38 @@ import type { SignIn } from '../../host/port.ts'
 import type { MeshCookie } from '../server.ts'
 
 /**
- * Whose something sealed is: of a session, of ours or one that MeshCentral itself began, which is over when one of the
- * keys was revoked after it began, and at `until`; of none; or of a session of its user that nobody knows.
+ * The owner of a sealed cookie, which decides when the cookie stops working.
+ *
+ * - `session`: a session, of our logins or of MeshCentral's own. It ends at `until`, or if one of its keys is revoked
+ *   when it began, or later.
+ * - `none`: no session. The cookie works until MeshCentral's own limit.
+ * - `unknown`: a session of the cookie's user that cannot be identified.
  */
-export type Owner =
+export type CookieOwner =
   | {
       readonly kind: 'session'
       readonly keys: readonly string[]
       readonly startedAt: number
       readonly until?: number
-      /** Of a session of ours: where its user came from. */
+      /** Domain and issuer of one of our logins. Absent: MeshCentral itself began the session. */
       readonly from?: Pick<SignIn, 'domainKey' | 'issuer'>
     }
   | { readonly kind: 'none' }
   | { readonly kind: 'unknown'; readonly sealedAt: number }
 
-/** As a cookie bears it. Nothing in it lets anybody in, nor tells who it is. */
-export function writeOwner({ kind: _kind, ...members }: Owner): object {
+/** The owner of a cookie that belongs to a session. */
+export type SessionOwner = Extract<CookieOwner, { readonly kind: 'session' }>
+
+/** Returns the members that the cookie carries. They grant no access and do not name the user. */
+export function writeOwner({ kind: _kind, ...members }: CookieOwner): object {
   return members
 }
 
-/** What bears no owner was sealed before a start with this plugin, or by somebody who has MeshCentral's key. */
-export function readOwner({ oidcSession: value, time }: MeshCookie): Owner {
+/**
+ * Reads the owner of a cookie. A cookie without an owner was sealed before the server started with this plugin, or by a
+ * program that has MeshCentral's key.
+ */
+export function readOwner({ oidcSession: value, time }: MeshCookie): CookieOwner {
   const { keys, startedAt, sealedAt, until, from } = isJsonObject(value) ? value : {}
   if (Array.isArray(keys) && typeof startedAt === 'number') {
     const limit = typeof until === 'number' ? { until } : {}
@@ -33,23 +43,23 @@ export function readOwner({ oidcSession: value, time }: MeshCookie): Owner {
   }
   if (typeof sealedAt === 'number') return { kind: 'unknown', sealedAt }
   if (isJsonObject(value)) return { kind: 'none' }
-  // In whole seconds: what is from the second of an end may be from before it.
+  // MeshCentral's time has whole seconds, so a cookie from the second of a revocation counts as older.
   return { kind: 'unknown', sealedAt: typeof time === 'number' ? time : 0 }
 }
 
-function readFrom(value: unknown): Pick<Extract<Owner, { readonly kind: 'session' }>, 'from'> {
+function readFrom(value: unknown): Pick<SessionOwner, 'from'> {
   const { domainKey, issuer } = membersOf(value)
   return typeof domainKey === 'string' && typeof issuer === 'string' ? { from: { domainKey, issuer } } : {}
 }
 
-/** Key of what MeshCentral itself began for a user: by login tokens, login cookies and login keys. */
+/** Returns the key of sessions that MeshCentral itself began for a user: by login tokens, login cookies, login keys. */
 export function keyOfDirectLogins(user: string): string {
   return createHash('sha256')
     .update(JSON.stringify(['direct', user]))
     .digest('base64url')
 }
 
-/** Key of what was sealed in the name of a user for nobody knows which session. */
+/** Returns the key of a user's sealed cookies that belong to an unidentified session. */
 export function keyOfSealed(user: string): string {
   return createHash('sha256')
     .update(JSON.stringify(['sealed', user]))

@@ -1,59 +1,72 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { replaceFunction } from '../replaced-functions.ts'
 import type { MeshDatabase, MeshSocket } from '../server.ts'
-import type { Owner } from './cookie-owner.ts'
+import type { CookieOwner } from './cookie-owner.ts'
 import type { SeenSession } from './open-sessions.ts'
 
-/** What brings more later: a web socket its messages, a request its body. */
+type Callback = (...values: readonly unknown[]) => unknown
+
+/** Emits what arrives later: a web socket its messages, a request its body. */
 interface Emitter {
   emit(event: string | symbol, ...values: readonly unknown[]): boolean
 }
 
-/** A request or a web socket that the server works for. */
+/** The request or web socket that the server works for. */
 export interface Work {
-  /** That of a web socket ends in `/.websocket`. */
+  /** The request's path. A web socket's path ends in `/.websocket`. */
   readonly path: string
-  /** Parameters of the address, as Express reads them. */
+  /** The query parameters, as Express parses them. */
   readonly query: Readonly<Record<string, unknown>>
   readonly request: Emitter | undefined
-  /** The session of ours that it came with. */
+  /** The session that the request came with, if it began by a login of ours. */
   readonly session: SeenSession | undefined
   readonly socket: MeshSocket | undefined
-  /** Whose the sealed cookies were that it brought, by the user whom they name. */
-  readonly brought: Map<string, Owner>
+  /** The owners of the sealed cookies that the request brought, by user. */
+  readonly brought: Map<string, CookieOwner>
 }
 
-/** What the server works for at the moment: MeshCentral seals in many places, and few of them say for which session. */
+/** Tracks which request the server works for. MeshCentral seals cookies in many places, and few know the session. */
 export interface CurrentWork {
   get(): Work | undefined
-  /** Runs the task, whatever it leads to, and all that its request and its socket will bring. */
+  /** Runs a task, everything that it leads to, and everything that its request and socket bring later. */
   run(work: Work, task: () => void): void
 }
 
 /**
- * @param db whose answers come back to the work that asked, whatever was asked for: a pool answers in the work that
- *   opened the connection, and what is sealed there would be of somebody else's session; others answer in none, where a
- *   guest's tunnel is not known for one
+ * Tracks the current work through MeshCentral's asynchronous calls.
+ *
+ * It replaces all functions of the database, so that an answer continues the work that asked. A connection pool answers
+ * in the context that opened the connection: a cookie sealed there would belong to another session. Other databases
+ * answer without a context, where a guest's tunnel is not recognised as one.
  */
 export function followWork(db: MeshDatabase): CurrentWork {
   const storage = new AsyncLocalStorage<Work | undefined>()
-  for (const [name, call] of Object.entries(db)) {
-    if (typeof call !== 'function') continue
-    Reflect.set(db, name, (...given: readonly unknown[]): unknown => {
+  const functions = db as unknown as Record<string, Callback | undefined>
+  for (const member of Object.keys(db)) {
+    replaceFunction('db.*', functions, member, (original) => (...values) => {
       const work = storage.getStore()
-      const backHere = (one: unknown) =>
-        typeof one === 'function' ? (...answer: readonly unknown[]) => storage.run(work, () => one(...answer)) : one
-      return Reflect.apply(call, db, given.map(backHere))
+      const inWork = (value: unknown) =>
+        typeof value === 'function'
+          ? (...answer: readonly unknown[]) => storage.run(work, () => value(...answer))
+          : value
+      return original(...values.map(inWork))
     })
   }
   return {
     get: () => storage.getStore(),
     run(work, task) {
-      // What comes in over a connection begins there, not at the request that it belongs to. MeshCentral's upload forms
-      // read the cookie once the body is there, in packets that may come after the head.
+      // Data that arrives over a connection starts in the connection's context, not in the request's. MeshCentral's
+      // upload forms decode the cookie once the body has arrived, whose packets may come after the head.
       for (const source of [work.request, work.socket]) {
         if (!source) continue
-        const emit = source.emit.bind(source)
-        source.emit = (...event) => storage.run(work, () => emit(...event))
+        replaceFunction(
+          'emit',
+          source,
+          'emit',
+          (emit) =>
+            (...event) =>
+              storage.run(work, () => emit(...event)),
+        )
       }
       storage.run(work, task)
     },

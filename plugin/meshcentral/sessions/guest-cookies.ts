@@ -1,20 +1,15 @@
 import type { MeshCookie } from '../server.ts'
 import type { Work } from './current-work.ts'
 
-/**
- * Limits that MeshCentral opens the cookie of a web relay with, and that by which somebody signs in. Each is used for
- * nothing else there.
- */
+/** MeshCentral's limits for web relay cookies and for sign-in cookies. It uses each limit for these cookies only. */
 const WEB_RELAY_MINUTES = 32
 const SIGN_IN_MINUTES = 60
-/** Rights that each cookie of a guest bears: remote control. */
+/** The rights in each guest's cookie: remote control. */
 const GUEST_RIGHTS = 8
 const FILES = 4
 const HTTP = 8
 const HTTPS = 16
-/**
- * Protocols of a tunnel by what is shared: terminal, desktop, files. Source: `usages` in MeshCentral's `meshrelay.js`.
- */
+/** Tunnel protocols by what is shared: terminal, desktop, files. Source: `usages` in MeshCentral's `meshrelay.js`. */
 const PROTOCOLS: ReadonlyMap<string, number> = new Map([
   ...['1', '6', '8', '9'].map((protocol) => [protocol, 1] as const),
   ['2', 2],
@@ -22,33 +17,33 @@ const PROTOCOLS: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * Whether MeshCentral made the cookie for a guest of a share link. It names the user who shares, so every other place
- * of MeshCentral takes the guest for that user. Invitations and links for agents bear `a`, and name nobody.
+ * Whether MeshCentral made the cookie for a guest of a share link. It names the user who shares, so all other parts of
+ * MeshCentral take the guest for that user. Invitations and links for agents have a member `a` and name no user.
  */
 export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
   return a === undefined && (typeof nid === 'string' || typeof pid === 'string' || r === GUEST_RIGHTS)
 }
 
 /**
- * Whether a guest's cookie may be opened: for a tunnel to the shared device, for its files, or for the web relay that
- * it was made for. MeshCentral itself replaces the device that the request names by the one in the cookie, but it lets
- * the guest of any share fetch files, and ask for a tunnel to any port of the network behind the device.
+ * Whether a guest's cookie may be opened: for a tunnel to the shared device, for the device's files, or for the web
+ * relay that it was made for. MeshCentral replaces the device in the request by the one in the cookie. But it lets the
+ * guest of any share fetch files, and open a tunnel to any port of the network behind the device.
  *
- * @param here undefined where the request is unknown: web relays have a server or host name of their own, in front of
- *   which nothing of ours stands. All else is refused there
- * @param minutes limit that MeshCentral opens the cookie with
+ * @param work undefined if the request is unknown. Web relays have a server or host name outside our guard; everything
+ *   else without a known request is refused
+ * @param minutes the limit with which MeshCentral opens the cookie
  */
 export function admitsGuest(
   { r, p, expire }: MeshCookie,
-  here: Work | undefined,
+  work: Work | undefined,
   minutes: number | undefined,
   now: number,
 ): boolean {
   if (r !== GUEST_RIGHTS || typeof p !== 'number' || (typeof expire === 'number' && expire <= now)) return false
-  if (!here) return minutes === WEB_RELAY_MINUTES && (p === HTTP || p === HTTPS)
-  // As the device's end of a tunnel, for one, a guest never comes.
+  if (!work) return minutes === WEB_RELAY_MINUTES && (p === HTTP || p === HTTPS)
+  // Other limits belong to the device's end of a tunnel, where a guest never comes from.
   if (minutes !== SIGN_IN_MINUTES) return false
-  const { path, query, socket } = here
+  const { path, query, socket } = work
   if (/\/devicefile\.ashx\/?$/i.test(path)) return !socket && (p & FILES) !== 0
   if (!socket || !/\/meshrelay\.ashx\/\.websocket\/?$/i.test(path)) return false
   const shared = typeof query.p === 'string' ? (PROTOCOLS.get(query.p) ?? 0) : 0

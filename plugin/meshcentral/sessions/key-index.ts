@@ -3,36 +3,36 @@ interface Keyed {
 }
 
 /**
- * Finds what bears a key without looking at anything else: a stranger may ask, and each end of a session asks. An entry
- * bears several keys, and a key may be borne by thousands (sessions of one user in a load test), so neither adding nor
- * removing looks at the others.
+ * Finds entries by key without looking at others, because strangers cause look-ups and each end of a session does one.
+ * An entry has several keys, and thousands of entries may share a key, such as sessions of one user in a load test. So
+ * neither adding nor removing looks at other entries.
  */
 export class KeyIndex<Entry extends Keyed> {
-  /** A single entry stands there without a set: most keys have one, and a set takes 200 bytes. */
+  /** A single entry is stored without a set, because most keys have one entry and a set takes 200 bytes. */
   readonly #byKey = new Map<string, Entry | Set<Entry>>()
 
   add(entry: Entry): void {
     for (const key of entry.keys) {
-      const there = this.#byKey.get(key)
-      if (there === undefined) this.#byKey.set(key, entry)
-      else if (there instanceof Set) there.add(entry)
-      else if (there !== entry) this.#byKey.set(key, new Set([there, entry]))
+      const stored = this.#byKey.get(key)
+      if (stored === undefined) this.#byKey.set(key, entry)
+      else if (stored instanceof Set) stored.add(entry)
+      else if (stored !== entry) this.#byKey.set(key, new Set([stored, entry]))
     }
   }
 
   remove(entry: Entry): void {
     for (const key of entry.keys) {
-      const there = this.#byKey.get(key)
-      if (there === entry) this.#byKey.delete(key)
-      else if (there instanceof Set && there.delete(entry) && there.size === 0) this.#byKey.delete(key)
+      const stored = this.#byKey.get(key)
+      if (stored === entry) this.#byKey.delete(key)
+      else if (stored instanceof Set && stored.delete(entry) && stored.size === 0) this.#byKey.delete(key)
     }
   }
 
-  /** Returns the entries that bear the key, in the order in which they were added. */
+  /** Returns the entries that have the key, in the order in which they were added. */
   withKey(key: string): readonly Entry[] {
-    const there = this.#byKey.get(key)
-    if (there === undefined) return []
-    return there instanceof Set ? [...there] : [there]
+    const stored = this.#byKey.get(key)
+    if (stored === undefined) return []
+    return stored instanceof Set ? [...stored] : [stored]
   }
 
   has(key: string): boolean {

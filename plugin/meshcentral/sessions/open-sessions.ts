@@ -4,9 +4,10 @@ import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
 import { dueSessions, firstUse, type SessionUse } from '../../host/session-use.ts'
 import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshSocket } from '../server.ts'
-import { keyOfSealed, type Owner } from './cookie-owner.ts'
+import { type CookieOwner, keyOfSealed } from './cookie-owner.ts'
 import { KeyIndex } from './key-index.ts'
-import { createWebRelays, type RelayedSession, type WebRelays } from './web-relays.ts'
+import type { RevocationTimes } from './revoked-sessions.ts'
+import { type RelayedSession, WebRelays } from './web-relays.ts'
 
 /** A session as this process has seen it in requests. */
 export interface SeenSession {
@@ -17,205 +18,223 @@ export interface SeenSession {
   readonly x: string
 }
 
-/**
- * Which sessions are open, and their web sockets: a socket is checked when it is opened and never again, so whoever
- * ends a session has to close its sockets. Bounded: of sessions without sockets the one that was idle longest is
- * forgotten first.
- */
-export interface OpenSessions {
-  /** @param keys what ends it, where that is at hand */
-  seen(session: SeenSession, socket?: MeshSocket, keys?: readonly string[]): void
-  /**
-   * A socket that came with a cookie or login token of that owner, in the name of that user. It is closed at the
-   * owner's `until`.
-   */
-  seenSealed(owner: Owner, user: string, socket: MeshSocket): void
-  readonly relays: WebRelays
-  /** Sessions that have one of the keys, or end by these endings. */
-  find(what: readonly string[] | RevocationTimes): readonly SeenSession[]
-  /** The same of sessions by whose cookies web relays were opened, whether they were seen here or not. */
-  findRelayed(what: readonly string[] | RevocationTimes): readonly RelayedSession[]
-  /**
-   * Those of a domain that have a socket, or were seen since they were last handed out, if that was so long ago: as
-   * `inUse` of the port.
-   */
-  inUse(domainKey: string, forMs: number): Iterable<SeenSession>
-  /** What ends a session, which takes some time to make of one that was not seen yet. */
-  keysOf(session: SeenSession): readonly string[]
-  /** The session that MeshCentral calls so. */
-  named(user: string, x: string): SeenSession | undefined
-  /** Whether the user has a session. */
-  isIn(user: string): boolean
-  /**
-   * Forgets the sessions that {@link find} finds, and closes their sockets. By `keyOfSealed` these are the sockets of a
-   * user that belong to nobody knows which session.
-   */
-  end(what: readonly string[] | RevocationTimes): void
-}
+/** Selects sessions: by keys, or by keys with the time of their revocation. */
+export type SessionSelector = readonly string[] | RevocationTimes
 
-/** Key → when what bears it has ended: what began later goes on. Milliseconds since 1970. */
-export type RevocationTimes = ReadonlyMap<string, number>
-
-interface Endable {
-  /** Of all sessions at the IdP that it belonged to. */
+/** A session or a sealed cookie, with the keys that end it. */
+interface Keyed {
+  /** Includes the keys of every session at the IdP that it belonged to. */
   keys: readonly string[]
   readonly startedAt: number
 }
 
-/** What sockets hang on: a session, or something sealed. */
-interface Keyed extends Endable {
+/** The sockets that belong to a session or to a sealed cookie. */
+interface SocketOwner extends Keyed {
   readonly sockets: Set<MeshSocket>
 }
 
-interface Tracked extends Keyed, SessionUse {
+interface TrackedSession extends SocketOwner, SessionUse {
   readonly session: SeenSession
 }
 
-/** One takes about a kilobyte. */
+/** Limit of tracked sessions without sockets. One takes about a kilobyte. */
 const MOST_IDLE = 5_000
-/** Longer waits overflow Node's timers. */
+/** Longer delays overflow Node's timers. */
 const LONGEST_WAIT_MS = 20 * 24 * 60 * 60_000
 
-export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSessions {
-  const sessions = new Map<string, Tracked>()
-  const sessionKeys = new KeyIndex<Tracked>()
-  /** By MeshCentral's name of the session, as in `destroyedSessions`. */
-  const byName = new Map<string, Tracked>()
-  /** How many sessions each user has. */
-  const counts = new Map<string, number>()
-  /** By what they came with. */
-  const sealed = new Map<string, Keyed>()
-  const sealedKeys = new KeyIndex<Keyed>()
-  const relays = createWebRelays()
+/**
+ * Tracks open sessions and their web sockets. MeshCentral checks a socket when it opens and never again, so the plugin
+ * closes the sockets of a session when it ends the session.
+ *
+ * A session is tracked from its first request. It leaves when it ends, or when there are too many: of the sessions
+ * without sockets, the one that was idle longest is dropped first. A socket that came with a sealed cookie or a login
+ * token is tracked under the cookie's owner until it closes.
+ */
+export class OpenSessions {
+  /** The owners of web relays. */
+  readonly relays = new WebRelays()
+  readonly #clock: Clock
+  readonly #mostIdle: number
+  /** Sessions by handle, in order of use. */
+  readonly #sessions = new Map<string, TrackedSession>()
+  readonly #sessionKeys = new KeyIndex<TrackedSession>()
+  /** Sessions by user and MeshCentral's name, as in `destroyedSessions`. */
+  readonly #byName = new Map<string, TrackedSession>()
+  /** The number of each user's sessions. */
+  readonly #counts = new Map<string, number>()
+  /** Owners of sealed cookies that opened sockets, by user, start and keys. */
+  readonly #sealed = new Map<string, SocketOwner>()
+  readonly #sealedKeys = new KeyIndex<SocketOwner>()
 
-  function add(one: Tracked): void {
-    const { user, x, signIn } = one.session
-    sessions.set(signIn.handle, one)
-    sessionKeys.add(one)
-    byName.set(`${user}/${x}`, one)
-    counts.set(user, (counts.get(user) ?? 0) + 1)
+  constructor(clock: Clock, mostIdle = MOST_IDLE) {
+    this.#clock = clock
+    this.#mostIdle = mostIdle
   }
 
-  function drop(one: Tracked): void {
-    const { user, x, signIn } = one.session
-    sessions.delete(signIn.handle)
-    sessionKeys.remove(one)
-    if (byName.get(`${user}/${x}`) === one) byName.delete(`${user}/${x}`)
-    const left = (counts.get(user) ?? 1) - 1
-    if (left > 0) counts.set(user, left)
-    else counts.delete(user)
+  /**
+   * Notes a request of a session.
+   *
+   * @param socket the web socket that the request opened
+   * @param keys the session's keys, if the caller has them
+   */
+  note(session: SeenSession, socket?: MeshSocket, keys?: readonly string[]): void {
+    const { handle } = session.signIn
+    const tracked = this.#sessions.get(handle)
+    const current = tracked ?? this.#newSession(session, keys)
+    current.seenAt = this.#clock.elapsed()
+    if (tracked && tracked.session.signIn.sid !== session.signIn.sid) {
+      current.keys = [...new Set([...tracked.keys, ...(keys ?? keysOfOpen(session.signIn))])]
+      this.#sessionKeys.add(current)
+    }
+    // Moved to the end, which keeps the map in order of use.
+    if (tracked) {
+      this.#sessions.delete(handle)
+      this.#sessions.set(handle, current)
+    } else this.#add(current)
+    if (socket) {
+      current.sockets.add(socket)
+      socket.on('close', () => current.sockets.delete(socket))
+    }
+    // Only for a new session: with thousands of sockets, the search for an idle session is long.
+    if (!tracked) this.#dropIdle()
   }
 
-  function forgetIdle(): void {
-    if (sessions.size <= mostIdle) return
-    for (const one of sessions.values()) {
-      if (one.sockets.size > 0) continue
-      drop(one)
-      if (sessions.size <= mostIdle) return
+  /** Notes a socket that came with a cookie or a login token of a user. It is closed at the owner's `until`. */
+  noteSealed(owner: CookieOwner, user: string, socket: MeshSocket): void {
+    if (owner.kind === 'none') return
+    const isSession = owner.kind === 'session'
+    const keys = isSession ? owner.keys : [keyOfSealed(user)]
+    const startedAt = isSession ? owner.startedAt : owner.sealedAt
+    const name = JSON.stringify([user, startedAt, ...keys])
+    const current = this.#sealed.get(name) ?? { keys, startedAt, sockets: new Set() }
+    if (current.sockets.has(socket)) return
+    current.sockets.add(socket)
+    this.#sealed.set(name, current)
+    this.#sealedKeys.add(current)
+    if (isSession && owner.until !== undefined) this.#closeAt(owner.until, socket)
+    socket.on('close', () => {
+      current.sockets.delete(socket)
+      if (current.sockets.size > 0 || this.#sealed.get(name) !== current) return
+      this.#sealed.delete(name)
+      this.#sealedKeys.remove(current)
+    })
+  }
+
+  find(selector: SessionSelector): readonly SeenSession[] {
+    return [...selected(this.#sessionKeys, selector)].map(({ session }) => session)
+  }
+
+  /** Finds sessions that opened web relays, even if this process has not seen them otherwise. */
+  findRelayed(selector: SessionSelector): readonly RelayedSession[] {
+    return this.relays.sessionsWhere(isSelectedBy(selector))
+  }
+
+  /** Yields a domain's sessions for `inUse` of the host port. A session with an open socket is in use. */
+  *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
+    const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
+    const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
+    // The first key is the session's own. A tunnel may belong to several sessions.
+    const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
+    for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
+  }
+
+  /** Returns the keys that end a session. Their computation takes some time for a session that is not tracked yet. */
+  keysOf({ signIn }: SeenSession): readonly string[] {
+    return this.#sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn)
+  }
+
+  /** Returns the session with MeshCentral's name `x`. */
+  named(user: string, x: string): SeenSession | undefined {
+    return this.#byName.get(nameOf(user, x))?.session
+  }
+
+  /** Whether the user has a session. */
+  hasSession(user: string): boolean {
+    return this.#counts.has(user)
+  }
+
+  /**
+   * Drops the selected sessions and closes their sockets. `keyOfSealed` selects the user's sockets that cannot be
+   * attributed to a session.
+   */
+  end(selector: SessionSelector): void {
+    const ended = selected(this.#sessionKeys, selector)
+    for (const session of ended) this.#drop(session)
+    const sealed = selected(this.#sealedKeys, selector)
+    // A page's own socket is in both sets.
+    closeAll(new Set([...ended, ...sealed].flatMap(({ sockets }) => [...sockets])))
+  }
+
+  #newSession(session: SeenSession, keys: readonly string[] | undefined): TrackedSession {
+    return {
+      session,
+      keys: keys ?? keysOfOpen(session.signIn),
+      startedAt: session.signIn.startedAt,
+      sockets: new Set<MeshSocket>(),
+      ...firstUse(this.#clock, session.signIn.startedAt),
     }
   }
 
-  /** Nothing else closes a socket of a login token whose days are over: it is checked only when it is opened. */
-  function closeAt(until: number, socket: MeshSocket): void {
-    const waitMs = Math.max(0, until - clock.now())
-    const timer = clock.after(Math.min(waitMs, LONGEST_WAIT_MS), () => socket.close())
-    socket.on('close', () => timer.cancel())
+  #add(tracked: TrackedSession): void {
+    const { user, x, signIn } = tracked.session
+    this.#sessions.set(signIn.handle, tracked)
+    this.#sessionKeys.add(tracked)
+    this.#byName.set(nameOf(user, x), tracked)
+    this.#counts.set(user, (this.#counts.get(user) ?? 0) + 1)
   }
 
-  return {
-    seen(session, socket, keys) {
-      const { handle } = session.signIn
-      const known = sessions.get(handle)
-      const current = known ?? {
-        session,
-        keys: keys ?? keysOfOpen(session.signIn),
-        startedAt: session.signIn.startedAt,
-        sockets: new Set<MeshSocket>(),
-        ...firstUse(clock, session.signIn.startedAt),
-      }
-      current.seenAt = clock.elapsed()
-      if (known && known.session.signIn.sid !== session.signIn.sid) {
-        current.keys = [...new Set([...known.keys, ...(keys ?? keysOfOpen(session.signIn))])]
-        sessionKeys.add(current)
-      }
-      // Put at the end, which keeps the map in the order of use.
-      if (known) {
-        sessions.delete(handle)
-        sessions.set(handle, current)
-      } else add(current)
-      if (socket) {
-        current.sockets.add(socket)
-        socket.on('close', () => current.sockets.delete(socket))
-      }
-      // With thousands of sockets it is a long way to one that has none.
-      if (!known) forgetIdle()
-    },
-    seenSealed(owner, user, socket) {
-      if (owner.kind === 'none') return
-      const isOne = owner.kind === 'session'
-      const keys = isOne ? owner.keys : [keyOfSealed(user)]
-      const startedAt = isOne ? owner.startedAt : owner.sealedAt
-      const name = JSON.stringify([user, startedAt, ...keys])
-      const current = sealed.get(name) ?? { keys, startedAt, sockets: new Set() }
-      if (current.sockets.has(socket)) return
-      current.sockets.add(socket)
-      sealed.set(name, current)
-      sealedKeys.add(current)
-      if (isOne && owner.until !== undefined) closeAt(owner.until, socket)
-      socket.on('close', () => {
-        current.sockets.delete(socket)
-        if (current.sockets.size > 0 || sealed.get(name) !== current) return
-        sealed.delete(name)
-        sealedKeys.remove(current)
-      })
-    },
-    find: (what) => [...endedIn(sessionKeys, what)].map(({ session }) => session),
-    relays,
-    findRelayed: (what) => relays.sessionsThat(endsBy(what)),
-    *inUse(domainKey, forMs) {
-      const those = [...sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
-      const brought = new Set([...sealed.values()].flatMap(({ keys }) => keys))
-      // The first is of the session itself; a tunnel may be that of several.
-      const isUsed = ({ sockets, keys }: Tracked) => sockets.size > 0 || brought.has(keys[0] ?? '')
-      for (const { session } of dueSessions(forMs, those, clock, isUsed)) yield session
-    },
-    keysOf: ({ signIn }) => sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn),
-    named: (user, x) => byName.get(`${user}/${x}`)?.session,
-    isIn: (user) => counts.has(user),
-    end(what) {
-      const ended = endedIn(sessionKeys, what)
-      for (const one of ended) drop(one)
-      const brought = endedIn(sealedKeys, what)
-      // A page's own socket has both.
-      closeAll(new Set([...ended, ...brought].flatMap(({ sockets }) => [...sockets])))
-    },
+  #drop(tracked: TrackedSession): void {
+    const { user, x, signIn } = tracked.session
+    this.#sessions.delete(signIn.handle)
+    this.#sessionKeys.remove(tracked)
+    if (this.#byName.get(nameOf(user, x)) === tracked) this.#byName.delete(nameOf(user, x))
+    const count = (this.#counts.get(user) ?? 1) - 1
+    if (count > 0) this.#counts.set(user, count)
+    else this.#counts.delete(user)
+  }
+
+  #dropIdle(): void {
+    if (this.#sessions.size <= this.#mostIdle) return
+    for (const session of this.#sessions.values()) {
+      if (session.sockets.size > 0) continue
+      this.#drop(session)
+      if (this.#sessions.size <= this.#mostIdle) return
+    }
+  }
+
+  /** Closes a login token's socket when the token expires. MeshCentral checks a socket only when it opens. */
+  #closeAt(until: number, socket: MeshSocket): void {
+    const waitMs = Math.max(0, until - this.#clock.now())
+    const timer = this.#clock.after(Math.min(waitMs, LONGEST_WAIT_MS), () => socket.close())
+    socket.on('close', () => timer.cancel())
   }
 }
 
-/** What ends a session that is open: of itself, and of all that an IdP may name. */
+/** Returns the keys that end an open session: its own key, and all keys that an IdP may name. */
 export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn(signIn)]
 }
 
-function endedIn<One extends Endable>(
-  index: KeyIndex<One>,
-  what: readonly string[] | RevocationTimes,
-): ReadonlySet<One> {
-  const found = new Set<One>()
-  for (const [key, endedAt] of endingsOf(what)) {
-    for (const one of index.withKey(key)) if (one.startedAt <= endedAt) found.add(one)
+function nameOf(user: string, x: string): string {
+  return `${user}/${x}`
+}
+
+function selected<Entry extends Keyed>(index: KeyIndex<Entry>, selector: SessionSelector): ReadonlySet<Entry> {
+  const entries = new Set<Entry>()
+  for (const [key, endedAt] of timesOf(selector)) {
+    for (const entry of index.withKey(key)) if (entry.startedAt <= endedAt) entries.add(entry)
   }
-  return found
+  return entries
 }
 
-/** A key alone ends all that bears it, whenever that began. */
-function endingsOf(what: readonly string[] | RevocationTimes): RevocationTimes {
-  return 'get' in what ? what : new Map(what.map((key) => [key, Number.POSITIVE_INFINITY]))
+/** A key without a time selects everything that has the key. */
+function timesOf(selector: SessionSelector): RevocationTimes {
+  return 'get' in selector ? selector : new Map(selector.map((key) => [key, Number.POSITIVE_INFINITY]))
 }
 
-function endsBy(what: readonly string[] | RevocationTimes): (one: Endable) => boolean {
-  const endings = endingsOf(what)
-  return ({ keys, startedAt }) => keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
+function isSelectedBy(selector: SessionSelector): (entry: Keyed) => boolean {
+  const times = timesOf(selector)
+  return ({ keys, startedAt }) => keys.some((key) => startedAt <= (times.get(key) ?? Number.NEGATIVE_INFINITY))
 }
 
 function closeAll(sockets: ReadonlySet<MeshSocket>): void {

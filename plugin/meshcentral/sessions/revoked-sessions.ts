@@ -2,21 +2,12 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { RevocationStore } from '../../host/revocation-store.ts'
 import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
-import type { RevocationTimes } from './open-sessions.ts'
 import { cleanUpWhileSteady } from './steady-cleanup.ts'
 
-/**
- * What has ended, in the memory of this process and in MeshCentral's database: it has sessions in cookies, which are
- * good until somebody says otherwise, and its own list of ended ones is lost with a restart and after two hours.
- */
-export interface RevokedSessions extends RevocationStore {
-  /** The same as `endedAt`, at once. Everything has ended as long as the database has not answered yet. */
-  latest(keys: readonly string[]): number | undefined
-  /** Has the listener told, in place of the one before, of what another server of the same database has ended. */
-  onElsewhere(listener: (endings: RevocationTimes) => void): void
-  close(): void
-}
+/** Maps keys to the times at which they were revoked, in milliseconds since 1970. Later sessions are not affected. */
+export type RevocationTimes = ReadonlyMap<string, number>
 
+/** A revocation as memory and the database hold it. Milliseconds since 1970. */
 interface RevocationRow {
   readonly endedAt: number
   readonly until: number
@@ -24,195 +15,225 @@ interface RevocationRow {
 
 const TYPE = 'meshcompanion'
 const PREFIX = `${TYPE}/ended/`
-/** Beyond that the oldest are forgotten, and all that began before them with them: none comes back to life. */
+/** The key that revokes every session. */
+const EVERYTHING = 'everything'
+/** Maximum number of rows. Beyond it, the oldest are dropped and every session that began before them is revoked. */
 const MOST = 50_000
-/** How soon the database is tried again after it failed. */
+/** Delay before the database is tried again after a failure. */
 const RETRY_MS = 5_000
-/** How long this server may not know of what has ended at another one of the same database. */
+/** How long a revocation by another server of the same database may go unnoticed. */
 const READ_AGAIN_MS = 30_000
 
 /**
- * @param onUnread where other servers work with the same database: called once an outage in which what they have ended
- *   cannot be read
+ * Keeps revocations in this process's memory and in MeshCentral's database. MeshCentral has its sessions in cookies,
+ * which stay valid until the server refuses them. Its own list of ended sessions is lost at a restart and after two
+ * hours.
+ *
+ * States:
+ *
+ * - *Loading*, from the start until the first read of the database succeeds. Every session counts as revoked. A failed
+ *   read is retried after `RETRY_MS`; callers that wait meanwhile get its error.
+ * - *Loaded*. Look-ups are answered from memory. If other servers share the database, it is read again every
+ *   `READ_AGAIN_MS`, and the listener learns what they revoked.
+ * - *Closed*. All timers are stopped.
+ *
+ * A revocation counts in memory at once, and `revoke` resolves once it is in the database. If that write fails,
+ * `revoke` rejects and the row is written again every `RETRY_MS`: the caller got an error, but may not ask again.
+ *
+ * Guarantee: no revoked session becomes valid again, even if too many rows had to be dropped.
  */
-export function revokedInDatabase(
-  db: MeshDatabase,
-  clock: Clock,
-  onUnread?: (error: unknown) => void,
-): RevokedSessions {
-  const records = new Map<string, RevocationRow>()
-  let loaded = false
-  let loading = load()
-  const stopCleaning = cleanUpWhileSteady(clock, cleanUp)
-  let retry: Timer | undefined
-  let again: Timer | undefined
-  /** Whoever ended it was told; nobody may come to end it again. */
-  const unwritten = new Set<string>()
-  let writing: Timer | undefined
-  let isClosed = false
-  let isReadable = true
-  let onElsewhere: (endings: RevocationTimes) => void = () => undefined
+export class RevokedSessions implements RevocationStore {
+  readonly isShared: boolean
+  readonly #db: MeshDatabase
+  readonly #clock: Clock
+  readonly #onUnread: ((error: unknown) => void) | undefined
+  /** In order of age. */
+  readonly #rows = new Map<string, RevocationRow>()
+  /** Keys of rows that the last write did not save. */
+  readonly #unwritten = new Set<string>()
+  readonly #timers: { retry?: Timer; nextRead?: Timer; nextWrite?: Timer | undefined } = {}
+  readonly #stopCleaning: () => void
+  #onRevokedElsewhere: (times: RevocationTimes) => void = () => undefined
+  #loading: Promise<void>
+  #isLoaded = false
+  #isReadable = true
+  #isClosed = false
 
-  function load(): Promise<void> {
-    const attempt = read().then(() => {
-      loaded = true
-      if (onUnread) readLater(onUnread)
+  /**
+   * @param onUnread set if other servers share the database. Called once per outage in which their revocations cannot
+   *   be read
+   */
+  constructor(db: MeshDatabase, clock: Clock, onUnread?: (error: unknown) => void) {
+    this.#db = db
+    this.#clock = clock
+    this.#onUnread = onUnread
+    this.isShared = onUnread !== undefined
+    this.#loading = this.#load()
+    this.#stopCleaning = cleanUpWhileSteady(clock, () => this.#dropExpired())
+  }
+
+  async revoke(keys: readonly string[], endedAt: number, until: number): Promise<void> {
+    // In memory first, so that requests are refused while the database works.
+    const rows = keys.map((key) => [key, this.#keep(key, { endedAt, until })] as const)
+    const writes = rows.map(([key, row]) => this.#write(key, row))
+    await Promise.all([this.#loading, ...writes])
+    await this.#makeRoom()
+  }
+
+  async endedAt(keys: readonly string[]): Promise<number | undefined> {
+    if (!this.#isLoaded) await this.#loading
+    return this.#latestOf(keys)
+  }
+
+  /** Returns the same as `endedAt`, at once. Until the database was read, every session counts as revoked. */
+  latest(keys: readonly string[]): number | undefined {
+    return this.#isLoaded ? this.#latestOf(keys) : Number.POSITIVE_INFINITY
+  }
+
+  /** Sets the listener for revocations that were not made here. It replaces the previous listener. */
+  onRevokedElsewhere(listener: (times: RevocationTimes) => void): void {
+    this.#onRevokedElsewhere = listener
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#stopCleaning()
+    for (const timer of Object.values(this.#timers)) timer?.cancel()
+  }
+
+  #load(): Promise<void> {
+    const attempt = this.#read().then(() => {
+      this.#isLoaded = true
+      if (this.#onUnread) this.#scheduleRead(this.#onUnread)
     })
-    // Told to whoever asks meanwhile; nobody is signed in until it has worked.
+    // Callers that wait get this error. No user is signed in until a read succeeds.
     attempt.catch(() => {
-      retry = clock.after(RETRY_MS, () => {
-        loading = load()
+      this.#timers.retry = this.#clock.after(RETRY_MS, () => {
+        this.#loading = this.#load()
       })
     })
     return attempt
   }
 
-  async function read(): Promise<void> {
-    const found = await askDatabase<readonly Members[] | null>(clock, 'read which sessions have ended', (done) =>
-      db.GetAllType(TYPE, done),
+  async #read(): Promise<void> {
+    const records = await askDatabase<readonly Members[] | null>(this.#clock, 'read revoked sessions', (done) =>
+      this.#db.GetAllType(TYPE, done),
     )
-    const begun = loaded ? [] : [...records]
-    learn((found ?? []).flatMap(recordIn).sort(([, one], [, other]) => one.endedAt - other.endedAt))
-    // What ended meanwhile is the newest.
-    for (const [key, record] of begun) keep(key, record)
+    const addedMeanwhile = this.#isLoaded ? [] : [...this.#rows]
+    this.#merge((records ?? []).flatMap(rowIn).sort(([, a], [, b]) => a.endedAt - b.endedAt))
+    // Rows from before the first read are the newest, so they go to the end.
+    for (const [key, row] of addedMeanwhile) this.#keep(key, row)
   }
 
-  /** Counted from the end of a reading: a slow database is not asked any faster. */
-  function readLater(tell: (error: unknown) => void): void {
-    if (isClosed) return
-    again = clock.after(READ_AGAIN_MS, async () => {
+  /** Waits from the end of one read to the start of the next, so that a slow database is not read faster. */
+  #scheduleRead(onUnread: (error: unknown) => void): void {
+    if (this.#isClosed) return
+    this.#timers.nextRead = this.#clock.after(READ_AGAIN_MS, async () => {
       try {
-        await read()
-        await makeRoom()
-        isReadable = true
+        await this.#read()
+        await this.#makeRoom()
+        this.#isReadable = true
       } catch (error) {
-        if (isReadable) tell(error)
-        isReadable = false
+        if (this.#isReadable) onUnread(error)
+        this.#isReadable = false
       }
-      readLater(tell)
+      this.#scheduleRead(onUnread)
     })
   }
 
-  /** What is news ended elsewhere, or before the start. */
-  function learn(found: readonly (readonly [key: string, record: RevocationRow])[]): void {
-    const endings = new Map<string, number>()
-    for (const [key, record] of found) {
-      const known = records.get(key)
-      if (known && known.endedAt >= record.endedAt && known.until >= record.until) continue
-      endings.set(key, keep(key, record).endedAt)
+  /** Adds rows from the database and reports the new ones. */
+  #merge(rows: readonly (readonly [key: string, row: RevocationRow])[]): void {
+    const times = new Map<string, number>()
+    for (const [key, row] of rows) {
+      const stored = this.#rows.get(key)
+      if (stored && stored.endedAt >= row.endedAt && stored.until >= row.until) continue
+      times.set(key, this.#keep(key, row).endedAt)
     }
-    if (endings.size > 0) onElsewhere(endings)
+    if (times.size > 0) this.#onRevokedElsewhere(times)
   }
 
-  /** In the order of age. */
-  function keep(key: string, { endedAt, until }: RevocationRow): RevocationRow {
-    const known = records.get(key)
-    records.delete(key)
-    const record = { endedAt: Math.max(endedAt, known?.endedAt ?? 0), until: Math.max(until, known?.until ?? 0) }
-    records.set(key, record)
-    return record
+  #keep(key: string, { endedAt, until }: RevocationRow): RevocationRow {
+    const stored = this.#rows.get(key)
+    // Deleted first, so that the map stays in order of age.
+    this.#rows.delete(key)
+    const row = { endedAt: Math.max(endedAt, stored?.endedAt ?? 0), until: Math.max(until, stored?.until ?? 0) }
+    this.#rows.set(key, row)
+    return row
   }
 
-  function cleanUp(most = 0): void {
-    if (!loaded) return
-    for (const [key, { until }] of records) {
-      if (records.size <= most) return
-      if (until <= clock.now()) remove(key)
+  /** @param most stops once so many rows are left */
+  #dropExpired(most = 0): void {
+    if (!this.#isLoaded) return
+    for (const [key, { until }] of this.#rows) {
+      if (this.#rows.size <= most) return
+      if (until <= this.#clock.now()) this.#remove(key)
     }
   }
 
-  function remove(key: string): void {
-    records.delete(key)
-    db.Remove(PREFIX + key)
+  #remove(key: string): void {
+    this.#rows.delete(key)
+    this.#db.Remove(PREFIX + key)
   }
 
-  async function makeRoom(): Promise<void> {
-    // No more of it than has to go: the clock may be wrong.
-    cleanUp(MOST)
-    if (records.size <= MOST) return
-    let all: RevocationRow | undefined
-    for (const [key, { endedAt, until }] of records) {
-      if (records.size < MOST) break
-      remove(key)
-      all = { endedAt: Math.max(endedAt, all?.endedAt ?? 0), until: Math.max(until, all?.until ?? 0) }
+  async #makeRoom(): Promise<void> {
+    // Drops no more expired rows than necessary, because the clock may be wrong.
+    this.#dropExpired(MOST)
+    if (this.#rows.size <= MOST) return
+    let dropped: RevocationRow | undefined
+    for (const [key, { endedAt, until }] of this.#rows) {
+      if (this.#rows.size < MOST) break
+      this.#remove(key)
+      dropped = { endedAt: Math.max(endedAt, dropped?.endedAt ?? 0), until: Math.max(until, dropped?.until ?? 0) }
     }
-    if (all) await write(EVERYTHING, keep(EVERYTHING, all))
+    if (dropped) await this.#write(EVERYTHING, this.#keep(EVERYTHING, dropped))
   }
 
-  async function write(key: string, record: RevocationRow): Promise<void> {
+  async #write(key: string, row: RevocationRow): Promise<void> {
     try {
       await askDatabase(
-        clock,
-        'write that a session has ended',
-        (done) => db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...record }, done),
+        this.#clock,
+        'write a revoked session',
+        (done) => this.#db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...row }, done),
         WRITE_LIMIT_MS,
       )
-      // A later one may have failed meanwhile.
-      if (records.get(key) === record) unwritten.delete(key)
+      // If the row changed meanwhile, the write of the newer row may have failed.
+      if (this.#rows.get(key) === row) this.#unwritten.delete(key)
     } catch (error) {
-      unwritten.add(key)
-      writeLater()
+      this.#unwritten.add(key)
+      this.#scheduleWrite()
       throw error
     }
   }
 
-  function writeLater(): void {
-    if (isClosed) return
-    writing ??= clock.after(RETRY_MS, async () => {
+  #scheduleWrite(): void {
+    if (this.#isClosed) return
+    this.#timers.nextWrite ??= this.#clock.after(RETRY_MS, async () => {
       try {
-        for (const key of unwritten) {
-          const record = records.get(key)
-          if (record) await write(key, record)
-          else unwritten.delete(key)
+        for (const key of this.#unwritten) {
+          const row = this.#rows.get(key)
+          if (row) await this.#write(key, row)
+          else this.#unwritten.delete(key)
         }
       } catch {
-        // The first that fails tells that it still does.
+        // The database still fails: the remaining rows wait for the next attempt.
       }
-      writing = undefined
-      if (unwritten.size > 0) writeLater()
+      this.#timers.nextWrite = undefined
+      if (this.#unwritten.size > 0) this.#scheduleWrite()
     })
   }
 
-  function latestOf(keys: readonly string[]): number | undefined {
-    let latest = records.get(EVERYTHING)?.endedAt
+  #latestOf(keys: readonly string[]): number | undefined {
+    let latest = this.#rows.get(EVERYTHING)?.endedAt
     for (const key of keys) {
-      const endedAt = records.get(key)?.endedAt
+      const endedAt = this.#rows.get(key)?.endedAt
       if (endedAt !== undefined && endedAt > (latest ?? Number.NEGATIVE_INFINITY)) latest = endedAt
     }
     return latest
   }
-
-  return {
-    isShared: onUnread !== undefined,
-    async revoke(keys, endedAt, until) {
-      // In memory first: what comes in while the database works is refused by now.
-      const kept = keys.map((key) => [key, keep(key, { endedAt, until })] as const)
-      const written = kept.map(([key, record]) => write(key, record))
-      await Promise.all([loading, ...written])
-      await makeRoom()
-    },
-    async endedAt(keys) {
-      if (!loaded) await loading
-      return latestOf(keys)
-    },
-    latest: (keys) => (loaded ? latestOf(keys) : Number.POSITIVE_INFINITY),
-    onElsewhere(listener) {
-      onElsewhere = listener
-    },
-    close() {
-      isClosed = true
-      stopCleaning()
-      retry?.cancel()
-      again?.cancel()
-      writing?.cancel()
-    },
-  }
 }
 
-const EVERYTHING = 'everything'
-
-/** One, or none: a record that is not as this plugin writes it. */
-function recordIn({ _id, endedAt, until }: Members): readonly (readonly [key: string, record: RevocationRow])[] {
+/** Reads a row from a database record. Returns an empty list if this plugin did not write the record. */
+function rowIn({ _id, endedAt, until }: Members): readonly (readonly [key: string, row: RevocationRow])[] {
   if (typeof _id !== 'string' || !_id.startsWith(PREFIX)) return []
   return typeof endedAt === 'number' && typeof until === 'number'
     ? [[_id.slice(PREFIX.length), { endedAt, until }]]

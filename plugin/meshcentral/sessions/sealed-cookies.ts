@@ -1,52 +1,54 @@
 import type { IssuerRule } from '../../host/port.ts'
 import type { MeshCookie, MeshServer } from '../server.ts'
-import { keyOfSealed, type Owner, readOwner, writeOwner } from './cookie-owner.ts'
+import { type CookieOwner, keyOfSealed, readOwner, writeOwner } from './cookie-owner.ts'
 import type { CurrentWork } from './current-work.ts'
 import { admitsGuest, isGuestCookie } from './guest-cookies.ts'
 import { keysOfOpen, type OpenSessions, type SeenSession } from './open-sessions.ts'
 import type { RevokedSessions } from './revoked-sessions.ts'
 
-export interface SealedOptions {
+export interface SealedCookiesOptions {
+  /** MeshCentral's own functions. */
   readonly server: Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
-  readonly ended: Pick<RevokedSessions, 'latest'>
+  readonly revocations: Pick<RevokedSessions, 'latest'>
   readonly open: OpenSessions
   readonly work: CurrentWork
-  /** Ids of the domains whose logins are ours. */
+  /** Ids of the domains that sign in through the plugin. */
   readonly domains: ReadonlySet<string>
   readonly now: () => number
   readonly acceptsIssuer: IssuerRule
 }
 
-const NONE: Owner = { kind: 'none' }
+const NO_OWNER: CookieOwner = { kind: 'none' }
 
 /**
- * MeshCentral's own `encodeCookie` and `decodeCookie`. What is sealed in the name of one of our users opens a web
- * socket for an hour, some of it for four, without any session: so it bears the session that it was sealed for, and no
- * longer opens once that has ended.
+ * Returns `encodeCookie` and `decodeCookie` for MeshCentral. A cookie that MeshCentral seals for one of our users opens
+ * web sockets for an hour, some cookies for four, without any session. So each of them carries the session that it was
+ * sealed for, and stops working when that session ends.
  */
-export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
-  const { server, ended, open, work, domains, now, acceptsIssuer } = options
+export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
+  const { server, revocations, open, work, domains, now, acceptsIssuer } = options
   const seal = server.encodeCookie.bind(server)
   const unseal = server.decodeCookie.bind(server)
 
-  function ownerNow(user: string, { x, nodeid, tcpport }: MeshCookie): Owner {
-    const here = work.get()
-    if (here) return here.session?.user === user ? ownerOf(here.session) : (here.brought.get(user) ?? NONE)
+  function ownerNow(user: string, { x, nodeid, tcpport }: MeshCookie): CookieOwner {
+    const current = work.get()
+    if (current)
+      return current.session?.user === user ? ownerOf(current.session) : (current.brought.get(user) ?? NO_OWNER)
     const named = typeof x === 'string' ? open.named(user, x) : undefined
     if (named) return ownerOf(named)
-    // Of all that is sealed behind our back only web relays lead to a port of a device.
+    // Outside the guard, only web relays seal cookies that lead to a port of a device.
     const isTunnel = nodeid !== undefined && tcpport !== undefined
     const relayed = isTunnel ? open.relays.ownerOf(user, (owner) => hasEnded(owner, user)) : undefined
     return relayed ?? { kind: 'unknown', sealedAt: now() }
   }
 
-  function hasEnded(owner: Owner, user: string): boolean {
+  function hasEnded(owner: CookieOwner, user: string): boolean {
     if (owner.kind === 'none') return false
-    const isOne = owner.kind === 'session'
-    if (isOne && owner.until !== undefined && owner.until <= now()) return true
-    if (isOne && owner.from && !acceptsIssuer(owner.from)) return true
-    const endedAt = ended.latest(isOne ? owner.keys : [keyOfSealed(user)])
-    return endedAt !== undefined && (isOne ? owner.startedAt : owner.sealedAt) <= endedAt
+    const isSession = owner.kind === 'session'
+    if (isSession && owner.until !== undefined && owner.until <= now()) return true
+    if (isSession && owner.from && !acceptsIssuer(owner.from)) return true
+    const endedAt = revocations.latest(isSession ? owner.keys : [keyOfSealed(user)])
+    return endedAt !== undefined && (isSession ? owner.startedAt : owner.sealedAt) <= endedAt
   }
 
   return {
@@ -58,41 +60,41 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
     decodeCookie(sealed, key, minutes) {
       const cookie = unseal(sealed, key, minutes)
       if (cookie === null) return null
-      const here = work.get()
-      const isGuests = isGuestCookie(cookie)
-      // MeshCentral itself takes a guest at any other place for the user, password accounts included, with all of that
-      // user's rights.
-      if (isGuests && !admitsGuest(cookie, here, minutes, now())) return null
+      const current = work.get()
+      const isGuest = isGuestCookie(cookie)
+      // In other places, MeshCentral takes a guest for the user who shares, with all rights of that user. This holds
+      // for password accounts too.
+      if (isGuest && !admitsGuest(cookie, current, minutes, now())) return null
       const user = userOf(cookie)
       if (user === undefined || !isOurs(user, domains)) return cookie
-      const owner = isGuests ? NONE : readOwner(cookie)
+      const owner = isGuest ? NO_OWNER : readOwner(cookie)
       if (hasEnded(owner, user)) return null
-      if (!here && opensRelay(cookie)) open.relays.opened(user, owner, isGuests ? undefined : String(cookie.x))
-      here?.brought.set(user, owner)
-      if (here?.socket) open.seenSealed(owner, user, here.socket)
+      if (!current && opensRelay(cookie)) open.relays.opened(user, owner, isGuest ? undefined : String(cookie.x))
+      current?.brought.set(user, owner)
+      if (current?.socket) open.noteSealed(owner, user, current.socket)
       return cookie
     },
   }
 }
 
-/** Whether MeshCentral's id of a user is that of somebody who signs in through us. */
+/** Whether a user, by MeshCentral's id, signs in through the plugin. */
 export function isOurs(user: string, domains: ReadonlySet<string>): boolean {
   const [type, domainId = '', name = ''] = user.split('/')
   return type === 'user' && domains.has(domainId) && name.startsWith('~oidc:')
 }
 
-function ownerOf({ signIn }: SeenSession): Owner {
+function ownerOf({ signIn }: SeenSession): CookieOwner {
   const { domainKey, issuer, startedAt } = signIn
   return { kind: 'session', keys: keysOfOpen(signIn), startedAt, from: { domainKey, issuer } }
 }
 
-/** In whose name MeshCentral sealed it; invitations of guests bear other members. */
+/** Returns the user for whom MeshCentral sealed a cookie. Guest invitations carry no user in these members. */
 export function userOf(cookie: MeshCookie): string | undefined {
   const name = cookie.userid ?? cookie.ruserid ?? (cookie.a === 3 ? cookie.u : undefined)
   return typeof name === 'string' ? name : undefined
 }
 
-/** What a page has a web relay opened by, where it comes in behind our back. */
+/** Whether a page opens a web relay with the cookie, if the cookie arrives outside the guard. */
 function opensRelay(cookie: MeshCookie): boolean {
   return isGuestCookie(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
 }

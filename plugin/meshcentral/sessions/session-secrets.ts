@@ -2,154 +2,173 @@ import type { Clock } from '../../clock.ts'
 import { isJsonObject } from '../../config/json/json-object.ts'
 import type { SessionTokens, SignIn } from '../../host/port.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
-import { createSeal } from '../../host/seal.ts'
+import { createSeal, type Seal } from '../../host/seal.ts'
 import { NO_TOKENS, readSessionTokens } from '../../host/sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { KeyIndex } from './key-index.ts'
 import { cleanUpWhileSteady } from './steady-cleanup.ts'
 
-/**
- * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle. The key is
- * made of the server's secret and of the handle: the secret lies in the same database, and a backup of that must not
- * open what an IdP takes for a person.
- */
-export interface SessionSecrets {
-  /**
-   * What is kept counts until then. In the background: no login waits for it.
-   *
-   * @returns key, by {@link keyOfHandle}, of the session that runs out first, where there were too many and its secrets
-   *   had to go
-   */
-  keep(signIn: SignIn, handle: string, until: number): string | undefined
-  /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
-  replace(handle: string, kept: SessionTokens): Promise<void>
-  /** Nothing where nothing is kept. @throws Error when the database does not answer */
-  read(handle: string): Promise<SessionTokens>
-  remove(handle: string): void
-  /** Whether there are any of sessions that have one of the keys, by `keysOfSignIn`. */
-  hasMatching(keys: readonly string[]): boolean
-  /** Those of the same sessions. */
-  removeMatching(keys: readonly string[]): void
-  close(): void
-}
-
 export interface SessionSecretsOptions {
   readonly db: MeshDatabase
   readonly secret: string
   readonly clock: Clock
-  /** Called when secrets could not be kept, or what is in the database not be listed. */
+  /** Called if tokens could not be written, or if the database could not list its records. */
   readonly onFailure: (error: unknown) => void
   /**
-   * Records. Default 20,000: one takes 2 to 4 KB in the database, more with hundreds of groups, and a kilobyte here.
+   * Maximum number of records. Default 20,000. One takes 2 to 4 KB in the database, more with hundreds of groups, and a
+   * kilobyte in memory.
    */
   readonly most?: number
 }
 
+/** A record of the database, without its sealed content. */
 interface Entry {
-  /** Digest of the handle. */
+  /** Digest of the session's handle. */
   readonly key: string
   readonly until: number
-  /** As the revocations know the session. */
+  /** The session's keys, as revocations have them. */
   readonly keys: readonly string[]
 }
 
-/** Not that of the records of what has ended: those are read as a whole. */
+/** Differs from the type of revocations, which are read all at once. */
 const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
 
-export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
-  const { db, secret, clock, onFailure, most = 20_000 } = options
-  /** By digest of the handle, oldest first. What it is for is only to remove: reading asks the database. */
-  const entries = new Map<string, Entry>()
-  const matching = new KeyIndex<Entry>()
-  const stopCleaning = cleanUpWhileSteady(clock, cleanUp)
-  load().catch(onFailure)
+/**
+ * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle.
+ *
+ * The key of a seal is derived from the server's secret and the handle. The secret is in the same database, and a
+ * stolen backup must not open tokens that an IdP accepts.
+ *
+ * Memory holds an index of the records, oldest first. It serves to remove records: reading a session's tokens always
+ * asks the database, because another server may have written them.
+ */
+export class SessionSecrets {
+  readonly #db: MeshDatabase
+  readonly #secret: string
+  readonly #clock: Clock
+  readonly #onFailure: (error: unknown) => void
+  readonly #most: number
+  /** Entries by the digest of the handle. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #matching = new KeyIndex<Entry>()
+  readonly #stopCleaning: () => void
 
-  const sealOf = (handle: string) => createSeal(`${secret} ${handle}`, 'session tokens', true)
+  constructor({ db, secret, clock, onFailure, most = 20_000 }: SessionSecretsOptions) {
+    this.#db = db
+    this.#secret = secret
+    this.#clock = clock
+    this.#onFailure = onFailure
+    this.#most = most
+    this.#stopCleaning = cleanUpWhileSteady(clock, () => this.#dropExpired())
+    this.#load().catch(onFailure)
+  }
 
-  async function recordOf(key: string): Promise<Members | undefined> {
-    const found = await askDatabase<unknown>(clock, 'read the tokens of a session', (done) =>
-      db.Get(PREFIX + key, done),
+  /**
+   * Keeps a session's tokens until `until`. Writes in the background, so that no login waits for it.
+   *
+   * @returns the key, by `keyOfHandle`, of the session whose tokens were dropped because there were too many
+   */
+  keep(signIn: SignIn, handle: string, until: number): string | undefined {
+    const { idToken, tokens } = signIn
+    if (idToken === null && tokens === null) return undefined
+    this.#write(handle, { idToken, tokens }, until, keysOfSignIn(signIn)).catch(this.#onFailure)
+    const [oldest] = this.#entries.keys()
+    if (this.#entries.size <= this.#most || oldest === undefined) return undefined
+    this.#drop(oldest)
+    return oldest
+  }
+
+  /** Replaces a session's tokens. Does nothing if it has none. @throws Error if the database fails */
+  async replace(handle: string, tokens: SessionTokens): Promise<void> {
+    const key = keyOfHandle(handle)
+    // Another server of the same database may have kept them.
+    if (!this.#entries.has(key)) this.#index((await this.#recordOf(key)) ?? {})
+    const entry = this.#entries.get(key)
+    // If the session ended meanwhile, it leaves nothing behind.
+    if (entry) await this.#write(handle, tokens, entry.until, entry.keys)
+  }
+
+  /** Reads a session's tokens; none if none are kept. @throws Error if the database fails */
+  async read(handle: string): Promise<SessionTokens> {
+    const key = keyOfHandle(handle)
+    const sealed = (await this.#recordOf(key))?.sealed
+    const text = typeof sealed === 'string' ? this.#sealOf(handle).open(sealed, key) : null
+    return text === null ? NO_TOKENS : readSessionTokens(JSON.parse(text))
+  }
+
+  remove(handle: string): void {
+    this.#drop(keyOfHandle(handle))
+  }
+
+  /** Whether tokens of a session with one of the keys are kept. */
+  hasMatching(keys: readonly string[]): boolean {
+    return keys.some((key) => this.#matching.has(key))
+  }
+
+  /** Removes the tokens of all sessions with one of the keys. */
+  removeMatching(keys: readonly string[]): void {
+    for (const entry of keys.flatMap((key) => this.#matching.withKey(key))) this.#drop(entry.key)
+  }
+
+  close(): void {
+    this.#stopCleaning()
+  }
+
+  #sealOf(handle: string): Seal {
+    return createSeal(`${this.#secret} ${handle}`, 'session tokens', true)
+  }
+
+  async #recordOf(key: string): Promise<Members | undefined> {
+    const records = await askDatabase<unknown>(this.#clock, 'read the tokens of a session', (done) =>
+      this.#db.Get(PREFIX + key, done),
     )
-    const record: unknown = Array.isArray(found) ? found[0] : undefined
+    const record: unknown = Array.isArray(records) ? records[0] : undefined
     return isJsonObject(record) ? record : undefined
   }
 
-  async function load(): Promise<void> {
-    const found = await askDatabase<readonly Members[] | null>(clock, 'list the tokens of sessions', (done) =>
-      db.GetAllType(TYPE, done),
+  async #load(): Promise<void> {
+    const records = await askDatabase<readonly Members[] | null>(this.#clock, 'list the tokens of sessions', (done) =>
+      this.#db.GetAllType(TYPE, done),
     )
-    const begun = [...entries.values()]
-    entries.clear()
-    matching.clear()
-    for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) index(one)
-    // What was begun meanwhile is the newest.
-    for (const entry of begun) put(entry)
+    const addedMeanwhile = [...this.#entries.values()]
+    this.#entries.clear()
+    this.#matching.clear()
+    for (const record of [...(records ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) this.#index(record)
+    // These are the newest, so they go to the end.
+    for (const entry of addedMeanwhile) this.#put(entry)
   }
 
-  function index({ _id, until, keys }: Members): void {
+  #index({ _id, until, keys }: Members): void {
     if (typeof _id !== 'string' || !_id.startsWith(PREFIX) || typeof until !== 'number' || !Array.isArray(keys)) return
-    put({ key: _id.slice(PREFIX.length), until, keys: keys.filter((key) => typeof key === 'string') })
+    this.#put({ key: _id.slice(PREFIX.length), until, keys: keys.filter((key) => typeof key === 'string') })
   }
 
-  function put(entry: Entry): void {
-    const before = entries.get(entry.key)
-    if (before) matching.remove(before)
-    entries.set(entry.key, entry)
-    matching.add(entry)
+  #put(entry: Entry): void {
+    const previous = this.#entries.get(entry.key)
+    if (previous) this.#matching.remove(previous)
+    this.#entries.set(entry.key, entry)
+    this.#matching.add(entry)
   }
 
-  function drop(key: string): void {
-    const entry = entries.get(key)
-    if (entry) matching.remove(entry)
-    entries.delete(key)
-    db.Remove(PREFIX + key)
+  #drop(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry) this.#matching.remove(entry)
+    this.#entries.delete(key)
+    this.#db.Remove(PREFIX + key)
   }
 
-  function cleanUp(): void {
-    for (const [key, { until }] of entries) if (until <= clock.now()) drop(key)
+  #dropExpired(): void {
+    for (const [key, { until }] of this.#entries) if (until <= this.#clock.now()) this.#drop(key)
   }
 
-  /** @throws Error when the database does not answer */
-  async function write(handle: string, kept: SessionTokens, { until, keys }: Omit<Entry, 'key'>): Promise<void> {
+  async #write(handle: string, tokens: SessionTokens, until: number, keys: readonly string[]): Promise<void> {
     const key = keyOfHandle(handle)
-    const sealed = sealOf(handle).seal(JSON.stringify(kept), key)
-    put({ key, until, keys })
-    await askDatabase(clock, 'keep the tokens of a session', (done) =>
-      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', until, keys, sealed }, done),
+    const sealed = this.#sealOf(handle).seal(JSON.stringify(tokens), key)
+    this.#put({ key, until, keys })
+    await askDatabase(this.#clock, 'write the tokens of a session', (done) =>
+      this.#db.Set({ type: TYPE, _id: PREFIX + key, domain: '', until, keys, sealed }, done),
     )
-  }
-
-  return {
-    keep(signIn, handle, until) {
-      const { idToken, tokens } = signIn
-      if (idToken === null && tokens === null) return undefined
-      write(handle, { idToken, tokens }, { until, keys: keysOfSignIn(signIn) }).catch(onFailure)
-      const [oldest] = entries.keys()
-      if (entries.size <= most || oldest === undefined) return undefined
-      drop(oldest)
-      return oldest
-    },
-    async replace(handle, kept) {
-      const key = keyOfHandle(handle)
-      // Another server of the same database may have begun it.
-      if (!entries.has(key)) index((await recordOf(key)) ?? {})
-      const entry = entries.get(key)
-      // A session that has ended meanwhile leaves nothing behind.
-      if (entry) await write(handle, kept, entry)
-    },
-    async read(handle) {
-      const key = keyOfHandle(handle)
-      const sealed = (await recordOf(key))?.sealed
-      const text = typeof sealed === 'string' ? sealOf(handle).open(sealed, key) : null
-      return text === null ? NO_TOKENS : readSessionTokens(JSON.parse(text))
-    },
-    remove: (handle) => drop(keyOfHandle(handle)),
-    hasMatching: (keys) => keys.some((key) => matching.has(key)),
-    removeMatching(keys) {
-      for (const { key } of keys.flatMap((one) => matching.withKey(one))) drop(key)
-    },
-    close: stopCleaning,
   }
 }

@@ -2,31 +2,31 @@ import type { Clock, Timer } from '../../clock.ts'
 
 const EVERY_MS = 60 * 60_000
 /**
- * Longer than a machine starts with a wrong clock before somebody sets it, and shorter than from one night's restart to
- * the next.
+ * Longer than a machine usually runs with a wrong clock after it starts, and shorter than the time between two nightly
+ * restarts.
  */
 const STEADY_MS = 12 * 60 * 60_000
-/** A clock that is only slowed down or sped up gains less in an hour. */
+/** A clock that runs slightly fast or slow drifts less than this in an hour. */
 const STEP_MS = 60_000
 
 /**
- * Has what has run out removed once an hour, while the clock can be believed: it went for half a day as the time did. A
- * machine that starts with its clock a month ahead would forget whatever has ended, and ended sessions would be back
- * once the clock is right.
+ * Calls `cleanUp` once an hour while the wall clock can be trusted: it must have run without a step for half a day. A
+ * machine that starts with its clock a month ahead would delete all revocations, and revoked sessions would become
+ * valid once the clock is corrected.
  *
- * @returns ends it
+ * @returns stops the clean-up
  */
 export function cleanUpWhileSteady(clock: Clock, cleanUp: () => void): () => void {
   let steadySince = clock.elapsed()
-  let ahead = clock.now() - clock.elapsed()
-  let timer = lookLater()
+  let offset = clock.now() - clock.elapsed()
+  let timer = schedule()
 
-  function lookLater(): Timer {
+  function schedule(): Timer {
     return clock.after(EVERY_MS, () => {
-      timer = lookLater()
-      const before = ahead
-      ahead = clock.now() - clock.elapsed()
-      if (Math.abs(ahead - before) > STEP_MS) steadySince = clock.elapsed()
+      timer = schedule()
+      const previousOffset = offset
+      offset = clock.now() - clock.elapsed()
+      if (Math.abs(offset - previousOffset) > STEP_MS) steadySince = clock.elapsed()
       if (clock.elapsed() - steadySince >= STEADY_MS) cleanUp()
     })
   }

@@ -1,8 +1,6 @@
-import type { Owner } from './cookie-owner.ts'
+import type { CookieOwner, SessionOwner } from './cookie-owner.ts'
 
-type SessionOwner = Extract<Owner, { readonly kind: 'session' }>
-
-/** A session by whose cookie a web relay was opened. This process need not have seen it otherwise. */
+/** A session that opened a web relay with its cookie. This process may not have seen the session otherwise. */
 export interface RelayedSession {
   /** MeshCentral's id of the user. */
   readonly user: string
@@ -11,81 +9,82 @@ export interface RelayedSession {
   readonly owner: SessionOwner
 }
 
-/**
- * Whose web relays are. MeshCentral has them on a port or a host name of their own, which nothing of ours stands in
- * front of: a page has a relay opened by a cookie, and what MeshCentral then seals for the tunnels says the user, but
- * not the session.
- */
-export interface WebRelays {
-  /** @param x the session that the cookie was for; undefined where it was for a guest, or nobody knows for whom */
-  opened(user: string, owner: Owner, x: string | undefined): void
-  /**
-   * Whose a tunnel of that user is that is being sealed. Where it may be that of several sessions, it ends with the
-   * first of them that does. Undefined: nobody knows.
-   */
-  ownerOf(user: string, hasEnded: (owner: Owner) => boolean): Owner | undefined
-  /** The sessions whose owner is so. */
-  sessionsThat(are: (owner: SessionOwner) => boolean): readonly RelayedSession[]
-}
-
-interface Relays {
-  /** By name, the latest last. */
+/** The web relays of one user. */
+interface UserRelays {
+  /** Owners by MeshCentral's name of the session, with the latest last. */
   readonly sessions: Map<string, SessionOwner>
-  /** Somebody else opened one too: a guest, or whoever has a login token. */
+  /** Whether a guest or a login token opened a relay too. */
   hasOthers: boolean
 }
 
-/** A session takes about a kilobyte. */
+/** Limit of users. A session takes about a kilobyte. */
 const MOST_USERS = 1_000
-/** The keys of all go into the address that MeshCentral opens a tunnel by: 125 bytes each. */
-const MOST_OF_ONE = 20
+/** Limit of sessions per user. All of their keys go into the address of a tunnel, with 125 bytes each. */
+const MOST_SESSIONS = 20
 
-export function createWebRelays(mostUsers = MOST_USERS): WebRelays {
-  /** The user who opened one last comes last. */
-  const users = new Map<string, Relays>()
+/**
+ * Remembers which sessions opened web relays. MeshCentral serves relays on a port or host name of their own, outside
+ * the guard. A page opens a relay by a cookie. The cookies that MeshCentral then seals for the relay's tunnels name the
+ * user, but not the session.
+ */
+export class WebRelays {
+  readonly #mostUsers: number
+  /** In the order in which users last opened a relay. */
+  readonly #users = new Map<string, UserRelays>()
 
-  return {
-    opened(user, owner, x) {
-      const relays = users.get(user) ?? { sessions: new Map<string, SessionOwner>(), hasOthers: false }
-      users.delete(user)
-      users.set(user, relays)
-      if (users.size > mostUsers) dropFirst(users)
-      if (owner.kind !== 'session' || x === undefined) {
-        relays.hasOthers = true
-        return
-      }
-      relays.sessions.delete(x)
-      relays.sessions.set(x, owner)
-      if (relays.sessions.size <= MOST_OF_ONE) return
-      dropFirst(relays.sessions)
+  constructor(mostUsers = MOST_USERS) {
+    this.#mostUsers = mostUsers
+  }
+
+  /** @param x MeshCentral's name of the session; undefined if the cookie was a guest's, or its session is unknown */
+  opened(user: string, owner: CookieOwner, x: string | undefined): void {
+    const relays = this.#users.get(user) ?? { sessions: new Map<string, SessionOwner>(), hasOthers: false }
+    this.#users.delete(user)
+    this.#users.set(user, relays)
+    if (this.#users.size > this.#mostUsers) dropFirst(this.#users)
+    if (owner.kind !== 'session' || x === undefined) {
       relays.hasOthers = true
-    },
-    ownerOf(user, hasEnded) {
-      const relays = users.get(user)
-      if (!relays) return undefined
-      const all = [...relays.sessions.values()]
-      const open = all.filter((owner) => !hasEnded(owner))
-      // A request that still waits in the relay of a session that has ended gets no tunnel any more.
-      const those = open.length > 0 || relays.hasOthers ? open : all
-      return those.length === 0 ? undefined : oneOf(those)
-    },
-    sessionsThat: (are) =>
-      [...users].flatMap(([user, { sessions }]) =>
-        [...sessions].flatMap(([x, owner]) => (are(owner) ? [{ user, x, owner }] : [])),
-      ),
+      return
+    }
+    relays.sessions.delete(x)
+    relays.sessions.set(x, owner)
+    if (relays.sessions.size <= MOST_SESSIONS) return
+    dropFirst(relays.sessions)
+    relays.hasOthers = true
+  }
+
+  /**
+   * Returns the owner of a tunnel cookie that MeshCentral seals for a user. If several sessions may own it, the cookie
+   * ends with the first of them. Undefined if no session is known.
+   */
+  ownerOf(user: string, hasEnded: (owner: CookieOwner) => boolean): CookieOwner | undefined {
+    const relays = this.#users.get(user)
+    if (!relays) return undefined
+    const all = [...relays.sessions.values()]
+    const open = all.filter((owner) => !hasEnded(owner))
+    // If all sessions ended, a request that still waits in their relay gets no working tunnel.
+    const candidates = open.length > 0 || relays.hasOthers ? open : all
+    return candidates.length === 0 ? undefined : commonOwner(candidates)
+  }
+
+  /** Returns the sessions with an owner that passes the test. */
+  sessionsWhere(matches: (owner: SessionOwner) => boolean): readonly RelayedSession[] {
+    return [...this.#users].flatMap(([user, { sessions }]) =>
+      [...sessions].flatMap(([x, owner]) => (matches(owner) ? [{ user, x, owner }] : [])),
+    )
   }
 }
 
 /**
- * All of them are open: what has ended of their keys did so before the last of them began, and what ends from now on
- * does so later.
+ * Returns an owner that ends with the first of several open sessions. It may begin with the last of them: earlier
+ * revocations of their keys ended none of them, and later ones come after that.
  */
-function oneOf(those: readonly SessionOwner[]): SessionOwner {
-  const limits = those.flatMap(({ until }) => until ?? [])
+function commonOwner(owners: readonly SessionOwner[]): SessionOwner {
+  const limits = owners.flatMap(({ until }) => until ?? [])
   return {
     kind: 'session',
-    keys: [...new Set(those.flatMap(({ keys }) => keys))],
-    startedAt: Math.max(...those.map(({ startedAt }) => startedAt)),
+    keys: [...new Set(owners.flatMap(({ keys }) => keys))],
+    startedAt: Math.max(...owners.map(({ startedAt }) => startedAt)),
     ...(limits.length > 0 ? { until: Math.min(...limits) } : {}),
   }
 }

@@ -4,7 +4,7 @@ import type { MemberSchema } from '../../../plugin/config/rules/schema/member-sc
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { AUTH_METHODS, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
 import { check } from '../../../plugin/doctor/check.ts'
-import { readCheckMinutes } from '../../../plugin/meshcentral/plugin-settings.ts'
+import { readCheckMinutes } from '../../../plugin/meshcentral/start/plugin-settings.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
 import * as oneDomain from '../config/one-domain.ts'

@@ -39,7 +39,7 @@ function eventsInSources(): ReadonlySet<string> {
     ),
     ...[...text.matchAll(/\bevent: '([a-z-]+)',\s+message:/g)].map(([, event = '']) => event),
     // MeshCentral's log is lines of text.
-    ...[...text.matchAll(/`(?:ERROR|WARN|INFO) ([a-z-]+):/g)].map(([, event = '']) => event),
+    ...[...text.matchAll(/[`'](?:ERROR|WARN|INFO) ([a-z-]+):/g)].map(([, event = '']) => event),
   ])
   return new Set(found)
 }

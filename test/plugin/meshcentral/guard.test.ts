@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events'
 import { expect } from 'chai'
-import type { Response } from 'express'
-import { type GuardedSessions, sessionGuard } from '../../../plugin/meshcentral/guard.ts'
+import type { Request, Response } from 'express'
+import { type GuardOptions, sessionGuard } from '../../../plugin/meshcentral/guard.ts'
 import type { Members, MeshRequest } from '../../../plugin/meshcentral/server.ts'
 import { followWork, type Work } from '../../../plugin/meshcentral/sessions/current-work.ts'
-import { createOpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { OpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { session, USER } from './sessions/one-server.ts'
 import { databaseOf } from './stand-in.ts'
@@ -36,8 +36,8 @@ describe('the guard of sessions', () => {
     const failures: unknown[] = []
     uncertain = []
     const guard = sessionGuard({
-      sessions: { hasEnded, ...own } as unknown as GuardedSessions,
-      open: createOpenSessions(new FakeClock(10_000)),
+      sessions: { hasEnded, ...own } as unknown as GuardOptions['sessions'],
+      open: new OpenSessions(new FakeClock(10_000)),
       domains: new Set(['']),
       isLocked: () => false,
       onLocked: () => undefined,
@@ -58,7 +58,7 @@ describe('the guard of sessions', () => {
         type: () => res,
         send: () => res,
       }
-      guard(req, res as Response, () => {
+      guard(req as unknown as Request, res as Response, () => {
         route(req, work.get())
         ;(res as Response).writeHead(200)
       })

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { meshLoginTokens } from '../../../plugin/meshcentral/people/login-tokens.ts'
+import { MeshLoginTokens } from '../../../plugin/meshcentral/people/login-tokens.ts'
 import type { Members, MeshDatabase, MeshSocket } from '../../../plugin/meshcentral/server.ts'
 import { keyOfDirectLogins } from '../../../plugin/meshcentral/sessions/cookie-owner.ts'
 import { followWork, type Work } from '../../../plugin/meshcentral/sessions/current-work.ts'
-import { createOpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { OpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { tokenRefusals, watchTokenLogins } from '../../../plugin/meshcentral/sessions/token-logins.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { messageOf } from '../../support/message-of.ts'
@@ -25,7 +25,7 @@ describe('login tokens of MeshCentral', () => {
     ended = []
   })
   const open = (days: number | null = null, db: MeshDatabase = databaseOf(records)) =>
-    meshLoginTokens({ db, clock, days, endDirectLogins: async (user) => void ended.push(user) })
+    new MeshLoginTokens({ db, clock, days, endDirectLogins: async (user) => void ended.push(user) })
 
   it('work without limit by default, even for accounts without a recorded login', async () => {
     expect(await open().verdictOn(USER)).to.deep.equal({ works: true, until: Number.POSITIVE_INFINITY })
@@ -109,7 +109,7 @@ describe('login tokens of MeshCentral', () => {
       const failures: unknown[] = []
       const lines: string[] = []
       const tokens = open(days)
-      const openSessions = createOpenSessions(clock)
+      const openSessions = new OpenSessions(clock)
       watchTokenLogins({
         ...{ web, tokens, work, open: openSessions, domains: ours, clock },
         onRefused: tokenRefusals({ authLog: (_source, text) => lines.push(text) }, clock),

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { Profile } from '../../../plugin/host/port.ts'
-import { meshAccounts } from '../../../plugin/meshcentral/people/accounts.ts'
-import { meshUserGroups } from '../../../plugin/meshcentral/people/user-groups.ts'
+import { MeshAccounts } from '../../../plugin/meshcentral/people/accounts.ts'
+import { MeshUserGroups } from '../../../plugin/meshcentral/people/user-groups.ts'
 import type { Members, MeshDatabase, MeshDomain } from '../../../plugin/meshcentral/server.ts'
-import { takeOver } from '../../../plugin/meshcentral/take-over.ts'
+import { takeOver } from '../../../plugin/meshcentral/start/take-over.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { standIn } from './stand-in.ts'
 
@@ -21,8 +21,8 @@ function open(domain: Partial<MeshDomain> = {}, oidc: Members = {}) {
   return {
     ...there,
     rows,
-    accounts: meshAccounts(there.server, there.web, taken, clock),
-    groups: meshUserGroups(there.server, there.web, ['azure', 'google'], clock),
+    accounts: new MeshAccounts(there.server, there.web, taken, clock),
+    groups: new MeshUserGroups(there.server, there.web, ['azure', 'google'], clock),
   }
 }
 
@@ -154,7 +154,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(said()).to.have.length(1)
     for (const id of ['ugrp//saml', ours?._id ?? '?']) expect(said()[0]).to.include(id)
     // After a start it is said again, for those who are in the group already.
-    await meshUserGroups(server, web, [], new FakeClock(NOW)).mirroredOf('', ALICE.id)
+    await new MeshUserGroups(server, web, [], new FakeClock(NOW)).mirroredOf('', ALICE.id)
     expect(said()).to.have.length(2)
   })
 

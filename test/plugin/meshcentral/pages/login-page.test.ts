@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Request } from 'express'
 import { LOGIN_ERRORS, MESSAGES } from '../../../../plugin/errors.ts'
-import { goOn, MESSAGE, messageOf } from '../../../../plugin/meshcentral/pages/login-page.ts'
+import { MESSAGE, messageOf, sendOn } from '../../../../plugin/meshcentral/pages/login-page.ts'
 
 describe('the way on after a login', () => {
   const answerTo = (path: string, isStrict: boolean) => {
@@ -13,7 +13,7 @@ describe('the way on after a login', () => {
       type: () => res,
       send: (body: string) => Object.assign(sent, { body }),
     }
-    goOn(res as unknown as NonNullable<Request['res']>, path, isStrict)
+    sendOn(res as unknown as NonNullable<Request['res']>, path, isStrict)
     return sent
   }
 

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events'
 import type { MeshDatabase, MeshSocket } from '../../../../plugin/meshcentral/server.ts'
-import { createOpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
-import { revokedInDatabase } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
-import { sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
-import { meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
+import { OpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { RevokedSessions } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
+import { SessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
+import { MeshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { standIn } from '../stand-in.ts'
 
@@ -45,18 +45,18 @@ export function sessionsOfServers() {
     const failures: unknown[] = []
     const onFailure = (error: unknown) => void failures.push(error)
     const clock = new FakeClock(now)
-    const ended = revokedInDatabase(server.db, clock, isShared ? onFailure : undefined)
-    const secrets = sessionSecrets({
+    const revocations = new RevokedSessions(server.db, clock, isShared ? onFailure : undefined)
+    const secrets = new SessionSecrets({
       db: server.db,
       secret: 'of 32 characters at the very least',
       clock,
       onFailure,
       most,
     })
-    opened.push(ended, secrets)
-    await ended.endedAt([])
-    const open = createOpenSessions(clock)
-    const sessions = meshSessions({ server, web, ended, open, secrets, clock, onFailure })
-    return { clock, web, ended, secrets, open, sessions, failures }
+    opened.push(revocations, secrets)
+    await revocations.endedAt([])
+    const open = new OpenSessions(clock)
+    const sessions = new MeshSessions({ server, web, revocations, open, secrets, clock, onFailure })
+    return { clock, web, revocations, secrets, open, sessions, failures }
   }
 }

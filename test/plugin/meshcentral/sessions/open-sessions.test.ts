@@ -1,11 +1,7 @@
 import { expect } from 'chai'
 import { keyOfHandle, keysOfFilter } from '../../../../plugin/host/revocations.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owner.ts'
-import {
-  createOpenSessions,
-  keysOfOpen,
-  type OpenSessions,
-} from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { keysOfOpen, OpenSessions } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { Socket, session, USER } from './one-server.ts'
 
@@ -17,21 +13,21 @@ describe('open sessions', () => {
   const isClosed = ({ isOpen }: Socket) => !isOpen
 
   it('close their own sockets when they end, and those that came with what was sealed for them', () => {
-    const open = createOpenSessions(new FakeClock(10))
+    const open = new OpenSessions(new FakeClock(10))
     const all = Array.from({ length: 6 }, () => new Socket())
     const [own, sealed, other, sealedForOther, unknown, none] = all as [Socket, Socket, Socket, Socket, Socket, Socket]
-    open.seen(session('a'), own)
-    open.seenSealed(owner('a'), USER, sealed)
-    open.seen(session('b'), other)
-    open.seenSealed(owner('b'), USER, sealedForOther)
-    open.seenSealed({ kind: 'unknown', sealedAt: 1 }, USER, unknown)
-    open.seenSealed({ kind: 'none' }, USER, none)
+    open.note(session('a'), own)
+    open.noteSealed(owner('a'), USER, sealed)
+    open.note(session('b'), other)
+    open.noteSealed(owner('b'), USER, sealedForOther)
+    open.noteSealed({ kind: 'unknown', sealedAt: 1 }, USER, unknown)
+    open.noteSealed({ kind: 'none' }, USER, none)
     open.end([keyOfHandle('a')])
     expect(all.map(isClosed)).to.deep.equal([true, true, false, false, false, false])
-    expect(open.isIn(USER)).to.equal(true)
+    expect(open.hasSession(USER)).to.equal(true)
     open.end(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
-    expect(open.isIn(USER)).to.equal(false)
+    expect(open.hasSession(USER)).to.equal(false)
     open.end([keyOfSealed('user//~oidc:2')])
     expect(isClosed(unknown)).to.equal(false)
     open.end([keyOfSealed(USER)])
@@ -39,28 +35,28 @@ describe('open sessions', () => {
   })
 
   it('are found by each session at the IdP that they belonged to', () => {
-    const open = createOpenSessions(new FakeClock(10))
+    const open = new OpenSessions(new FakeClock(10))
     const first = session('a')
     const second = { ...first, signIn: { ...first.signIn, sid: 'second' } }
     const socket = new Socket()
-    open.seen(first, socket)
-    open.seen(second)
+    open.note(first, socket)
+    open.note(second)
     for (const sid of ['sid of a', 'second']) {
       const keys = keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid })
       expect(open.find(keys)).to.have.length(1)
     }
     open.end(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'second' }))
-    expect([isClosed(socket), open.isIn(USER)]).to.deep.equal([true, false])
+    expect([isClosed(socket), open.hasSession(USER)]).to.deep.equal([true, false])
   })
 
   // Shows: plugin 6.11.
   it('close sockets of a login token, and of what it began, when its days are over', async () => {
     const clock = new FakeClock(10)
-    const open = createOpenSessions(clock)
+    const open = new OpenSessions(clock)
     const [socket, left, unlimited] = [new Socket(), new Socket(), new Socket()]
-    open.seenSealed({ ...owner('a'), until: 15 }, USER, socket)
-    open.seenSealed({ ...owner('a'), until: 15 }, USER, left)
-    open.seenSealed(owner('a'), USER, unlimited)
+    open.noteSealed({ ...owner('a'), until: 15 }, USER, socket)
+    open.noteSealed({ ...owner('a'), until: 15 }, USER, left)
+    open.noteSealed(owner('a'), USER, unlimited)
     left.close()
     expect(clock.pending).to.equal(1)
     await clock.advance(4)
@@ -76,16 +72,16 @@ describe('open sessions', () => {
     const dueSessions = (forMs: number) => [...open.inUse('', forMs)].map(({ signIn }) => signIn.handle)
     beforeEach(() => {
       clock = new FakeClock(10)
-      open = createOpenSessions(clock)
+      open = new OpenSessions(clock)
     })
 
     // Shows: plugin 9.15.
     it('have a socket, also one of what was sealed for them, or were seen since they were handed out', async () => {
       const [own, sealed] = [new Socket(), new Socket()]
-      open.seen(session('a'), own)
-      open.seen(session('b'))
-      open.seenSealed(owner('b'), USER, sealed)
-      open.seen(session('c'))
+      open.note(session('a'), own)
+      open.note(session('b'))
+      open.noteSealed(owner('b'), USER, sealed)
+      open.note(session('c'))
       await clock.advance(1)
       expect(dueSessions(11)).to.deep.equal([])
       // Since their login.
@@ -96,14 +92,14 @@ describe('open sessions', () => {
       own.close()
       sealed.close()
       await clock.advance(1)
-      open.seen(session('c'))
+      open.note(session('c'))
       expect(dueSessions(1)).to.deep.equal(['c'])
     })
 
     it('are each of them while there is a tunnel that may be that of any', async () => {
-      for (const handle of ['a', 'b', 'c']) open.seen(session(handle))
+      for (const handle of ['a', 'b', 'c']) open.note(session(handle))
       const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
-      open.seenSealed({ ...owner('a'), keys }, USER, new Socket())
+      open.noteSealed({ ...owner('a'), keys }, USER, new Socket())
       await clock.advance(1)
       expect(dueSessions(0)).to.deep.equal(['a', 'b', 'c'])
       await clock.advance(1)
@@ -111,7 +107,7 @@ describe('open sessions', () => {
     })
 
     it('come in the order in which they were handed out, which is not the one at which whoever asked has stopped', async () => {
-      for (const handle of ['a', 'b', 'c']) open.seen(session(handle), new Socket())
+      for (const handle of ['a', 'b', 'c']) open.note(session(handle), new Socket())
       for (const { signIn } of open.inUse('', 0)) if (signIn.handle === 'b') break
       await clock.advance(1)
       expect(dueSessions(0)).to.deep.equal(['b', 'c', 'a'])
@@ -119,7 +115,7 @@ describe('open sessions', () => {
 
     it('are so however the clock is set', async () => {
       for (const to of [1_000_000, -1_000_000]) {
-        open.seen(session('a'))
+        open.note(session('a'))
         await clock.advance(5)
         clock.set(to)
         expect(dueSessions(5)).to.deep.equal(['a'])
@@ -130,17 +126,17 @@ describe('open sessions', () => {
   })
 
   it("are found by MeshCentral's own name for them", () => {
-    const open = createOpenSessions(new FakeClock(10))
-    open.seen(session('a'))
+    const open = new OpenSessions(new FakeClock(10))
+    open.note(session('a'))
     expect(open.named(USER, 'x of a')).to.deep.equal(session('a'))
     expect(open.named(USER, 'x of b')).to.equal(undefined)
     expect(open.named('user//~oidc:2', 'x of a')).to.equal(undefined)
   })
 
   it('are found by what an IdP says has ended', () => {
-    const open = createOpenSessions(new FakeClock(10))
-    open.seen(session('a'))
-    open.seen(session('b'))
+    const open = new OpenSessions(new FakeClock(10))
+    open.note(session('a'))
+    open.note(session('b'))
     const ended = { domainKey: '', issuer: 'https://idp', subject: null }
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of b' }))).to.deep.equal([session('b')])
     expect(open.find(keysOfFilter({ ...ended, sid: null, subject: '1' }))).to.deep.equal([session('a'), session('b')])
@@ -149,7 +145,7 @@ describe('open sessions', () => {
 
   // Shows: plugin 9.10.
   it('are looked through neither for what is not there nor for one that ends', () => {
-    const open = createOpenSessions(new FakeClock(10))
+    const open = new OpenSessions(new FakeClock(10))
     let looks = 0
     const watched = (handle: string) =>
       new Proxy(keysOfOpen(session(handle).signIn), {
@@ -158,12 +154,12 @@ describe('open sessions', () => {
           return Reflect.get(keys, name)
         },
       })
-    for (let count = 0; count < 100; count += 1) open.seen(session(`${count}`), undefined, watched(`${count}`))
+    for (let count = 0; count < 100; count += 1) open.note(session(`${count}`), undefined, watched(`${count}`))
     looks = 0
     const ended = { domainKey: '', issuer: 'https://idp', subject: null, sid: 'made up' }
     expect(open.find(keysOfFilter(ended))).to.deep.equal([])
     open.end(keysOfFilter(ended))
-    expect([open.named(USER, 'made up'), open.isIn('user//~oidc:2')]).to.deep.equal([undefined, false])
+    expect([open.named(USER, 'made up'), open.hasSession('user//~oidc:2')]).to.deep.equal([undefined, false])
     expect(looks).to.equal(0)
     open.end(keysOfFilter({ ...ended, sid: 'sid of 7' }))
     expect(looks).to.be.below(20)
@@ -171,19 +167,19 @@ describe('open sessions', () => {
   })
 
   it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {
-    const open = createOpenSessions(new FakeClock(10), 2)
-    open.seen(session('a'), new Socket())
-    for (const handle of ['b', 'c', 'b', 'd']) open.seen(session(handle))
+    const open = new OpenSessions(new FakeClock(10), 2)
+    open.note(session('a'), new Socket())
+    for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))
     const known = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
   it('are forgotten when a new one comes, all that are too many by then: their sockets may have closed meanwhile', () => {
-    const open = createOpenSessions(new FakeClock(10), 2)
+    const open = new OpenSessions(new FakeClock(10), 2)
     const sockets = Array.from({ length: 4 }, () => new Socket())
-    for (const [at, socket] of sockets.entries()) open.seen(session(`${at}`), socket)
+    for (const [at, socket] of sockets.entries()) open.note(session(`${at}`), socket)
     for (const socket of sockets) socket.close()
-    open.seen(session('new'))
+    open.note(session('new'))
     const known = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['3', 'new'])
   })

@@ -13,7 +13,7 @@ describe('peers of MeshCentral', () => {
   const setUp = async (db: MeshDatabase) => {
     const one = await setUpOne({ db, isShared: true })
     const closing: Promise<void>[] = []
-    one.ended.onElsewhere((endings) => closing.push(one.sessions.endedElsewhere(endings)))
+    one.revocations.onRevokedElsewhere((times) => closing.push(one.sessions.closeRevoked(times)))
     const read = async () => {
       await one.clock.advance(30_000)
       while (closing.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -32,15 +32,15 @@ describe('peers of MeshCentral', () => {
     const all = Array.from({ length: 5 }, () => new Socket())
     const [own, sealed, unknown, later, sealedLater] = all as [Socket, Socket, Socket, Socket, Socket]
     const [before, after] = [session('before', 1_000), session('after', 15_001)]
-    there.open.seen(before, own)
-    there.open.seen(after, later)
+    there.open.note(before, own)
+    there.open.note(after, later)
     for (const [one, { signIn }] of [
       [sealed, before],
       [sealedLater, after],
     ] as const) {
-      there.open.seenSealed({ kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, USER, one)
+      there.open.noteSealed({ kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, USER, one)
     }
-    there.open.seenSealed({ kind: 'unknown', sealedAt: 1 }, USER, unknown)
+    there.open.noteSealed({ kind: 'unknown', sealedAt: 1 }, USER, unknown)
     const secrets = { idToken: 'an ID token', tokens: null }
     for (const { signIn } of [before, after]) there.secrets.keep({ ...signIn, ...secrets }, signIn.handle, 900_000)
 
@@ -52,10 +52,10 @@ describe('peers of MeshCentral', () => {
     expect((await there.secrets.read('after')).idToken).to.equal('an ID token')
 
     // The last one of the user takes along what is of nobody knows whom.
-    await here.ended.revoke([keyOfHandle('after')], 15_001, 900_000)
+    await here.revocations.revoke([keyOfHandle('after')], 15_001, 900_000)
     await there.read()
     expect(all.map(({ isOpen }) => isOpen)).to.deep.equal([false, false, false, false, false])
-    expect(there.ended.latest([keyOfSealed(USER)])).to.equal(there.clock.now() + 5_000)
+    expect(there.revocations.latest([keyOfSealed(USER)])).to.equal(there.clock.now() + 5_000)
   })
 
   it('end for MeshCentral a session of which only a web relay tells there, and none that began later', async () => {
@@ -73,18 +73,18 @@ describe('peers of MeshCentral', () => {
     const db = databaseOf()
     const [here, there] = [await setUp(db), await setUp(db)]
     const [one, other] = [new Socket(), new Socket()]
-    there.open.seen(session('one', 1_000), one)
-    there.open.seen(session('other', 1_000, 'user//~oidc:2'), other)
+    there.open.note(session('one', 1_000), one)
+    there.open.note(session('other', 1_000, 'user//~oidc:2'), other)
     for (const [handle, open] of [
       ['one', one],
       ['other', other],
     ] as const) {
-      await here.ended.revoke([keyOfHandle(handle)], 2_000, 900_000)
+      await here.revocations.revoke([keyOfHandle(handle)], 2_000, 900_000)
       await there.clock.advance(29_999)
       expect(open.isOpen).to.equal(true)
       await there.clock.advance(1)
       await until(() => !open.isOpen)
-      expect(there.ended.latest([keyOfHandle(handle)])).to.equal(2_000)
+      expect(there.revocations.latest([keyOfHandle(handle)])).to.equal(2_000)
     }
   })
 
@@ -104,15 +104,15 @@ describe('peers of MeshCentral', () => {
     isBroken = true
     while (broken <= 2) await there.clock.advance(30_000)
     expect(there.failures).to.have.length(1)
-    await here.ended.revoke(['a'], 900, 50_000)
+    await here.revocations.revoke(['a'], 900, 50_000)
     isBroken = false
-    while (there.ended.latest(['a']) !== 900) await there.clock.advance(30_000)
+    while (there.revocations.latest(['a']) !== 900) await there.clock.advance(30_000)
   })
 
   it('count with clocks that are apart', async () => {
     const here = await setUp(databaseOf())
-    expect((await setUpOne()).ended.isShared).to.equal(false)
+    expect((await setUpOne()).revocations.isShared).to.equal(false)
     await here.sessions.endMatching({} as Request, everythingOf)
-    expect(here.ended.latest(keysOfOpen(session('any', 1).signIn))).to.equal(15_000)
+    expect(here.revocations.latest(keysOfOpen(session('any', 1).signIn))).to.equal(15_000)
   })
 })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
-import { revokedInDatabase } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
+import { RevokedSessions } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { messageOf } from '../../../support/message-of.ts'
 import { databaseOf } from '../stand-in.ts'
@@ -10,9 +10,9 @@ const HALF_A_DAY_MS = 12 * 60 * 60_000
 describe('what has ended, in the database of MeshCentral', () => {
   const opened: { close(): void }[] = []
   const open = (db: MeshDatabase, clock = new FakeClock(1_000)) => {
-    const ended = revokedInDatabase(db, clock)
-    opened.push(ended)
-    return ended
+    const revocations = new RevokedSessions(db, clock)
+    opened.push(revocations)
+    return revocations
   }
   afterEach(() => {
     for (const one of opened.splice(0)) one.close()
@@ -28,31 +28,31 @@ describe('what has ended, in the database of MeshCentral', () => {
   })
 
   it('is everything that is sealed, until the database has answered', async () => {
-    const ended = open(databaseOf())
-    expect(ended.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
-    expect(await ended.endedAt(['a'])).to.equal(undefined)
-    expect(ended.latest(['a'])).to.equal(undefined)
+    const revocations = open(databaseOf())
+    expect(revocations.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
+    expect(await revocations.endedAt(['a'])).to.equal(undefined)
+    expect(revocations.latest(['a'])).to.equal(undefined)
   })
 
   it('is refused while the database is being written', async () => {
-    const ended = open(databaseOf())
-    await ended.endedAt([])
-    const written = ended.revoke(['a'], 900, 5_000)
-    expect(await ended.endedAt(['a'])).to.equal(900)
+    const revocations = open(databaseOf())
+    await revocations.endedAt([])
+    const written = revocations.revoke(['a'], 900, 5_000)
+    expect(await revocations.endedAt(['a'])).to.equal(900)
     await written
   })
 
   it('leaves the database when it has run out, but not at a start: the clock may be wrong then', async () => {
     const rows = new Map<string, Members>()
     const clock = new FakeClock(1_000)
-    const ended = open(databaseOf(rows), clock)
-    await ended.revoke(['a'], 900, HALF_A_DAY_MS)
-    await ended.revoke(['b'], 900, HALF_A_DAY_MS + 1_001)
+    const revocations = open(databaseOf(rows), clock)
+    await revocations.revoke(['a'], 900, HALF_A_DAY_MS)
+    await revocations.revoke(['b'], 900, HALF_A_DAY_MS + 1_001)
     await clock.advance(HALF_A_DAY_MS - 1)
     expect(rows.size).to.equal(2)
     await clock.advance(1)
-    expect(await ended.endedAt(['a'])).to.equal(undefined)
-    expect(await ended.endedAt(['b'])).to.equal(900)
+    expect(await revocations.endedAt(['a'])).to.equal(undefined)
+    expect(await revocations.endedAt(['b'])).to.equal(900)
     expect(rows.size).to.equal(1)
   })
 
@@ -63,16 +63,16 @@ describe('what has ended, in the database of MeshCentral', () => {
     for (let n = 0; n < MOST; n += 1) {
       rows.set(_id(n), { _id: _id(n), type: 'meshcompanion', endedAt: n, until: n === 7 || n === 8 ? 900 : 5_000 })
     }
-    const ended = open(databaseOf(rows))
-    await ended.revoke(['new'], 900, 5_000)
+    const revocations = open(databaseOf(rows))
+    await revocations.revoke(['new'], 900, 5_000)
     expect([rows.has(_id(7)), rows.has(_id(8)), rows.size]).to.deep.equal([false, true, MOST])
-    await ended.revoke(['newer'], 900, 5_000)
+    await revocations.revoke(['newer'], 900, 5_000)
     expect([rows.has(_id(8)), rows.size]).to.deep.equal([false, MOST])
-    expect(ended.latest(['whatever'])).to.equal(undefined)
-    await ended.revoke(['newest'], 900, 5_000)
+    expect(revocations.latest(['whatever'])).to.equal(undefined)
+    await revocations.revoke(['newest'], 900, 5_000)
     expect(rows.has(_id(0))).to.equal(false)
     expect(rows.size).to.be.at.most(MOST)
-    expect(ended.latest(['whatever'])).to.be.within(0, 2)
+    expect(revocations.latest(['whatever'])).to.be.within(0, 2)
   })
 
   it('is unknown to everybody when the database cannot be read, and an ending that is not written is told', async () => {
@@ -80,11 +80,11 @@ describe('what has ended, in the database of MeshCentral', () => {
       ...databaseOf(),
       GetAllType: (_type: string, done: (error: unknown, rows: null) => void) => done('no', null),
     }
-    expect(await messageOf(open(broken).endedAt(['a']))).to.match(/could not read which sessions have ended/)
+    expect(await messageOf(open(broken).endedAt(['a']))).to.match(/could not read revoked sessions/)
     const full: MeshDatabase = { ...databaseOf(), Set: (_row, done) => done?.(new Error('disk full')) }
-    const ended = open(full)
-    expect(await messageOf(ended.revoke(['a'], 900, 5_000))).to.match(/could not write/)
-    expect(await ended.endedAt(['a'])).to.equal(900)
+    const revocations = open(full)
+    expect(await messageOf(revocations.revoke(['a'], 900, 5_000))).to.match(/could not write/)
+    expect(await revocations.endedAt(['a'])).to.equal(900)
   })
 
   it('is written once the database works again, where it failed: the IdP does not tell of it twice', async () => {
@@ -98,9 +98,9 @@ describe('what has ended, in the database of MeshCentral', () => {
       write(row, done)
     }
     const clock = new FakeClock(1_000)
-    const ended = open(db, clock)
-    await ended.revoke(['a', 'b'], 800, 5_000).catch(() => undefined)
-    await ended.revoke(['b'], 900, 5_000).catch(() => undefined)
+    const revocations = open(db, clock)
+    await revocations.revoke(['a', 'b'], 800, 5_000).catch(() => undefined)
+    await revocations.revoke(['b'], 900, 5_000).catch(() => undefined)
     await clock.advance(4_999)
     expect(tries).to.equal(3)
     await clock.advance(5_001)

@@ -4,8 +4,8 @@ import { keyOfHandle, keysOfFilter } from '../../../../plugin/host/revocations.t
 import type { MeshCookie, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owner.ts'
 import { followWork, type Work } from '../../../../plugin/meshcentral/sessions/current-work.ts'
-import { createOpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
-import { revokedInDatabase } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
+import { OpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { RevokedSessions } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
 import { sealedBySession } from '../../../../plugin/meshcentral/sessions/sealed-cookies.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
@@ -28,21 +28,21 @@ describe('what MeshCentral seals', () => {
   async function setUp(db: MeshDatabase = databaseOf()) {
     const clock = new FakeClock(10_300)
     const now = () => clock.now()
-    const ended = revokedInDatabase(db, clock)
-    opened.push(ended)
-    await ended.endedAt([])
-    const open = createOpenSessions(clock)
+    const revocations = new RevokedSessions(db, clock)
+    opened.push(revocations)
+    await revocations.endedAt([])
+    const open = new OpenSessions(clock)
     const work = followWork(db)
     const server = {
       encodeCookie: (content: object) => JSON.stringify({ ...content, time: Math.floor(now() / 1000) * 1000 }),
       decodeCookie: (sealed: unknown) => JSON.parse(String(sealed)) as MeshCookie | null,
     }
     const { encodeCookie, decodeCookie } = sealedBySession({
-      ...{ server, ended, open, work, now },
+      ...{ server, revocations, open, work, now },
       domains: new Set(['']),
       acceptsIssuer: ({ issuer }) => !replaced.has(issuer),
     })
-    const revoke = (...keys: readonly string[]) => ended.revoke(keys, now(), 1_000_000)
+    const revoke = (...keys: readonly string[]) => revocations.revoke(keys, now(), 1_000_000)
     return { clock, open, work, server, revoke, seal: encodeCookie, unseal: decodeCookie, db }
   }
   type SetUp = Awaited<ReturnType<typeof setUp>>
@@ -217,7 +217,7 @@ describe('what MeshCentral seals', () => {
 
   it('is of the session that MeshCentral names in it where nobody knows for whom the server works', async () => {
     const all = await setUp()
-    all.open.seen(session('a'))
+    all.open.note(session('a'))
     const named = all.seal({ ruserid: USER, x: 'x of a' }) ?? ''
     const unknown = all.seal({ ruserid: USER, x: 'x of b' }) ?? ''
     await all.revoke(keyOfHandle('a'))
@@ -238,7 +238,7 @@ describe('what MeshCentral seals', () => {
 
     it('is of the session by whose cookie that was opened, and ends with that one alone', async () => {
       const all = await setUp()
-      all.open.seen(session('b'))
+      all.open.note(session('b'))
       relay(all, session('a'))
       const [first, second] = [tunnelOf(all), tunnelOf(all)]
       const socket = new Socket()

@@ -3,7 +3,7 @@ import type { SignIn } from '../../../../plugin/host/port.ts'
 import { keyOfHandle, keysOfFilter } from '../../../../plugin/host/revocations.ts'
 import { createSeal } from '../../../../plugin/host/seal.ts'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
-import { type SessionSecretsOptions, sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
+import { SessionSecrets, type SessionSecretsOptions } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
 
@@ -29,7 +29,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
   const failures: unknown[] = []
   const open = (db: MeshDatabase, options: Partial<SessionSecretsOptions> = {}) => {
     const onFailure = (error: unknown) => void failures.push(error)
-    const secrets = sessionSecrets({ db, secret: SECRET, clock: new FakeClock(2_000), onFailure, ...options })
+    const secrets = new SessionSecrets({ db, secret: SECRET, clock: new FakeClock(2_000), onFailure, ...options })
     opened.push(secrets)
     return secrets
   }
@@ -132,7 +132,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     })
     broken.keep(signIn(), 'handle-2', LATER)
     await settled()
-    expect(failures.map(String)).to.deep.equal(['Error: The database could not keep the tokens of a session.'])
+    expect(failures.map(String)).to.deep.equal(['Error: The database could not write the tokens of a session.'])
     const error = await broken.read('handle-2').catch((thrown: Error) => thrown.message)
     expect(error).to.equal('The database could not read the tokens of a session.')
   })

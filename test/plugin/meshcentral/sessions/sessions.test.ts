@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Response } from 'express'
+import type { Request, Response } from 'express'
 import type { SignIn } from '../../../../plugin/host/port.ts'
 import { keyOfHandle } from '../../../../plugin/host/revocations.ts'
 import type { MeshDatabase, MeshRequest, MeshUser } from '../../../../plugin/meshcentral/server.ts'
@@ -12,17 +12,20 @@ import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
 
 const SESSION = session('a')
 const SIGN_IN: SignIn = { ...SESSION.signIn, idToken: null, tokens: null }
-const NOTHING = {} as MeshRequest
+/** A request as Express and MeshCentral type it. */
+type BothRequest = Request & MeshRequest
+
+const NOTHING = {} as BothRequest
 const response = { append: () => undefined } as unknown as Response
 const requestWith = (members: object) =>
-  ({ session: members, headers: {}, clientIp: '127.0.0.1' }) as unknown as MeshRequest
+  ({ session: members, headers: {}, clientIp: '127.0.0.1' }) as unknown as BothRequest
 
 describe('a session of MeshCentral', () => {
   const setUp = sessionsOfServers()
 
   describe('whose end the database does not answer', () => {
     const ways: Readonly<
-      Record<string, (at: Awaited<ReturnType<typeof setUp>>, req: MeshRequest) => Promise<unknown>>
+      Record<string, (at: Awaited<ReturnType<typeof setUp>>, req: BothRequest) => Promise<unknown>>
     > = {
       'signs out': ({ sessions }, req) => sessions.end(req, response),
       'signs in once more': ({ sessions }, req) => sessions.start(req, response, SIGN_IN),
@@ -34,17 +37,17 @@ describe('a session of MeshCentral', () => {
         const waiting: ((error?: unknown) => void)[] = []
         const db: MeshDatabase = { ...databaseOf(), Set: (_record, done) => void (done && waiting.push(done)) }
         const all = await setUp({ db })
-        const { web, open, ended } = all
+        const { web, open, revocations } = all
         web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
         const page = new Socket()
-        open.seen(SESSION, page)
+        open.note(SESSION, page)
         const browser = requestWith({ userid: USER, x: SESSION.x, oidcSignIn: SESSION.signIn })
         const told = messageOf(end(all, browser))
         expect(page.isOpen).to.equal(false)
-        expect(open.isIn(USER)).to.equal(false)
+        expect(open.hasSession(USER)).to.equal(false)
         expect(web.destroyedSessions).to.have.all.keys(`${USER}/${SESSION.x}`)
-        expect(ended.latest([keyOfSealed(USER)])).to.equal(10_000)
-        expect(ended.latest(keysOfOpen(SESSION.signIn))).to.equal(10_000)
+        expect(revocations.latest([keyOfSealed(USER)])).to.equal(10_000)
+        expect(revocations.latest(keysOfOpen(SESSION.signIn))).to.equal(10_000)
         for (const done of waiting.splice(0)) done(new Error('disk full'))
         expect(await told).to.match(/^The database could not write/)
       })
@@ -98,12 +101,12 @@ describe('a session of MeshCentral', () => {
 
   it('counts at once, seen or not, until it ends or is too old', async () => {
     const { open, sessions, clock } = await setUp()
-    open.seen(SESSION)
+    open.note(SESSION)
     await sessions.endOne(SESSION)
     const other = session('b', 2)
     const counting = () => [SESSION, other].map((one) => sessions.counts(one, open.keysOf(one)))
     expect(counting()).to.deep.equal([false, true])
-    open.seen(other)
+    open.note(other)
     expect(counting()).to.deep.equal([false, true])
     clock.set(2 + 14 * 24 * 60 * 60_000)
     expect(counting()).to.deep.equal([false, false])
@@ -125,7 +128,7 @@ describe('a session of MeshCentral', () => {
     const all = Array.from({ length: 50 }, (_, at) => session(String(at)))
     const sockets = all.map((one) => {
       const socket = new Socket()
-      open.seen(one, socket)
+      open.note(one, socket)
       return socket
     })
     await sessions.endMatching(NOTHING, { ...SIGN_IN, sid: null })
@@ -159,7 +162,7 @@ describe('a session of MeshCentral', () => {
     const { open, secrets, sessions } = await setUp()
     for (const handle of ['a', 'b', 'c']) {
       const one = session(handle)
-      open.seen(one)
+      open.note(one)
       secrets.keep({ ...one.signIn, idToken: `that of ${handle}`, tokens: null }, handle, 900_000)
     }
     const found = async (those: object) => (await sessions.matching?.(NOTHING, { ...SIGN_IN, ...those })) ?? []
@@ -173,7 +176,7 @@ describe('a session of MeshCentral', () => {
   })
 
   it('whose tokens had to make room ends with its pages: nobody could be asked about it any more', async () => {
-    const { web, open, sessions, ended } = await setUp({ most: 1 })
+    const { web, open, sessions, revocations } = await setUp({ most: 1 })
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     const tokens = { access: 'an access token', accessExpiresAt: null, refresh: null }
     const [browser, another] = [requestWith({}), requestWith({})]
@@ -181,10 +184,10 @@ describe('a session of MeshCentral', () => {
     const oldest = ownSession(browser)
     if (!oldest) throw new Error('nobody is signed in')
     const page = new Socket()
-    open.seen(oldest, page)
+    open.note(oldest, page)
     await sessions.start(another, response, { ...SIGN_IN, tokens })
     expect(page.isOpen).to.equal(false)
-    expect(ended.latest([keyOfHandle(oldest.signIn.handle)])).to.equal(10_000)
+    expect(revocations.latest([keyOfHandle(oldest.signIn.handle)])).to.equal(10_000)
     expect(await sessions.current(browser)).to.equal(undefined)
     expect(await sessions.current(another)).to.deep.include({ subject: '1' })
   })

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import type { Warning } from '../../../plugin/config/problem.ts'
-import type { DomainReading } from '../../../plugin/config/read.ts'
-import { logServerReading, warnOfConfiguration } from '../../../plugin/meshcentral/configuration-findings.ts'
-import { meshcompanion } from '../../../plugin/meshcentral.ts'
-import { standIn } from './stand-in.ts'
+import type { Warning } from '../../../../plugin/config/problem.ts'
+import type { DomainReading } from '../../../../plugin/config/read.ts'
+import { logServerReading, warnOfConfiguration } from '../../../../plugin/meshcentral/start/configuration-findings.ts'
+import { meshcompanion } from '../../../../plugin/meshcentral.ts'
+import { standIn } from '../stand-in.ts'
 
 const warningAt = (path: string): Warning => ({ code: 'misplaced', path, reason: 'is ignored', remedy: 'Move it.' })
 const NOTHING = { problems: [], warnings: [] }
@@ -31,7 +31,7 @@ describe("MeshCentral's warnings of a configuration", () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith(Array.from({ length: 30 }, (_, at) => warningAt(`m${at}`)))])
     expect(log).to.have.length(21)
-    expect(log.at(-1)).to.match(/^warning: Single sign-on: 11 more of the configuration/)
+    expect(log.at(-1)).to.match(/^warning: Single sign-on: The configuration has 11 more problems\./)
   })
 
   // Shows: plugin 9.40.

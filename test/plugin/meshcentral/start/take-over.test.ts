@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { MeshDomain } from '../../../plugin/meshcentral/server.ts'
-import { pluginConfig, showButton, takeOver } from '../../../plugin/meshcentral/take-over.ts'
+import type { MeshDomain } from '../../../../plugin/meshcentral/server.ts'
+import { pluginConfig, showButton, takeOver } from '../../../../plugin/meshcentral/start/take-over.ts'
 
 const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
 

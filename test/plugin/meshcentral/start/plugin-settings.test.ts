@@ -3,7 +3,7 @@ import {
   readCheckMinutes,
   readLoginTokenDays,
   readPluginSettings,
-} from '../../../plugin/meshcentral/plugin-settings.ts'
+} from '../../../../plugin/meshcentral/start/plugin-settings.ts'
 
 describe('sessionCheckMinutes', () => {
   it('is five minutes where nothing is given', () => {
@@ -18,7 +18,7 @@ describe('sessionCheckMinutes', () => {
     it(`stays five minutes with ${JSON.stringify(wrong)}, and says what it has to be`, () => {
       const { minutes, problem } = readCheckMinutes(wrong)
       expect(minutes).to.equal(5)
-      expect(problem).to.match(/sessionCheckMinutes has to be 0 \(off\) or a number of minutes from 0\.01 to 1440/)
+      expect(problem).to.match(/sessionCheckMinutes must be 0 \(off\) or a number of minutes from 0\.01 to 1440/)
     })
   }
 
@@ -44,7 +44,7 @@ describe('loginTokenDays', () => {
     for (const wrong of ['30', '', true, false, 0, -1, 0.001, 3_651, Number.NaN, [30], {}]) {
       const { days, problem } = readLoginTokenDays(wrong)
       expect(days).to.equal(0.01)
-      expect(problem).to.match(/loginTokenDays has to be null \(no limit\) or a number of days from 0\.01 to 3650/)
+      expect(problem).to.match(/loginTokenDays must be null \(no limit\) or a number of days from 0\.01 to 3650/)
     }
   })
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { earlyCookieKey } from '../../../plugin/meshcentral/cookie-key.ts'
-import type { Members, MeshDatabase } from '../../../plugin/meshcentral/server.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
-import { databaseOf } from './stand-in.ts'
+import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
+import { earlyCookieKey } from '../../../../plugin/meshcentral/start/cookie-key.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import { databaseOf } from '../stand-in.ts'
 
 const ID = 'LoginCookieEncryptionKey'
 const MADE = Buffer.alloc(80, 'm')
@@ -46,11 +46,11 @@ describe("MeshCentral's key for cookies", () => {
       const rows = rowsWith()
       const odd: MeshDatabase = { ...databaseOf(rows), Get: (_id, done) => done(null, answer) }
       const { key } = await setUp(odd)
-      expect([key.get(), key.isOdd(), rows.size]).to.deep.equal([undefined, true, 0])
+      expect([key.get(), key.hasUnknownForm(), rows.size]).to.deep.equal([undefined, true, 0])
     }
     const key = earlyCookieKey({ db: databaseOf() }, new FakeClock())
     await new Promise((resolve) => setImmediate(resolve))
-    expect([key.get(), key.isOdd()]).to.deep.equal([undefined, false])
+    expect([key.get(), key.hasUnknownForm()]).to.deep.equal([undefined, false])
   })
 
   it('is unknown while the database fails, which ends nothing', async () => {

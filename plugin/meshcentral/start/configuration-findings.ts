@@ -1,15 +1,15 @@
-import type { ServerReading } from '../config/meshcentral/server-reading.ts'
-import type { Problem } from '../config/problem.ts'
-import type { DomainReading } from '../config/read.ts'
-import { printableText } from '../log.ts'
-import type { MeshServer } from './server.ts'
+import type { ServerReading } from '../../config/meshcentral/server-reading.ts'
+import type { Problem } from '../../config/problem.ts'
+import type { DomainReading } from '../../config/read.ts'
+import { printableText } from '../../log.ts'
+import type { MeshServer } from '../server.ts'
 
-/** MeshCentral sends all of its warnings to every page of a site admin, each time it opens. */
+/** Limit of warnings. MeshCentral sends all of them to each page of a site admin that opens. */
 const MOST_WARNINGS = 20
 
 /**
- * Shows what is wrong with the configuration among MeshCentral's own warnings, where a site admin looks. The
- * authentication log has the same, but MeshCentral writes none by default.
+ * Shows problems of the configuration among MeshCentral's own warnings, where site admins look. The authentication log
+ * has them too, but MeshCentral writes none by default.
  */
 export function warnOfConfiguration(
   server: Pick<MeshServer, 'addServerWarning'>,
@@ -21,18 +21,15 @@ export function warnOfConfiguration(
     ...domains.flatMap(({ problems, warnings }) => [...problems, ...warnings].map(sentence)),
   ]
   for (const text of texts.slice(0, MOST_WARNINGS)) warnSiteAdmins(server, `Single sign-on: ${text}`)
-  const left = texts.length - MOST_WARNINGS
-  if (left <= 0) return
+  const remaining = texts.length - MOST_WARNINGS
+  if (remaining <= 0) return
   warnSiteAdmins(
     server,
-    `Single sign-on: ${left} more of the configuration are in the authentication log (settings.authLog) and on the status page.`,
+    `Single sign-on: The configuration has ${remaining} more problems. See the authentication log (settings.authLog) or the status page.`,
   )
 }
 
-/**
- * Writes what is wrong with the server's own settings into the authentication log; what is wrong with a domain is
- * written there anyway.
- */
+/** Writes problems of the server's own settings to the authentication log. Problems of domains are logged elsewhere. */
 export function logServerReading(server: Pick<MeshServer, 'authLog'>, { problems, warnings }: ServerReading): void {
   for (const problem of problems) {
     server.authLog('OIDC', `ERROR configuration-error: ${printableText(sentence(problem))}`)
@@ -43,7 +40,7 @@ export function logServerReading(server: Pick<MeshServer, 'authLog'>, { problems
   }
 }
 
-/** What is wrong with the server's own settings, a sentence each. */
+/** Returns the problems of the server's own settings as sentences. */
 export function sentencesOf({ problems, warnings }: ServerReading): readonly string[] {
   return [...problems, ...warnings].map(sentence)
 }
@@ -53,10 +50,10 @@ function sentence({ path, reason, remedy }: Problem): string {
 }
 
 /**
- * Adds a text to MeshCentral's warnings. MeshCentral writes them into its page as markup. The console has them too, so
- * quotation marks stay.
+ * Adds a text to MeshCentral's warnings. MeshCentral writes warnings into its page as markup, so markup is escaped.
+ * Quotation marks stay, because the console shows warnings too.
  */
 export function warnSiteAdmins(server: Pick<MeshServer, 'addServerWarning'>, text: string): void {
-  const harmless = printableText(text).replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
-  server.addServerWarning?.(harmless)
+  const escaped = printableText(text).replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
+  server.addServerWarning?.(escaped)
 }

@@ -25,18 +25,18 @@ const MOVED: readonly (readonly [condition: string, logged: string, ...Move[]])[
   ],
   [
     'encodeCookie keeps what it knows alone',
-    'what encodeCookie sealed',
+    'the content that encodeCookie sealed',
     ['meshcentral.js', 'o.time = Math.floor(', 'delete o.oidcSession; o.time = Math.floor('],
   ],
   [
     'the web server opens cookies by another function',
-    'does not open cookies by the decodeCookie',
+    'does not open cookies with',
     ['meshcentral.js', 'obj.decodeCookie = ', 'obj.openSealed = obj.decodeCookie = '],
     ['webserver.js', '.decodeCookie(', '.openSealed('],
   ],
   [
     'the database answers with a record instead of a list',
-    'what its db.Get answers',
+    'db.Get answers in an unknown form',
     [
       'db.js',
       GET,

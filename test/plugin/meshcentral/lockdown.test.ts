@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import request from 'supertest'
+import { Lockdown } from '../../../plugin/meshcentral/lockdown.ts'
 import type { MeshCookie } from '../../../plugin/meshcentral/server.ts'
-import { shutDoor } from '../../../plugin/meshcentral/shut-door.ts'
 
 describe('where the guard is not at work', () => {
   const unseal = (sealed: unknown): MeshCookie | null =>
@@ -21,7 +21,7 @@ describe('where the guard is not at work', () => {
     const server = { ...sealing }
     const dropped: string[] = []
     const missing: string[] = []
-    const door = shutDoor(server, {
+    const door = new Lockdown(server, {
       onDropped: (user) => void dropped.push(user),
       onMissing: (names) => void missing.push(...names),
     })
@@ -68,7 +68,7 @@ describe('where the guard is not at work', () => {
 
   it('holds for the domains alone that no guard holds', async () => {
     const { door, sealing, sessionLeft, decode } = open()
-    door.openFor(new Set(['']), sealing)
+    door.liftFor(new Set(['']), sealing)
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })
     expect(decode('user//~oidc:1')).not.to.equal(null)
     expect(await sessionLeft('user/other/~oidc:1')).to.deep.equal({})
@@ -77,10 +77,10 @@ describe('where the guard is not at work', () => {
 
   it('is so again from the first request on where MeshCentral notes less of it than it has to', async () => {
     const { door, missing, note, sealing, sessionLeft } = open()
-    door.openFor(new Set(['']), sealing)
+    door.liftFor(new Set(['']), sealing)
     note({ clientIp: 1 })
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({})
-    expect([missing, door.isOpen()]).to.deep.equal([['xdomain', 'clientIp'], false])
+    expect([missing, door.isLifted()]).to.deep.equal([['xdomain', 'clientIp'], false])
   })
 
   it('nobody gets in by a cookie whose session nobody sees, whichever others there are', async () => {

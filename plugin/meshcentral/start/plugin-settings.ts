@@ -1,0 +1,82 @@
+import { membersOf } from '../../config/json/json-object.ts'
+import { canonicalName } from '../../config/json/member-name.ts'
+import { PRESETS, type PresetUrls } from '../../presets/all.ts'
+import type { MeshServer } from '../server.ts'
+
+/** Bounds and default in minutes. A shorter interval would flood the IdP, and a longer one would mean off. */
+const [LEAST, DEFAULT, MOST] = [0.01, 5, 1_440]
+
+/** The settings in `settings.plugins.meshcompanion`. */
+export interface PluginSettings {
+  /** `sessionCheckMinutes` in milliseconds. 0: never. */
+  readonly sessionCheckMs: number
+  /** `loginTokenDays`. Null: login tokens have no limit. */
+  readonly loginTokenDays: number | null
+  /** `presets`: vendors' base URLs, for sovereign clouds. */
+  readonly presets: PresetUrls
+  /** Describes unusable values. Undefined if there are none. */
+  readonly problem: string | undefined
+}
+
+/** Reads the plugin's settings. MeshCentral changed their names to lower case. */
+export function readPluginSettings({ config }: Pick<MeshServer, 'config'>): PluginSettings {
+  const members = membersOf(membersOf(membersOf(config.settings).plugins).meshcompanion)
+  const intervals = Object.entries({
+    sessionCheckMinutes: members.sessioncheckminutes,
+    introspectMinutes: members.introspectminutes,
+  })
+  const [name, value] = intervals.find(([, minutes]) => minutes !== undefined && minutes !== null) ?? []
+  const { minutes, problem } = readCheckMinutes(value, name)
+  const tokens = readLoginTokenDays(members.logintokendays)
+  const problems = [problem, tokens.problem].filter((text) => text !== undefined)
+  return {
+    sessionCheckMs: minutes * 60_000,
+    loginTokenDays: tokens.days,
+    presets: presetUrls(members.presets),
+    problem: problems.length > 0 ? problems.join(' ') : undefined,
+  }
+}
+
+/**
+ * Reads how often to check sessions in use at their IdPs. For an unusable value, the default applies and a problem is
+ * returned, so that ended sessions do not stay open.
+ *
+ * @param name the member's name in `settings.plugins.meshcompanion`; its old name is `introspectMinutes`
+ * @returns minutes; 0 means never
+ */
+export function readCheckMinutes(
+  value: unknown,
+  name = 'sessionCheckMinutes',
+): { readonly minutes: number; readonly problem?: string } {
+  if (value === undefined || value === null) return { minutes: DEFAULT }
+  if (typeof value === 'number' && (value === 0 || (value >= LEAST && value <= MOST))) return { minutes: value }
+  const problem = `settings.plugins.meshcompanion.${name} must be 0 (off) or a number of minutes from ${LEAST} to ${MOST}, without quotation marks. The default ${DEFAULT} applies.`
+  return { minutes: DEFAULT, problem }
+}
+
+/** Bounds in days. An unusable value counts as the shortest limit, because the administrator wanted a limit. */
+const [LEAST_DAYS, MOST_DAYS] = [0.01, 3_650]
+
+/**
+ * Reads how long login tokens work after the account's last login or renewal at the IdP.
+ *
+ * @returns days; null: no limit
+ */
+export function readLoginTokenDays(value: unknown): { readonly days: number | null; readonly problem?: string } {
+  if (value === undefined || value === null) return { days: null }
+  if (typeof value === 'number' && value >= LEAST_DAYS && value <= MOST_DAYS) return { days: value }
+  const problem = `settings.plugins.meshcompanion.loginTokenDays must be null (no limit) or a number of days from ${LEAST_DAYS} to ${MOST_DAYS}, without quotation marks. The shortest limit ${LEAST_DAYS} applies.`
+  return { days: LEAST_DAYS, problem }
+}
+
+function presetUrls(value: unknown): PresetUrls {
+  const ofPreset = ({ name, urls }: (typeof PRESETS)[number]) => {
+    const names = Object.keys(urls)
+    const texts = Object.entries(membersOf(membersOf(value)[name])).flatMap(([writtenName, url]) => {
+      const member = canonicalName(writtenName, names)
+      return member !== undefined && typeof url === 'string' ? [[member, url] as const] : []
+    })
+    return [name, Object.fromEntries(texts)] as const
+  }
+  return Object.fromEntries(PRESETS.map(ofPreset))
+}

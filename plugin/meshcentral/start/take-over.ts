@@ -1,0 +1,98 @@
+import { isJsonObject } from '../../config/json/json-object.ts'
+import { withoutHostMembers } from '../../config/meshcentral/host-members.ts'
+import type { CustomSettings } from '../../config/settings.ts'
+import type { Members, MeshDomain, MeshWeb } from '../server.ts'
+
+/** A domain with the `oidc` object that was removed from its configuration. */
+export interface TakenDomain {
+  readonly domain: MeshDomain
+  readonly oidc: unknown
+}
+
+/**
+ * Removes the `oidc` object from every domain before MeshCentral sets up its own strategies. So the built-in OpenID
+ * Connect strategy is never active, even if ours fails to start. A domain that only shares files has no login and is
+ * left alone. Domains with strategies from `domaindefaults` share one object, so each of them gets a copy.
+ */
+export function takeOver(domains: Readonly<Record<string, MeshDomain>>): ReadonlyMap<string, TakenDomain> {
+  const takenDomains = new Map<string, TakenDomain>()
+  for (const [id, domain] of Object.entries(domains)) {
+    const { authstrategies } = domain
+    if (typeof authstrategies !== 'object' || authstrategies === null || authstrategies.oidc === undefined) continue
+    if (domain.share !== undefined && domain.share !== null) continue
+    const { oidc, ...otherStrategies } = authstrategies
+    takenDomains.set(id, { domain, oidc: structuredClone(oidc) })
+    // Without strategies, MeshCentral sends no request through Passport.js, which took 30 us of CPU time each. A small
+    // file takes 500.
+    if (Object.keys(otherStrategies).length === 0) delete domain.authstrategies
+    else domain.authstrategies = structuredClone(otherStrategies)
+  }
+  return takenDomains
+}
+
+/**
+ * Sets the members of a domain that MeshCentral's own pages read. With them, the login page shows its button, or the
+ * preset's button if there is one. The list of user groups refuses manual groups while all IdP groups are mirrored.
+ * MeshCentral's logout finds an issuer without a logout address. They add no route and contain no secret.
+ *
+ * @param preset the preset in the domain's settings
+ * @param mirrorsAll whether all groups of the IdP are mirrored
+ * @param button text and icon, which the login page shows from MeshCentral 1.1.56 on
+ */
+export function showButton(
+  { domain }: TakenDomain,
+  preset: string | null,
+  mirrorsAll: boolean,
+  button: Partial<Pick<CustomSettings, 'buttonText' | 'buttonIconUrl' | 'buttonIconUrl2x'>> = {},
+): void {
+  const groups = mirrorsAll ? { groups: { sync: true } } : {}
+  const custom = {
+    ...(preset === null ? {} : { preset }),
+    ...(button.buttonText === undefined ? {} : { buttontext: button.buttonText }),
+    ...(button.buttonIconUrl === undefined ? {} : { buttoniconurl: button.buttonIconUrl }),
+    ...(button.buttonIconUrl2x === undefined ? {} : { buttoniconurl2x: button.buttonIconUrl2x }),
+  }
+  domain.authstrategies = {
+    ...domain.authstrategies,
+    oidc: { issuer: {}, client: {}, custom, ...groups },
+  }
+}
+
+/**
+ * Makes MeshCentral find domains by their host names. Behind `tlsOffload`, MeshCentral does so only for a domain whose
+ * certificate it finds, `webserver-<id>-cert-public.crt`. Otherwise a login there would start in the default domain.
+ * The proxy has the certificate, so the name is enough.
+ */
+export function routeByName(
+  takenDomains: ReadonlyMap<string, TakenDomain>,
+  { dnsDomains }: Pick<MeshWeb, 'dnsDomains'>,
+): void {
+  if (!dnsDomains) return
+  for (const { domain } of takenDomains.values()) if (domain.dns) dnsDomains[domain.dns.toLowerCase()] ??= domain
+}
+
+/** Undoes `showButton`. */
+export function hideButtons(takenDomains: ReadonlyMap<string, TakenDomain>): void {
+  for (const { domain } of takenDomains.values()) delete domain.authstrategies?.oidc
+}
+
+/** The name in the certificate that MeshCentral creates if `settings.cert` is missing. */
+const NO_NAME = 'un-configured'
+
+/** Returns the configuration for the plugin: the server's actual addresses, and the removed `oidc` objects. */
+export function pluginConfig(
+  takenDomains: ReadonlyMap<string, TakenDomain>,
+  server: { readonly hostName: string; readonly port: unknown },
+): object {
+  const domains = [...takenDomains].map(([id, { domain, oidc }]) => {
+    const { dns, title, newaccounts, oidccredentials } = domain
+    const members: Members = { authStrategies: { oidc: isJsonObject(oidc) ? withoutHostMembers(oidc) : oidc } }
+    if (dns !== undefined && dns !== null) members.dns = dns
+    if (title !== undefined) members.title = title
+    if (newaccounts !== undefined) members.newAccounts = newaccounts
+    if (oidccredentials !== undefined) members.oidcCredentials = oidccredentials
+    return [id, members] as const
+  })
+  const cert = server.hostName === NO_NAME ? {} : { cert: server.hostName }
+  return { settings: { ...cert, port: server.port }, domains: Object.fromEntries(domains) }
+}

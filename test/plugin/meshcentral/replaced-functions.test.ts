@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { REPLACED_FUNCTIONS, replaceFunction } from '../../../plugin/meshcentral/replaced-functions.ts'
+
+const FOLDER = 'plugin/meshcentral'
+const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && name !== 'replaced-functions.ts')
+  .map((name) => ({ name: name.replaceAll('\\', '/'), text: readFileSync(join(FOLDER, name), 'utf8') }))
+
+describe('functions of MeshCentral that the plugin replaces', () => {
+  it('keep the name of the original, or of its member if the original has none', () => {
+    const named = function original() {}
+    const owner: Record<string, () => void> = { named }
+    // As MeshCentral does it, which gives the function no name.
+    owner.unnamed = (
+      () => () =>
+        undefined
+    )()
+    for (const member of ['named', 'unnamed']) replaceFunction('db.*', owner, member, () => () => undefined)
+    expect([owner.named?.name, owner.unnamed?.name]).to.deep.equal(['original', 'unnamed'])
+  })
+
+  it('appear in a stack trace under that name', () => {
+    const owner = { decodeCookie: () => new Error().stack ?? '' }
+    replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => () => decode())
+    const frames = owner.decodeCookie().split('\n').slice(1, 3)
+    for (const frame of frames) expect(frame).to.match(/decodeCookie/)
+  })
+
+  it('call the original with its object as this', () => {
+    const owner = {
+      value: 7,
+      read() {
+        return this.value
+      },
+    }
+    replaceFunction('db.*', owner, 'read', (read) => () => read() + 1)
+    expect(owner.read()).to.equal(8)
+  })
+
+  it('are left alone if MeshCentral lacks them', () => {
+    const owner: { decodeCookie?: () => null } = {}
+    replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => decode)
+    expect(owner).to.deep.equal({})
+  })
+
+  it('are all replaced in the file that the list names', () => {
+    const calls = sources.flatMap(({ name, text }) =>
+      [...text.matchAll(/replaceFunction\(\s*'([^']+)'/g)].map(([, entry]) => `${entry} in ${name}`),
+    )
+    expect(calls.sort()).to.deep.equal(REPLACED_FUNCTIONS.map(({ name, file }) => `${name} in ${file}`).sort())
+  })
+
+  it('are replaced in no other way', () => {
+    const members = ['handle', 'writeHead', 'emit', 'authenticate', 'checkAllowLogin', 'Set', 'Remove', 'redirect']
+    const assignment = new RegExp(`\\.(?:${members.join('|')}) = |Reflect\\.set|Object\\.assign\\((?:app|web|db)\\b`)
+    expect(sources.filter(({ text }) => assignment.test(text)).map(({ name }) => name)).to.deep.equal([])
+  })
+})
