@@ -3,7 +3,7 @@ import { membersOf } from '../../config/json/json-object.ts'
 import type { LiveChecks } from '../../doctor/live-checks.ts'
 import { POLICY } from '../../doctor/page-look.ts'
 import { statusPage } from '../../doctor/status-page.ts'
-import { createSeal } from '../../host/seal.ts'
+import { createSeal, type Seal } from '../../host/seal.ts'
 import type { DomainStatus } from '../../mount/status/domain-status.ts'
 import type { AccountMoves, MoveRequest } from '../moves/account-moves.ts'
 import type { Suggestion } from '../moves/holdings.ts'
@@ -24,7 +24,7 @@ export interface AdminPageOptions {
   readonly notes: (domainKey: string) => readonly string[]
   readonly checks: LiveChecks
   readonly moves: Pick<AccountMoves, 'find' | 'suggestions' | 'move'>
-  /** Called if a move fails. */
+  /** Called if a move fails, or if a request fails unexpectedly. */
   readonly onFailure: (error: unknown) => void
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -35,32 +35,79 @@ const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
- * The status page in MeshCentral, for site admins of its domain. MeshCentral lets every signed-in user request it, in
- * any domain of the host name.
+ * The status page in MeshCentral, for site admins of its domain, with the page that moves accounts. MeshCentral lets
+ * every signed-in user request them, in any domain of the host name.
  */
-export function meshAdminPage(options: AdminPageOptions): AdminPage {
-  const { server, secret, status, notes, checks, moves, onFailure, now } = options
-  const tokens = createSeal(secret, 'status page')
-  /** Binds a page's token to the session, so that no other page can make one and no other user can use it. */
-  const placeOf = (req: MeshRequest, user: MeshUser) => JSON.stringify([user._id, req.session?.x])
+class MeshAdminPage implements AdminPage {
+  readonly #options: AdminPageOptions
+  readonly #tokens: Seal
 
-  function isGenuine(req: MeshRequest, user: MeshUser): boolean {
+  constructor(options: AdminPageOptions) {
+    this.#options = options
+    this.#tokens = createSeal(options.secret, 'status page')
+  }
+
+  handleAdminReq(req: MeshRequest, res: Response, user: MeshUser): void {
+    const { server, status, notes, checks, now } = this.#options
+    if (!isAdminHere(req, user)) {
+      sendElsewhere(server, req, res, user)
+      return
+    }
+    const domainKey = user.domain
+    const token = this.#tokens.seal(String(now()), placeOf(req, user))
+    if (req.query.page === 'move') {
+      send(res, movePage(this.#moveView(req, domainKey, token)))
+      return
+    }
+    const page = statusPage({
+      status: status().find((domain) => domain.domainKey === domainKey),
+      notes: notes(domainKey),
+      check: checks.of(domainKey),
+      token,
+      look: lookOf(req),
+      moveHref: MOVE_QUERY,
+      now: now(),
+    })
+    send(res, page)
+  }
+
+  handleAdminPostReq(req: MeshRequest, res: Response, user: MeshUser): void {
+    if (!isAdminHere(req, user)) {
+      refuse(res, 'This page is for full site administrators of its domain.')
+      return
+    }
+    if (!this.#isGenuine(req, user)) {
+      refuse(res, 'This page is too old, or the request came from another page. Reload this page.')
+      return
+    }
+    const { action, from, to, lock } = membersOf(req.body)
+    if (action === 'move') {
+      this.#startMove(res, user.domain, { from: String(from), to: String(to), lock: lock === 'on', by: user.name })
+      return
+    }
+    this.#options.checks.start(user.domain)
+    res.redirect(303, `?${ADDRESS.split('?')[1]}`)
+  }
+
+  /** Whether a request came from our page, in the same session. */
+  #isGenuine(req: MeshRequest, user: MeshUser): boolean {
     // Not all browsers send this header.
     const site = req.headers['sec-fetch-site']
     if (site !== undefined && site !== 'same-origin') return false
     const { token } = membersOf(req.body)
-    const madeAt = typeof token === 'string' ? tokens.open(token, placeOf(req, user)) : null
-    return madeAt !== null && Math.abs(now() - Number(madeAt)) <= TOKEN_MS
+    const madeAt = typeof token === 'string' ? this.#tokens.open(token, placeOf(req, user)) : null
+    return madeAt !== null && Math.abs(this.#options.now() - Number(madeAt)) <= TOKEN_MS
   }
 
-  function moveView(req: MeshRequest, domainKey: string, token: string): MovePage {
+  #moveView(req: MeshRequest, domainKey: string, token: string): MovePage {
+    const { moves } = this.#options
     const { from, to, outcome } = req.query
     const typed = typeof from === 'string' && typeof to === 'string' ? { from: from.trim(), to: to.trim() } : undefined
     return {
       typed,
       from: typed && moves.find(domainKey, typed.from),
       to: typed && moves.find(domainKey, typed.to),
-      suggestions: [...moves.suggestions(domainKey), ...otherIds(domainKey)],
+      suggestions: [...moves.suggestions(domainKey), ...this.#otherIds(domainKey)],
       token,
       look: lookOf(req),
       outcome: outcome === 'moved' || outcome === 'failed' ? outcome : null,
@@ -68,7 +115,8 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
   }
 
   /** Returns accounts that a login found under another id of the same user. */
-  function otherIds(domainKey: string): readonly Suggestion[] {
+  #otherIds(domainKey: string): readonly Suggestion[] {
+    const { status, moves } = this.#options
     const { loginWarnings = [] } = status().find((domain) => domain.domainKey === domainKey) ?? {}
     return loginWarnings.flatMap(({ account, otherAccount }) => {
       if (account === null || otherAccount === null) return []
@@ -77,7 +125,8 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
     })
   }
 
-  function startMove(res: Response, domainKey: string, request: MoveRequest): void {
+  #startMove(res: Response, domainKey: string, request: MoveRequest): void {
+    const { moves, onFailure } = this.#options
     const prefix = `user/${domainKey}/`
     if (!request.from.startsWith(prefix) || !request.to.startsWith(prefix)) {
       refuse(res, 'Both accounts of a move belong to the domain of this page.')
@@ -92,56 +141,30 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
       },
     )
   }
-
-  return {
-    handleAdminReq(req, res, user) {
-      if (!isAdminHere(req, user)) return sendElsewhere(server, req, res, user)
-      const domainKey = user.domain
-      const token = tokens.seal(String(now()), placeOf(req, user))
-      if (req.query.page === 'move') return send(res, movePage(moveView(req, domainKey, token)))
-      const page = statusPage({
-        status: status().find((domain) => domain.domainKey === domainKey),
-        notes: notes(domainKey),
-        check: checks.of(domainKey),
-        token,
-        look: lookOf(req),
-        moveHref: MOVE_QUERY,
-        now: now(),
-      })
-      send(res, page)
-    },
-    handleAdminPostReq(req, res, user) {
-      if (!isAdminHere(req, user)) return refuse(res, 'This page is for full site administrators of its domain.')
-      if (!isGenuine(req, user))
-        return refuse(res, 'This page is too old, or the request came from another page. Reload this page.')
-      const { action, from, to, lock } = membersOf(req.body)
-      if (action === 'move') {
-        const request = { from: String(from), to: String(to), lock: lock === 'on', by: user.name }
-        startMove(res, user.domain, request)
-        return
-      }
-      checks.start(user.domain)
-      res.redirect(303, `?${ADDRESS.split('?')[1]}`)
-    },
-  }
 }
 
-/** Returns the same page, which throws nothing. MeshCentral would answer with a stack trace. */
-export function caughtPage(
-  { handleAdminReq, handleAdminPostReq }: AdminPage,
-  onFailure: (error: unknown) => void,
-): AdminPage {
+/** Returns the page's handlers, which throw nothing. MeshCentral would answer an error with a stack trace. */
+export function meshAdminPage(options: AdminPageOptions): AdminPage {
+  const page = new MeshAdminPage(options)
   const caught =
     (handle: AdminPage['handleAdminReq']): AdminPage['handleAdminReq'] =>
     (req, res, user) => {
       try {
         handle(req, res, user)
       } catch (error) {
-        onFailure(error)
+        options.onFailure(error)
         if (!res.headersSent) res.status(500).type('text/plain').send('Something went wrong. Please try again.')
       }
     }
-  return { handleAdminReq: caught(handleAdminReq), handleAdminPostReq: caught(handleAdminPostReq) }
+  return {
+    handleAdminReq: caught((req, res, user) => page.handleAdminReq(req, res, user)),
+    handleAdminPostReq: caught((req, res, user) => page.handleAdminPostReq(req, res, user)),
+  }
+}
+
+/** Returns what a page's token is bound to: no other page can make one, and no other session can use it. */
+function placeOf(req: MeshRequest, user: MeshUser): string {
+  return JSON.stringify([user._id, req.session?.x])
 }
 
 function isAdminHere({ xdomain }: MeshRequest, { siteadmin, domain }: MeshUser): boolean {

@@ -15,7 +15,7 @@ import { type MeshHost, meshHost } from '../host.ts'
 import type { Lockdown } from '../lockdown.ts'
 import { AccountMoves } from '../moves/account-moves.ts'
 import { orderWrites } from '../ordered-writes.ts'
-import { type AdminPage, caughtPage, meshAdminPage } from '../pages/admin-page.ts'
+import { type AdminPage, meshAdminPage } from '../pages/admin-page.ts'
 import { keepSocketsOpen } from '../pages/password-limit.ts'
 import { type PasswordAccounts, passwordLoginWarnings } from '../people/password-login.ts'
 import { TokenCensus } from '../people/unlimited-tokens.ts'
@@ -204,7 +204,7 @@ function adminPage(
   void moves.resume()
   const tokenNotes = (id: string) =>
     loginTokenDays === null && census.hasTokens(id) ? [unlimitedTokensNote([id])] : []
-  const page = meshAdminPage({
+  return meshAdminPage({
     server,
     secret,
     status: oidc.status,
@@ -219,7 +219,6 @@ function adminPage(
     onFailure: report,
     now: clock.now,
   })
-  return caughtPage(page, report)
 }
 
 /** Shows the button of each domain whose configuration is valid, and reports the others. */
