@@ -15,16 +15,16 @@ import type {
 } from './settings.ts'
 
 /**
- * What is the same in all domains with the same `oidc` object, and the Client object, whose addresses are each domain's
- * own.
+ * The settings that all domains with the same `oidc` object share. The Client object lacks its addresses, which differ
+ * from domain to domain.
  */
-export interface AlikeSettings
+export interface SharedSettings
   extends Pick<DomainSettings, 'issuer' | 'custom' | 'groups' | 'logoutUrl' | 'newAccounts'> {
   readonly client: ClientConfig
 }
 
-/** A checked `oidc` object with every default filled in. Source: the specification's tables, column Default. */
-export function alikeSettings(oidc: OidcConfig, preset: PresetRules | null, presetUrls: UrlOverrides): AlikeSettings {
+/** Fills every default into a checked `oidc` object. Source: the specification's tables, column Default. */
+export function sharedSettings(oidc: OidcConfig, preset: PresetRules | null, presetUrls: UrlOverrides): SharedSettings {
   const groups = oidc.groups ? groupSettings(oidc.groups, preset) : null
   const custom = customSettings(oidc.custom ?? {}, preset, groups)
   return {
@@ -37,10 +37,10 @@ export function alikeSettings(oidc: OidcConfig, preset: PresetRules | null, pres
   }
 }
 
-/** The settings of one domain. */
-export function fillIn(
+/** Completes the settings of one domain. */
+export function domainSettings(
   key: string,
-  { issuer, client, custom, groups, logoutUrl, newAccounts }: AlikeSettings,
+  { issuer, client, custom, groups, logoutUrl, newAccounts }: SharedSettings,
   { hostName, origin, basePath }: DomainAddress,
   credentials: Credentials,
 ): DomainSettings {
@@ -66,7 +66,7 @@ function issuerSettings(
 ): IssuerSettings {
   const { issuer: uri = '', ...manual } = typeof issuer === 'string' ? { issuer } : (issuer ?? {})
   return {
-    // Where a preset's own counts, the configured one is gone by now.
+    // If the preset's issuer applies, the configured one has already been removed.
     issuer: uri === '' && preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
     manual: manualMetadata(manual),
   }
@@ -76,14 +76,14 @@ function manualMetadata(manual: Omit<IssuerConfig, 'issuer'>): ManualMetadata {
   return Object.fromEntries(
     Object.entries(manual).map(([name, value]) => [
       name,
-      name.endsWith('_supported') && typeof value === 'string' ? listed(value) : value,
+      name.endsWith('_supported') && typeof value === 'string' ? listOf(value) : value,
     ]),
   )
 }
 
 function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
-  const { post_logout_redirect_uri: afterLogout = true, response_types, ...given } = client
-  // A client has one method at nearly every IdP.
+  const { post_logout_redirect_uri: afterLogout = true, response_types, ...configured } = client
+  // A client has the same method at all endpoints of nearly every IdP.
   const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   return {
     redirect_uri: `${baseUrl}auth-oidc-callback`,
@@ -98,7 +98,7 @@ function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
     tls_client_certificate_bound_access_tokens: false,
     dpop_bound_access_tokens: false,
     client_secret: null,
-    ...given,
+    ...configured,
     post_logout_redirect_uri: typeof afterLogout === 'string' ? afterLogout : afterLogout ? `${baseUrl}login` : null,
     response_types: responseTypes(response_types),
   }
@@ -109,10 +109,10 @@ function customSettings(
   preset: PresetRules | null,
   groups: GroupSettings | null,
 ): CustomSettings {
-  // A preset may read groups where no scope is needed: it adds its own.
-  const more = groups?.scope && preset === null ? [groups.scope] : []
+  // A preset may read groups without a scope, so it adds its own scope.
+  const groupScopes = groups?.scope && preset === null ? [groups.scope] : []
   return {
-    scope: scopes(custom.scope ?? 'openid profile email', more),
+    scope: scopes(custom.scope ?? 'openid profile email', groupScopes),
     claims: { uuid: 'sub', name: 'name', email: 'email', ...custom.claims },
     authorizationParams: custom.authorization_params ?? {},
     requiredAcr: custom.required_acr === undefined ? [] : names(custom.required_acr),
@@ -127,9 +127,9 @@ function customSettings(
 }
 
 function textsOf(members: unknown, names: readonly string[]): Readonly<Record<string, string>> {
-  const given = isJsonObject(members) ? Object.entries(members) : []
+  const entries = isJsonObject(members) ? Object.entries(members) : []
   return Object.fromEntries(
-    given.flatMap(([name, value]) => (names.includes(name) && typeof value === 'string' ? [[name, value]] : [])),
+    entries.flatMap(([name, value]) => (names.includes(name) && typeof value === 'string' ? [[name, value]] : [])),
   )
 }
 
@@ -139,7 +139,8 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
     recursive: groups.recursive ?? false,
     required: groups.required === undefined ? null : names(groups.required),
     siteadmin: groups.siteadmin === undefined ? null : names(groups.siteadmin),
-    // The specification states both values. True: who left the admin group must not stay admin unnoticed.
+    // The specification gives both defaults. True, because a user who left the admin group must not stay administrator
+    // unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
     rights: groups.rights ? Object.entries(groups.rights).map(([group, rights]) => ({ group, rights })) : null,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',
@@ -152,7 +153,7 @@ function names(value: string | readonly string[]): readonly string[] {
   return [...new Set([value].flat())]
 }
 
-/** The values in a `…_supported` member: one, or several separated by spaces or commas; none twice. */
-function listed(text: string): readonly string[] {
+/** The values in a `…_supported` member, which spaces or commas separate. None occurs twice. */
+function listOf(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))]
 }

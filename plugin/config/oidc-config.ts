@@ -1,8 +1,11 @@
 import type { ClientSettings, CustomSettings, ManualMetadata, ServerRight } from './settings.ts'
 
-/** An `oidc` object that fits the schema: canonical names, no deprecated keys, no unknown members, no defaults yet. */
+/**
+ * An `oidc` object that matches the schema: with canonical names, without deprecated keys, unknown members and
+ * defaults.
+ */
 export interface OidcConfig {
-  /** URI, or the Issuer object. */
+  /** The issuer's address, or the Issuer object. */
   readonly issuer?: string | IssuerConfig
   readonly client: ClientConfig
   readonly custom?: CustomConfig
@@ -11,7 +14,7 @@ export interface OidcConfig {
   readonly newAccounts?: boolean
 }
 
-/** Issuer object; the `…_supported` members are lists in a string. */
+/** Issuer object. The `…_supported` members are lists in a string. */
 export type IssuerConfig = { readonly issuer?: string } & {
   readonly [Name in keyof ManualMetadata]: ManualMetadata[Name] extends readonly string[] | undefined
     ? string
@@ -26,7 +29,7 @@ export type ClientConfig = Pick<ClientSettings, 'client_id'> &
     readonly response_types?: string | readonly string[]
   }
 
-/** Custom object, but for the members that presets bring. */
+/** Custom object without the members that presets add. */
 export interface CustomConfig {
   readonly scope?: string | readonly string[]
   readonly claims?: Partial<CustomSettings['claims']>
@@ -48,7 +51,7 @@ export interface GroupsConfig {
   readonly revokeAdmin?: boolean
   readonly rights?: Readonly<Record<string, readonly ServerRight[]>>
   readonly sync?: boolean | { readonly filter: string | readonly string[] }
-  /** False or empty: none. */
+  /** False or empty: no scope is requested. */
   readonly scope?: string | false
   readonly claim?: string
 }

@@ -1,10 +1,10 @@
-/** One mistake in a server's configuration. Never quotes a value: it may be a secret. */
+/** One mistake in a server's configuration. Quotes no value, which may be a secret. */
 export interface Problem {
-  /** Where: `domains[""].authStrategies.oidc.client.client_id`; `$` is the configuration as a whole. */
+  /** The place, such as `domains[""].authStrategies.oidc.client.client_id`. `$` is the configuration as a whole. */
   readonly path: string
-  /** What is wrong, to be read after the path: `must be a text`. */
+  /** What is wrong. Continues a sentence that begins with the path, such as `must be a text`. */
   readonly reason: string
-  /** What to do about it, whole sentences. */
+  /** What to do, in whole sentences. */
   readonly remedy: string
 }
 
@@ -12,20 +12,20 @@ export const WARNING_CODES = [
   'deprecated_key', // the remedy names the new place
   'deprecated_value',
   'unknown_key',
-  'issuer_ignored', // a preset brings its own
-  'issuer_kept', // beside a preset that nobody chose by its name
+  'issuer_ignored', // the preset's issuer is used
+  'issuer_kept', // used although other members imply a preset
   'unknown_algorithm',
   'certificate_expired',
-  'changing_id', // what identifies people can become somebody else's
-  'other_id', // than the one that MeshCentral's built-in strategy may have used
-  'no_effect', // beside other members
+  'changing_id', // the id of a user may later belong to another user
+  'other_id', // MeshCentral's built-in strategy may have used another id
+  'no_effect', // because of other members
   'nobody_admitted',
-  'other_host', // than the one that browsers begin a login at
+  'other_host', // logins begin at another host name
   'placeholder', // left over from an example
   'not_boolean', // a `newAccounts` that MeshCentral counts as false
   'text_ignored', // a port that MeshCentral ignores
   'host_name_missing', // without `settings.cert`, it comes from the redirect address
-  'misplaced', // where nothing reads it
+  'misplaced', // in a place that is not read
   'plugin_not_listed', // MeshCentral loads it only if it was installed on its plugin page
   'not_recorded', // without `settings.authLog`
   'session_key_missing',
@@ -33,18 +33,18 @@ export const WARNING_CODES = [
 ] as const
 export type WarningCode = (typeof WARNING_CODES)[number]
 
-/** Something that works, or does nothing, but is probably not what was meant. Same rules as for a problem. */
+/** Something that works or has no effect, but is probably a mistake. Same rules as for a problem. */
 export interface Warning extends Problem {
   readonly code: WarningCode
 }
 
-/** Steps into an object: names of members and indexes of array items. */
+/** Steps into an object: member names and array indexes. */
 export type Steps = readonly (string | number)[]
 
-/** What a rule has to say about an `oidc` object: a problem, or with `warning` a warning of that code. */
+/** The finding of a rule about an `oidc` object: a problem, or with `warning` a warning with that code. */
 export interface Finding {
-  /** Below the `oidc` object. */
-  readonly at: Steps
+  /** The place below the `oidc` object. */
+  readonly steps: Steps
   readonly reason: string
   readonly remedy: string
   readonly warning?: WarningCode

@@ -1,7 +1,7 @@
 import type { SecretFileOptions } from './credentials/client-secret-file.ts'
 import { type CredentialOptions, NO_CREDENTIALS, readCredentials } from './credentials/credentials.ts'
 import { checkKeysNeeded } from './credentials/credentials-needed.ts'
-import { fillIn } from './defaults.ts'
+import { domainSettings } from './defaults.ts'
 import { type DomainAddress, domainAddress, type HostAddresses } from './domains/domain-address.ts'
 import { type FoundDomain, findDomains, soleMember } from './domains/find-domains.ts'
 import { isJsonObject, type JsonObject } from './json/json-object.ts'
@@ -22,52 +22,53 @@ export interface ConfigReadOptions
   extends Omit<HostAddresses, 'ignoresTextPorts'>,
     CredentialOptions,
     SecretFileOptions {
-  /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
+  /** Base URLs that replace the vendors' own, for sovereign clouds and tests. */
   readonly presets?: UrlOverrides
   /**
-   * What an unknown member of the issuer, client and custom objects is; default `error`. In the groups object it is
-   * always an error.
+   * How unknown members of the issuer, client and custom objects are reported. Default `error`. In the groups object
+   * they are always errors.
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a member of the custom object that only one preset has means that preset, as with MeshCentral's own
-   * strategy; default false. A configured issuer then stands in place of the preset's.
+   * Whether a member of the custom object that belongs to one preset implies that preset, as in MeshCentral's own
+   * strategy. A configured issuer then replaces the preset's. Default false.
    */
   readonly inferPresets?: boolean
-  /** Whether accounts of the host have rights that groups can give; default false: `groups.rights` is a warning. */
+  /** Whether the host's accounts have rights that groups can give. Default false: `groups.rights` is a warning. */
   readonly hasRights?: boolean
   /**
-   * Whether the configuration is read as MeshCentral reads it; default false. Names that begin with `_` are comments,
-   * `domaindefaults` applies, a port that is a text is ignored, and a `newAccounts` that is no boolean counts as false.
+   * Whether the configuration is read as MeshCentral reads it. Then names that begin with `_` are comments,
+   * `domaindefaults` applies, a port that is a text is ignored, and a `newAccounts` that is not a boolean counts as
+   * false. Default false.
    */
   readonly meshCentral?: boolean
 }
 
-/** What the configuration says of one domain's strategy. */
+/** What the configuration says about one domain's strategy. */
 export interface DomainReading {
   readonly key: string
-  /** The domain's `title`, where it has one. */
+  /** The domain's `title`, if it has one. */
   readonly title: string | null
-  /** Null exactly when there are problems. */
+  /** Null exactly if there are problems. */
   readonly settings: DomainSettings | null
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]
 }
 
 export interface Readings {
-  /** The domains that have `authStrategies.oidc`, in the file's order. */
+  /** The domains with `authStrategies.oidc`, in the file's order. */
   readonly domains: readonly DomainReading[]
-  /** What makes the configuration unusable as a whole; then there are no domains. */
+  /** Problems that make the whole configuration unusable. Then there are no domains. */
   readonly problems: readonly Problem[]
 }
 
 /**
- * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at
- * once. One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
+ * Reads a server's whole configuration. Returns the settings of each domain's strategy, or all mistakes at once. One
+ * domain's mistakes do not affect another domain. Never throws, whatever `config` is. The result is frozen.
  */
 export type DomainReader = (config: unknown, options?: ConfigReadOptions) => Readings
 
-/** A reader that knows these presets. */
+/** Returns a reader that knows these presets. */
 export function domainReader(presets: readonly PresetRules[]): DomainReader {
   const schema = oidcSchema(presets)
   const rules = { presets, schema, check: schemaCheck(schema) }
@@ -75,12 +76,16 @@ export function domainReader(presets: readonly PresetRules[]): DomainReader {
     const { settings, domains, problems } = findDomains(config, options)
     const taken = new Map<string, string>()
     const readOidc = oidcReader(rules, options)
-    const read = (found: FoundDomain) => readDomain(found, settings, options, taken, readOidc)
+    const read = (domain: FoundDomain) => readDomain(domain, settings, options, taken, readOidc)
     return deepFreeze({ domains: domains.map(read), problems })
   }
 }
 
-/** `taken` remembers which domain is served where, from one domain to the next. */
+/**
+ * Reads one domain.
+ *
+ * @param taken the domains read so far, by the address that they are served at
+ */
 function readDomain(
   found: FoundDomain,
   settings: JsonObject,
@@ -94,44 +99,53 @@ function readDomain(
   const { oidc, findings: common, withoutKeys, origins, usable } = readOidc(found.oidc)
   const { meshCentral = false } = options
   const redirectUri = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
-  const place = domainAddress(found, settings, { ...options, ignoresTextPorts: meshCentral }, redirectUri)
+  const host = { basePathOf: options.basePathOf, originOf: options.originOf, ignoresTextPorts: meshCentral }
+  const place = domainAddress(found, settings, host, redirectUri)
   const { address } = place
-  const elsewhere = [...found.problems, ...place.problems, ...(address ? claimAddress(found, address, taken) : [])]
+  const addressProblems = [
+    ...found.problems,
+    ...place.problems,
+    ...(address ? claimAddress(found, address, taken) : []),
+  ]
 
   const files = readCredentials(found, options)
   const keysNeeded = files.credentials === NO_CREDENTIALS ? withoutKeys : checkKeysNeeded(oidc, files.credentials)
   const findings = [
     ...common,
-    // What is wrong with the files is told by itself: mending it may be all.
+    // Mistakes in the files are reported alone, because correcting them may correct the rest.
     ...(files.findings.every(({ warning }) => warning) ? keysNeeded : []),
     ...(address ? checkRedirectAddress(oidc, address) : []),
   ]
   const placed = [
-    ...findings.map((one) => ({ ...one, at: [...found.at, ...asWritten(one.at, origins)] })),
+    ...findings.map((finding) => ({ ...finding, steps: [...found.steps, ...asWritten(finding.steps, origins)] })),
     ...(meshCentral ? checkDomainsNewAccounts(found) : []),
-    ...files.findings.map((one) => ({ ...one, at: [...files.at, ...one.at] })),
+    ...files.findings.map((finding) => ({ ...finding, steps: [...files.steps, ...finding.steps] })),
   ]
-  const toProblem = ({ at, reason, remedy }: Finding): Problem => ({ path: jsonPath(at), reason, remedy })
+  const toProblem = ({ steps, reason, remedy }: Finding): Problem => ({ path: jsonPath(steps), reason, remedy })
   const problems = onePerPath([
-    ...elsewhere,
+    ...addressProblems,
     ...placed.filter(({ warning }) => warning === undefined).map((finding) => toProblem(finding)),
   ])
   const warnings = onePerPath([
     ...place.warnings,
     ...placed.flatMap((finding) => (finding.warning ? [{ code: finding.warning, ...toProblem(finding) }] : [])),
   ])
-  const finished = problems.length === 0 && address && usable ? fillIn(key, usable, address, files.credentials) : null
-  return { key, title, settings: finished, problems, warnings }
+  const complete =
+    problems.length === 0 && address && usable ? domainSettings(key, usable, address, files.credentials) : null
+  return { key, title, settings: complete, problems, warnings }
 }
 
-/** The domain's own setting, which decides where the `oidc` object has none. */
+/** Checks the domain's own `newAccounts`, which applies if the `oidc` object has none. */
 function checkDomainsNewAccounts({ key, domain }: FoundDomain): readonly Finding[] {
   const { value } = soleMember(domain, 'newAccounts', [])
   if (value === undefined || value === null || typeof value === 'boolean') return []
   return [notBoolean(['domains', key, 'newAccounts'])]
 }
 
-/** A request is matched by host name and path: two domains in one place could not be told apart. */
+/**
+ * Reports two domains with the same address. Requests are matched by host name and path, so they could not be told
+ * apart.
+ */
 function claimAddress({ key }: FoundDomain, address: DomainAddress, taken: Map<string, string>): readonly Problem[] {
   const place = `${address.hostName} ${address.basePath}`
   const other = taken.get(place)
@@ -143,16 +157,16 @@ function claimAddress({ key }: FoundDomain, address: DomainAddress, taken: Map<s
   return [{ path: jsonPath(['domains', key, 'dns']), reason, remedy: 'Give each domain a host name of its own.' }]
 }
 
-/** Where a value stands in the file: under its deprecated key, if it was moved from there. */
-function asWritten(at: Steps, origins: ReadonlyMap<string, Steps>): Steps {
-  for (let length = at.length; length > 0; length--) {
-    const origin = origins.get(jsonPath(at.slice(0, length)))
-    if (origin) return [...origin, ...at.slice(length)]
+/** The place of a value in the file: its deprecated key, if it was moved from there. */
+function asWritten(steps: Steps, origins: ReadonlyMap<string, Steps>): Steps {
+  for (let length = steps.length; length > 0; length--) {
+    const origin = origins.get(jsonPath(steps.slice(0, length)))
+    if (origin) return [...origin, ...steps.slice(length)]
   }
-  return at
+  return steps
 }
 
-/** One mistake can break several rules; the first that speaks of a place has said enough. */
+/** Keeps one item for each place. One mistake can break several rules, and the first item is enough. */
 function onePerPath<Item extends Problem>(items: readonly Item[]): readonly Item[] {
   const byPath = new Map<string, Item>()
   for (const item of items) if (!byPath.has(item.path)) byPath.set(item.path, item)

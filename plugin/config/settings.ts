@@ -1,18 +1,19 @@
 import type { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } from './rules/issuer-members.ts'
 
 /**
- * The finished configuration of one domain's strategy: deprecated keys moved, letter case settled, defaults filled in,
- * checked and frozen. Where the specification has a default, the member is never optional.
+ * The finished configuration of one domain's strategy: with current keys, canonical letter case and defaults, checked
+ * and frozen. A member with a default in the specification is never optional.
  */
 export interface DomainSettings {
-  /** Key under `domains` in the server's configuration; the default domain's is empty. */
+  /** Key under `domains` in the server's configuration. The default domain has the empty key. */
   readonly key: string
   /**
-   * Host name that selects this domain: `dns`, or for the default domain and below a path `settings.cert`. Lower case.
+   * Host name that selects this domain: `dns`, or `settings.cert` for the default domain and for domains below a path.
+   * In lower case.
    */
   readonly hostName: string
   /**
-   * Scheme, host and port (unless 443) under which browsers reach the domain, without a trailing slash and without its
+   * Scheme, host and port (unless 443) at which browsers reach the domain, without a trailing slash and without its
    * path.
    */
   readonly origin: string
@@ -20,25 +21,25 @@ export interface DomainSettings {
   readonly client: ClientSettings
   readonly credentials: Credentials
   readonly custom: CustomSettings
-  /** Null: groups are not configured; nothing is asked for and nothing is changed. */
+  /** Null: groups are not configured, so none are requested and nothing changes. */
   readonly groups: GroupSettings | null
-  /** Complete address that takes the place of the computed end-session address. */
+  /** Complete address that replaces the computed end-session address. */
   readonly logoutUrl: string | null
   /** Null: the host's own setting for the domain decides. */
   readonly newAccounts: boolean | null
 }
 
-/** Where the identity provider is, and what an administrator set by hand, which wins over what discovery finds. */
+/** The identity provider's issuer, and the metadata that the administrator configured, which wins over discovery. */
 export interface IssuerSettings {
   readonly issuer: string
   readonly manual: ManualMetadata
 }
 
-/** Members of the Issuer object under the names of OpenID Connect Discovery 1.0; only those that were given. */
+/** The configured members of the Issuer object, with the names of OpenID Connect Discovery 1.0. */
 export type ManualMetadata = {
   readonly [Name in Exclude<(typeof ISSUER_ENDPOINTS)[number], 'userinfo_endpoint'>]?: string
 } & {
-  /** False: UserInfo is never asked. */
+  /** False: UserInfo is never requested. */
   readonly userinfo_endpoint?: string | false
 } & { readonly [Name in (typeof ISSUER_LISTS)[number]]?: readonly string[] } & {
   readonly [Name in (typeof ISSUER_FLAGS)[number]]?: boolean
@@ -75,14 +76,14 @@ export const RESPONSE_MODES = [
 ] as const
 export type ResponseMode = (typeof RESPONSE_MODES)[number]
 
-/** Client object. Member names are those of OpenID Connect Dynamic Client Registration 1.0. */
+/** Client object, with the member names of OpenID Connect Dynamic Client Registration 1.0. */
 export interface ClientSettings {
   readonly client_id: string
-  /** Null: no method and no algorithm needs one. */
+  /** Null: no method and no algorithm needs a secret. */
   readonly client_secret: string | null
   /**
-   * Absolute path of the file that `client_secret` was read from. Undefined: it stands in the configuration, or there
-   * is none.
+   * Absolute path of the file that `client_secret` was read from. Undefined: the configuration contains the secret
+   * itself, or there is none.
    */
   readonly client_secret_file?: string
   readonly redirect_uri: string
@@ -94,14 +95,14 @@ export interface ClientSettings {
   readonly userinfo_signed_response_alg?: string
   readonly userinfo_encrypted_response_alg?: string
   readonly userinfo_encrypted_response_enc?: string
-  /** The first response type is the one that is used. */
+  /** The first response type is used. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
   /**
-   * Undefined: none is asked for with a code, and `form_post` where an ID token comes with the browser, if the IdP has
-   * that.
+   * Undefined: none is requested with a code. If an ID token comes with the browser, it is `form_post` if the IdP
+   * supports that.
    */
   readonly response_mode?: ResponseMode
-  /** Of answers in a response mode with `jwt`. */
+  /** Applies to answers in a response mode with `jwt`. */
   readonly authorization_signed_response_alg: string
   readonly authorization_encrypted_response_alg?: string
   readonly authorization_encrypted_response_enc?: string
@@ -109,9 +110,9 @@ export interface ClientSettings {
   readonly default_max_age?: number
   readonly require_auth_time: boolean
   readonly request_object_signing_alg?: string
-  /** Requests are signed though the IdP's metadata do not demand it: the client is registered so. */
+  /** Requests are signed even if the IdP's metadata does not require it, because this client is registered that way. */
   readonly require_signed_request_object: boolean
-  /** Requests are pushed though the IdP's metadata do not demand it: the client is registered so. */
+  /** Requests are pushed even if the IdP's metadata does not require it, because this client is registered that way. */
   readonly require_pushed_authorization_requests: boolean
   readonly request_object_encryption_alg?: string
   readonly request_object_encryption_enc?: string
@@ -122,40 +123,41 @@ export interface ClientSettings {
   readonly introspection_endpoint_auth_signing_alg?: string
   readonly revocation_endpoint_auth_signing_alg?: string
   readonly tls_client_certificate_bound_access_tokens: boolean
-  /** Access tokens are bound to a key of this process (RFC 9449). */
+  /** Whether access tokens are bound to a key of this process (RFC 9449). */
   readonly dpop_bound_access_tokens: boolean
   /**
-   * Audience of client assertions: `issuer`, `address` (of the endpoint), or itself. Undefined: found out and
-   * remembered.
+   * Audience of client assertions: `issuer`, `address` (of the endpoint), or an explicit audience. Undefined: the
+   * plugin finds it out and remembers it.
    */
   readonly assertion_audience?: string
 }
 
-/** Private keys and certificate of this server as a client: they stand in files, not in the Client object. */
+/** Private keys and certificate of this server as a client. They are in files, not in the Client object. */
 export interface Credentials {
-  /** In the order of the file: where several fit, the first one signs. Empty: there are none. */
+  /** Keys in the order of the file. The first suitable key signs. */
   readonly keys: readonly ClientKey[]
-  /** Null: no certificate is shown to the identity provider. */
+  /** Null: this server shows no certificate to the identity provider. */
   readonly certificate: ClientCertificate | null
 }
 
 export interface ClientKey {
-  /** Null where the file has this one key only. */
+  /** Null if the file has only this key. */
   readonly kid: string | null
   /**
-   * Signature algorithms (JWS `alg`) that it may be used with, the preferred one first; none for a key that is for
+   * Signature algorithms (JWS `alg`) that the key may be used with, the preferred one first. Empty for a key for
    * encryption.
    */
   readonly signs: readonly string[]
-  /** Key management algorithms (JWE `alg`) that it may be used with; none for a key that is for signatures. */
+  /** Key management algorithms (JWE `alg`) that the key may be used with. Empty for a key for signatures. */
   readonly decrypts: readonly string[]
   /**
-   * Certificate thumbprints of the key (RFC 7515, sections 4.1.7 and 4.1.8): some vendors find a key by nothing else.
+   * Certificate thumbprints of the key (RFC 7515, sections 4.1.7 and 4.1.8), because some vendors find a key only by
+   * them.
    */
   readonly thumbprints: { readonly x5t?: string; readonly 'x5t#S256'?: string }
-  /** A secret: never in a log, never in an answer. Nothing but the key's own members. */
+  /** A secret: never in a log, never in an answer. Contains only the key's own members. */
   readonly privateJwk: PrivateJwk
-  /** What may be shown to anybody, with `kid`, `use` and `alg` where the file has them. */
+  /** The public part, with `kid`, `use` and `alg` if the file has them. */
   readonly publicJwk: PublicJwk
 }
 
@@ -181,7 +183,7 @@ export interface PrivateJwk extends PublicJwk {
 }
 
 export interface ClientCertificate {
-  /** PEM, the client's own certificate first, then those that lead to its authority. */
+  /** PEM: the client's certificate first, then the certificates that lead to its authority. */
   readonly cert: string
   /** PEM. A secret. */
   readonly key: string
@@ -192,36 +194,34 @@ export interface ClientCertificate {
 /** Custom object. */
 export interface CustomSettings {
   /**
-   * `openid` comes first, no value is there twice. Includes the group scope when groups are configured, but with a
-   * preset: a preset may find groups without it, and adds it itself.
+   * The requested scopes, `openid` first, none twice. Includes the group scope if groups are configured without a
+   * preset. A preset adds its own, because it may read groups without one.
    */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
-  /** Added to every authorization request: what neither the protocol nor this plugin sets. */
+  /** Parameters that are added to every authorization request. The protocol and this plugin set none of them. */
   readonly authorizationParams: Readonly<Record<string, string>>
-  /** Authentication contexts (`acr`) that a login may have, in the order of preference; empty: any. */
+  /** Accepted authentication contexts (`acr`), the preferred one first. Empty: all are accepted. */
   readonly requiredAcr: readonly string[]
-  /**
-   * Issuers of the same people under other addresses: accounts and sessions from there count like those of `issuer`.
-   */
+  /** Former addresses of the same issuer. Accounts and sessions from there count like those of `issuer`. */
   readonly previousIssuers: readonly string[]
-  /** The whole text of the login button, in place of the provider's name. One line, at most 128 characters. */
+  /** The whole text of the login button, which replaces the provider's name. One line, at most 128 characters. */
   readonly buttonText?: string
-  /** Its icon: an address, or a path of the server. */
+  /** The icon of the login button: an address, or a path of this server. */
   readonly buttonIconUrl?: string
-  /** The same for screens with small pixels. */
+  /** The icon for high-resolution screens. */
   readonly buttonIconUrl2x?: string
-  /** Of the directory: the person's groups, the roles that the application gives them, or both. */
+  /** Which memberships count: the user's groups in the directory, the roles from the application, or both. */
   readonly authorities: readonly string[]
-  /** Name of the preset that applies; null: none. */
+  /** Name of the preset that applies. Null: none. */
   readonly preset: string | null
-  /** The members that the preset brings into the Custom object, by their names there; only those that were given. */
+  /** The configured members that the preset adds to the Custom object, by name. */
   readonly presetMembers: Readonly<Record<string, string>>
 }
 
 /**
- * Rights on the server that a group may give, by MeshCentral's names: those of `newAccountsRights`, but for
- * `fulladmin`, which is what `groups.siteadmin` gives, and `locked`, which a login could not take back.
+ * Rights on the server that a group may give, with MeshCentral's names. These are the names of `newAccountsRights`,
+ * with two exceptions: `groups.siteadmin` gives `fulladmin`, and a login could not revoke `locked`.
  */
 export const SERVER_RIGHTS = [
   'serverbackup',
@@ -249,18 +249,21 @@ export interface GroupSettings {
   readonly recursive: boolean
   /** Null: no group is required. */
   readonly required: readonly string[] | null
-  /** Null: site admin rights are not managed by groups. */
+  /** Null: groups do not manage site admin rights. */
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
   /**
-   * What groups give beside that; letter case does not count in these names. Null: such rights are not managed by
-   * groups.
+   * Other rights that groups give. Letter case does not matter in these group names. Null: groups do not manage such
+   * rights.
    */
   readonly rights: readonly GroupRights[] | null
-  /** False: no mirroring; `all`: every group; else the names to mirror. */
+  /** False: no mirroring. `all`: every group. Otherwise the names of the groups to mirror. */
   readonly sync: false | 'all' | readonly string[]
-  /** Asks the IdP for groups: as configured, else the preset's own, else `groups`. Null: none is asked for. */
+  /**
+   * The scope that requests groups: as configured, otherwise the preset's own, otherwise `groups`. Null: none is
+   * requested.
+   */
   readonly scope: string | null
-  /** Null: not configured, so that a preset may take its own source. The standard provider reads `groups` then. */
+  /** Null: not configured, so a preset may use its own source. The standard provider then reads `groups`. */
   readonly claim: string | null
 }

@@ -4,7 +4,7 @@ import type { Verdict } from './live/verdict.ts'
 export type LiveCheck =
   | { readonly kind: 'never' }
   | { readonly kind: 'running'; readonly since: number }
-  | { readonly kind: 'done'; readonly at: number; readonly verdicts: readonly Verdict[] }
+  | { readonly kind: 'done'; readonly endedAt: number; readonly verdicts: readonly Verdict[] }
 
 export interface LiveChecks {
   /** Starts a check, unless one is running or the last one ended less than {@link PAUSE_MS} ago. */
@@ -34,7 +34,7 @@ export function createLiveChecks(
 
   function isFresh(check: LiveCheck): boolean {
     // A clock that was set back must not delay the next check.
-    return check.kind === 'done' && check.at <= now() && now() - check.at < PAUSE_MS
+    return check.kind === 'done' && check.endedAt <= now() && now() - check.endedAt < PAUSE_MS
   }
 
   return {
@@ -43,7 +43,8 @@ export function createLiveChecks(
       const current = of(domainKey)
       if (!ask || current.kind === 'running' || isFresh(current)) return
       checks.set(domainKey, { kind: 'running', since: now() })
-      const end = (verdicts: readonly Verdict[]) => void checks.set(domainKey, { kind: 'done', at: now(), verdicts })
+      const end = (verdicts: readonly Verdict[]) =>
+        void checks.set(domainKey, { kind: 'done', endedAt: now(), verdicts })
       ask().then(end, (error: unknown) => {
         end([])
         onFailure(error)

@@ -126,7 +126,7 @@ function checkSection(check: LiveCheck, token: string): string {
   ].join('')
 }
 
-function outcome({ at, verdicts }: Extract<LiveCheck, { kind: 'done' }>): string {
+function outcome({ endedAt: at, verdicts }: Extract<LiveCheck, { kind: 'done' }>): string {
   const intro = `<p>Asked ${time(at)}. The next check is possible after ${duration(PAUSE_MS)}.</p>`
   if (verdicts.length === 0)
     return `${intro}<p class="fail">No question could be asked. See the authentication log.</p>`

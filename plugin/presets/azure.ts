@@ -40,11 +40,11 @@ export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
 }
 
 function checkTenant(tenantId: unknown): readonly Finding[] {
-  const at = ['custom', 'tenant_id']
+  const steps = ['custom', 'tenant_id']
   const remedy = "Write the directory's tenant id; the vendor's portal shows it as Directory (tenant) ID."
-  if (tenantId === undefined) return [{ at, reason: 'is missing, but the preset "azure" needs it', remedy }]
+  if (tenantId === undefined) return [{ steps, reason: 'is missing, but the preset "azure" needs it', remedy }]
   if (typeof tenantId !== 'string' || !OPEN_TENANTS.includes(tenantId.toLowerCase())) return []
-  return [{ at, reason: 'must name one directory: with this value, any Microsoft account could sign in', remedy }]
+  return [{ steps, reason: 'must name one directory: with this value, any Microsoft account could sign in', remedy }]
 }
 
 // The last one is the id behind `consumers`: the directory of all personal accounts.

@@ -43,7 +43,7 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
   if (customerId !== undefined) return []
   return [
     {
-      at: ['custom', 'customer_id'],
+      steps: ['custom', 'customer_id'],
       reason: 'is missing, but the preset "google" needs it for groups',
       remedy:
         'Write the customer id of the workspace account; it starts with C, and the Google Admin console shows it.',

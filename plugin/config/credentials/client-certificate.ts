@@ -3,8 +3,7 @@ import type { Finding } from '../problem.ts'
 import type { ClientCertificate } from '../settings.ts'
 
 /**
- * A client certificate and its key out of the texts of their PEM files, or what is wrong with them; never quotes from
- * them.
+ * Reads a client certificate and its key from PEM texts, or reports what is wrong with them. Quotes nothing from them.
  */
 export function readClientCertificate(
   cert: string,
@@ -17,33 +16,34 @@ export function readClientCertificate(
     const findings = [...(x509 ? [] : [NO_CERTIFICATE]), ...(privateKey ? [] : [NO_KEY])]
     return { certificate: null, findings }
   }
-  if (!isOf(x509, privateKey)) return { certificate: null, findings: [FOREIGN_KEY] }
+  if (!belongsTo(x509, privateKey)) return { certificate: null, findings: [FOREIGN_KEY] }
   const thumbprint = createHash('sha256').update(x509.raw).digest('base64url')
   return { certificate: { cert, key, thumbprint }, findings: Date.parse(x509.validTo) < now ? [EXPIRED] : [] }
 }
 
-function isOf(x509: X509Certificate, key: KeyObject): boolean {
+function belongsTo(x509: X509Certificate, key: KeyObject): boolean {
   return attempt(() => x509.checkPrivateKey(key)) === true
 }
 
 const NO_CERTIFICATE: Finding = {
-  at: ['tlsCertFile'],
+  steps: ['tlsCertFile'],
   reason: 'names a file without a certificate',
-  remedy: 'Name a PEM file with the client certificate first, then those that lead to its authority.',
+  remedy:
+    'Name a PEM file that contains the client certificate first, then the certificates that lead to its authority.',
 }
 const NO_KEY: Finding = {
-  at: ['tlsKeyFile'],
+  steps: ['tlsKeyFile'],
   reason: 'names a file without a usable private key',
   remedy: 'Name a PEM file with the key of the client certificate, not protected by a passphrase.',
 }
 const FOREIGN_KEY: Finding = {
-  at: ['tlsKeyFile'],
+  steps: ['tlsKeyFile'],
   reason: 'names the key of another certificate',
   remedy: 'Name the key that belongs to the first certificate in tlsCertFile.',
 }
 const EXPIRED: Finding = {
   warning: 'certificate_expired',
-  at: ['tlsCertFile'],
+  steps: ['tlsCertFile'],
   reason: 'names a certificate that has expired',
   remedy: 'Renew it; most identity providers refuse it.',
 }

@@ -4,12 +4,12 @@ import type { Finding } from '../problem.ts'
 import { algorithmsOf } from '../rules/supported/algorithm-names.ts'
 import type { ClientKey, PrivateJwk, PublicJwk } from '../settings.ts'
 
-const SHORTEST_RSA_BITS = 2048
-const MAKE_ANEW = 'Write the key as it was exported, whole.'
+const MIN_RSA_BITS = 2048
+const COPY_WHOLE_KEY = 'Copy the whole key as it was exported.'
 
 /**
- * Private keys of a client out of the text of a JWK Set file (RFC 7517), or what is wrong with it; never quotes from
- * it.
+ * Reads a client's private keys from the text of a JWK Set file (RFC 7517), or reports what is wrong with it. Quotes
+ * nothing from it.
  */
 export function readKeySet(text: string): {
   readonly keys: readonly ClientKey[]
@@ -17,14 +17,16 @@ export function readKeySet(text: string): {
 } {
   const remedy = 'Write a JWK Set: an object whose member `keys` is an array of private keys.'
   const set = parsed(text)
-  if (set === undefined) return { keys: [], findings: [{ at: [], reason: 'names a file that is not JSON', remedy }] }
+  if (set === undefined) return { keys: [], findings: [{ steps: [], reason: 'names a file that is not JSON', remedy }] }
   const list = isJsonObject(set) ? set.keys : undefined
   if (!Array.isArray(list) || list.length === 0) {
-    return { keys: [], findings: [{ at: [], reason: 'names a file without keys', remedy }] }
+    return { keys: [], findings: [{ steps: [], reason: 'names a file without keys', remedy }] }
   }
   const read = list.map((key: unknown) => readKey(key))
   const findings = [
-    ...read.flatMap(({ findings }, index) => findings.map((one) => ({ ...one, at: ['keys', index, ...one.at] }))),
+    ...read.flatMap(({ findings }, index) =>
+      findings.map((finding) => ({ ...finding, steps: ['keys', index, ...finding.steps] })),
+    ),
     ...checkIds(list),
   ]
   return { keys: findings.length > 0 ? [] : read.flatMap(({ key }) => key ?? []), findings }
@@ -38,47 +40,47 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The IdP finds the key of a token by its id. */
+/** Checks the key ids, because the IdP finds the key of a token by its id. */
 function checkIds(list: readonly unknown[]): readonly Finding[] {
   const ids = list.map((key) => (isJsonObject(key) ? key.kid : undefined))
   return ids.flatMap((id, index): Finding[] => {
-    const at = ['keys', index, 'kid']
-    const remedy = 'Give each key an id of its own, the one that the IdP knows it by.'
+    const steps = ['keys', index, 'kid']
+    const remedy = 'Give each key an id of its own, which must be the one at the IdP.'
     if (id === undefined)
-      return list.length > 1 ? [{ at, reason: 'is missing, and there are several keys', remedy }] : []
-    if (typeof id !== 'string' || id === '') return [{ at, reason: 'must be a text', remedy }]
-    return ids.indexOf(id) < index ? [{ at, reason: 'is the id of another key too', remedy }] : []
+      return list.length > 1 ? [{ steps, reason: 'is missing, but there are several keys', remedy }] : []
+    if (typeof id !== 'string' || id === '') return [{ steps, reason: 'must be a text', remedy }]
+    return ids.indexOf(id) < index ? [{ steps, reason: 'is also the id of another key', remedy }] : []
   })
 }
 
 function readKey(raw: unknown): { readonly key?: ClientKey; readonly findings: readonly Finding[] } {
   const wrong = (name: string | null, reason: string, remedy: string) => ({
-    findings: [{ at: name === null ? [] : [name], reason, remedy }],
+    findings: [{ steps: name === null ? [] : [name], reason, remedy }],
   })
   if (!isJsonObject(raw)) return wrong(null, 'must be an object', 'Write a JSON Web Key.')
   const { kty, crv, d, use, alg } = raw
-  const able = algorithmsOf(kty, crv)
-  if (able.signs.length + able.decrypts.length === 0) {
-    const known = 'Use RSA, EC on P-256, P-384 or P-521, or OKP on Ed25519 or X25519.'
-    return wrong(crv === undefined || kty === 'oct' ? 'kty' : 'crv', 'is not supported', known)
+  const supported = algorithmsOf(kty, crv)
+  if (supported.signs.length + supported.decrypts.length === 0) {
+    const remedy = 'Use RSA, EC on P-256, P-384 or P-521, or OKP on Ed25519 or X25519.'
+    return wrong(crv === undefined || kty === 'oct' ? 'kty' : 'crv', 'is not supported', remedy)
   }
   if (typeof d !== 'string' || d === '') return wrong('d', 'is missing: this is a public key', 'Write the private key.')
   if (use !== undefined && use !== 'sig' && use !== 'enc') {
-    return wrong('use', 'must be sig or enc', 'Write what the key is for, or leave it out.')
+    return wrong('use', 'must be sig or enc', 'Write the use of the key, or omit it.')
   }
   const allows = (algorithm: string) => alg === undefined || alg === algorithm
-  const signs = use === 'enc' ? [] : able.signs.filter(allows)
-  const decrypts = use === 'sig' ? [] : able.decrypts.filter(allows)
+  const signs = use === 'enc' ? [] : supported.signs.filter(allows)
+  const decrypts = use === 'sig' ? [] : supported.decrypts.filter(allows)
   if (signs.length + decrypts.length === 0) {
-    const remedy = 'Write an algorithm of this type of key and of its use, or leave it out.'
+    const remedy = 'Write an algorithm for this type and use of key, or omit it.'
     return alg === undefined
-      ? wrong('use', 'does not go with this type of key', 'Use another key for that.')
-      : wrong('alg', 'does not go with this key', remedy)
+      ? wrong('use', 'is not possible for this type of key', 'Use another key for this purpose.')
+      : wrong('alg', 'is not possible for this key', remedy)
   }
   const pair = keyPair(raw)
-  if (!pair) return wrong(null, 'is no usable private key', MAKE_ANEW)
-  if (kty === 'RSA' && (pair.privateKey.asymmetricKeyDetails?.modulusLength ?? 0) < SHORTEST_RSA_BITS) {
-    return wrong('n', `has fewer than ${SHORTEST_RSA_BITS} bits`, 'Make a longer key.')
+  if (!pair) return wrong(null, 'is not a usable private key', COPY_WHOLE_KEY)
+  if (kty === 'RSA' && (pair.privateKey.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
+    return wrong('n', `has fewer than ${MIN_RSA_BITS} bits`, 'Create a longer key.')
   }
   return { key: clientKey(raw, pair, signs, decrypts), findings: [] }
 }
@@ -88,7 +90,7 @@ interface KeyPair {
   readonly publicKey: KeyObject
 }
 
-/** Undefined where the members do not make a key, or its two halves do not belong together. */
+/** Undefined if the members do not form a key, or the private and the public part do not match. */
 function keyPair(jwk: JsonObject): KeyPair | undefined {
   try {
     const privateKey = createPrivateKey({ key: { ...jwk }, format: 'jwk' })
@@ -111,10 +113,10 @@ function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], dec
     decrypts,
     thumbprints: { ...text('x5t'), ...text('x5t#S256') },
     privateJwk: pair.privateKey.export({ format: 'jwk' }) as PrivateJwk,
-    // Made of the key itself: what a file has beside the key's own members cannot get out.
+    // Exported from the key itself, so no other member of the file can become public.
     publicJwk: {
       ...publicJwk,
-      // Some IdPs leave keys without an id out.
+      // Some IdPs ignore keys without an id.
       kid: typeof raw.kid === 'string' ? raw.kid : thumbprint(publicJwk),
       ...text('use'),
       ...text('alg'),
@@ -122,7 +124,7 @@ function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], dec
   }
 }
 
-/** Source: RFC 7638, section 3. What is not of the type of key is undefined, and so left out. */
+/** Source: RFC 7638, section 3. Members of other key types are undefined, so they are left out. */
 function thumbprint({ crv, e, kty, n, x, y }: PublicJwk): string {
   return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
 }

@@ -8,7 +8,7 @@ import {
 } from '../rules/supported/algorithm-names.ts'
 import type { ClientKey, Credentials } from '../settings.ts'
 
-const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)
+const ENDPOINTS = ['token', 'introspection', 'revocation'].map((name) => `${name}_endpoint`)
 const ENCRYPTED = [
   'id_token_encrypted_response_alg',
   'userinfo_encrypted_response_alg',
@@ -18,9 +18,8 @@ const BY_CERTIFICATE: readonly unknown[] = ['tls_client_auth', 'self_signed_tls_
 const WHERE = '`credentials` of the registration, or in `domains.<key>.oidcCredentials`'
 
 /**
- * What the Client object asks for and the credentials do not give. Sending an unsigned request, or taking a token that
- * anybody can read, where more was asked for would be worse than no login. Algorithms that are none are another rule's
- * business.
+ * Reports requirements of the Client object that the credentials do not meet. An unsigned request, or a token that
+ * others can read, would be worse than no login. Another rule reports unknown algorithms.
  */
 export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credentials): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
@@ -43,36 +42,42 @@ export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credent
   ]
 }
 
-/** @param algorithm undefined: any will do */
+/** @param algorithm undefined: any algorithm */
 function signature(name: string, algorithm: unknown, keys: readonly ClientKey[]): readonly Finding[] {
-  const wanted = algorithm === undefined ? KEY_PAIR_SIGNATURES : KEY_PAIR_SIGNATURES.filter((one) => one === algorithm)
-  const fits = ({ signs }: ClientKey) => signs.some((one) => wanted.includes(one))
-  if (wanted.length === 0 || keys.some(fits)) return []
-  return [need(name, 'a private key for signatures that fits it', 'jwksFile')]
+  const required =
+    algorithm === undefined ? KEY_PAIR_SIGNATURES : KEY_PAIR_SIGNATURES.filter((name) => name === algorithm)
+  const fits = ({ signs }: ClientKey) => signs.some((name) => required.includes(name))
+  if (required.length === 0 || keys.some(fits)) return []
+  return [need(name, 'a suitable private key for signatures', 'jwksFile')]
 }
 
 function encryption(name: string, algorithm: unknown, keys: readonly ClientKey[]): readonly Finding[] {
-  const wanted = KEY_PAIR_ENCRYPTION.find((one) => one === algorithm)
-  if (wanted === undefined || keys.some(({ decrypts }) => decrypts.includes(wanted))) return []
-  return [need(name, 'a private key for encryption that fits it', 'jwksFile')]
+  const required = KEY_PAIR_ENCRYPTION.find((name) => name === algorithm)
+  if (required === undefined || keys.some(({ decrypts }) => decrypts.includes(required))) return []
+  return [need(name, 'a suitable private key for encryption', 'jwksFile')]
 }
 
 function needCertificate(name: string): Finding {
   return need(name, 'a client certificate', 'tlsCertFile and tlsKeyFile')
 }
 
-function need(name: string, what: string, member: string): Finding {
-  const remedy = `Name a file with one as ${member} in ${WHERE}.`
-  return { at: ['client', name], reason: `needs ${what}, and there is none`, remedy }
+function need(name: string, noun: string, member: string): Finding {
+  const remedy = `Name a file that contains one as ${member} in ${WHERE}.`
+  return { steps: ['client', name], reason: `needs ${noun}, but there is none`, remedy }
 }
 
-/** Of the methods, those that need none. */
-const WITHOUT: readonly unknown[] = ['none', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
+/** Methods that need no client secret. */
+const SECRETLESS_METHODS: readonly unknown[] = [
+  'none',
+  'private_key_jwt',
+  'tls_client_auth',
+  'self_signed_tls_client_auth',
+]
 const SHARED: readonly unknown[] = [...HMAC, ...SHARED_KEY_ENCRYPTION]
 
 /**
- * A secret that is missing although a method or an algorithm of the Client object needs one; the specification's tables
- * ask for it always.
+ * Reports a missing client secret if a method or an algorithm of the Client object needs one. The specification's
+ * tables always require it.
  */
 export function checkSecretNeeded(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc
@@ -81,8 +86,8 @@ export function checkSecretNeeded(oidc: JsonObject): readonly Finding[] {
   const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   const methods = [method, client.introspection_endpoint_auth_method, client.revocation_endpoint_auth_method]
   const shared = Object.values(client).some((value) => SHARED.includes(value))
-  if (!shared && methods.every((one) => one === undefined || WITHOUT.includes(one))) return []
+  if (!shared && methods.every((name) => name === undefined || SECRETLESS_METHODS.includes(name))) return []
   const remedy =
-    'Write the client secret that the IdP issued, or name a file that holds it as client_secret_file. For a client without one, write how it authenticates in client.token_endpoint_auth_method.'
-  return [{ at: ['client', 'client_secret'], reason: 'is missing', remedy }]
+    'Write the client secret that the IdP issued, or name a file that contains it as client_secret_file. For a client without a secret, write its authentication method in client.token_endpoint_auth_method.'
+  return [{ steps: ['client', 'client_secret'], reason: 'is missing', remedy }]
 }

@@ -10,53 +10,54 @@ import { readKeySet } from './client-key-set.ts'
 import type { ReadFile } from './client-secret-file.ts'
 
 /**
- * Names of the files with the private keys and the certificate of this server as a client; relative ones start from its
- * working directory.
+ * Names of the files with the private keys and the certificate of this server as a client. Relative names start from
+ * the working directory.
  */
 export interface CredentialFiles {
-  /** JWK Set (RFC 7517) of private keys. */
+  /** A JWK Set (RFC 7517) of private keys. */
   readonly jwksFile?: string
-  /** PEM, both or neither. */
+  /** PEM files. Both or neither. */
   readonly tlsCertFile?: string
   readonly tlsKeyFile?: string
 }
 
 export interface CredentialOptions {
-  /** By domain key; wins over `domains.<key>.oidcCredentials`. */
+  /** Files by domain key. They win over `domains.<key>.oidcCredentials`. */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
-  /** Without it no file can be read, and each one that is named is a problem. */
+  /** Undefined: files cannot be read, so each named file is a problem. */
   readonly readFile?: ReadFile
-  /** Milliseconds since 1970, to tell whether a certificate has expired. Without it none has. */
+  /** Milliseconds since 1970, to recognize expired certificates. Undefined: none counts as expired. */
   readonly now?: number
 }
 
 export interface CredentialReading {
   readonly credentials: Credentials
-  /** Where the credentials were looked for, from the whole configuration or from the call. */
-  readonly at: Steps
-  /** Below `at`. */
+  /** The place of the credentials in the configuration, or in the options. */
+  readonly steps: Steps
+  /** Places below `steps`. */
   readonly findings: readonly Finding[]
 }
 
 const FILES = ['jwksFile', 'tlsCertFile', 'tlsKeyFile'] as const
 type FileMember = (typeof FILES)[number]
-/** Of a domain without any, always this very object. */
+/** The credentials of every domain without any; always this object. */
 export const NO_CREDENTIALS: Credentials = { keys: [], certificate: null }
 
-/** The keys and the certificate of one domain's client, out of the files that are named for it. */
+/** Reads the keys and the certificate of one domain's client from the named files. */
 export function readCredentials({ key, domain }: FoundDomain, options: CredentialOptions): CredentialReading {
-  const given = options.credentials && Object.hasOwn(options.credentials, key) ? options.credentials[key] : undefined
-  const own = soleMember(domain, 'oidcCredentials', ['domains', key])
-  const at = given === undefined ? ['domains', key, 'oidcCredentials'] : ['credentials', key]
-  const raw: unknown = given ?? own.value
-  if (given === undefined && own.problems.length > 0) {
-    const findings = own.problems.map(({ reason, remedy }) => ({ at: [], reason, remedy }))
-    return { credentials: NO_CREDENTIALS, at, findings }
+  const configured =
+    options.credentials && Object.hasOwn(options.credentials, key) ? options.credentials[key] : undefined
+  const member = soleMember(domain, 'oidcCredentials', ['domains', key])
+  const steps = configured === undefined ? ['domains', key, 'oidcCredentials'] : ['credentials', key]
+  const raw: unknown = configured ?? member.value
+  if (configured === undefined && member.problems.length > 0) {
+    const findings = member.problems.map(({ reason, remedy }) => ({ steps: [], reason, remedy }))
+    return { credentials: NO_CREDENTIALS, steps, findings }
   }
-  if (raw === undefined) return { credentials: NO_CREDENTIALS, at, findings: [] }
+  if (raw === undefined) return { credentials: NO_CREDENTIALS, steps, findings: [] }
   if (!isJsonObject(raw)) {
     const remedy = `Write an object with any of ${FILES.join(', ')}.`
-    return { credentials: NO_CREDENTIALS, at, findings: [{ at: [], reason: 'must be an object', remedy }] }
+    return { credentials: NO_CREDENTIALS, steps, findings: [{ steps: [], reason: 'must be an object', remedy }] }
   }
   const texts = readFiles(raw, options)
   const keys = texts.jwksFile === undefined ? NONE_READ : readKeySet(texts.jwksFile)
@@ -66,10 +67,10 @@ export function readCredentials({ key, domain }: FoundDomain, options: Credentia
       : readClientCertificate(texts.tlsCertFile, texts.tlsKeyFile, options.now ?? Number.NEGATIVE_INFINITY)
   return {
     credentials: { keys: keys.keys, certificate },
-    at,
+    steps,
     findings: [
       ...texts.findings,
-      ...keys.findings.map((finding) => ({ ...finding, at: ['jwksFile', ...finding.at] })),
+      ...keys.findings.map((finding) => ({ ...finding, steps: ['jwksFile', ...finding.steps] })),
       ...findings,
     ],
   }
@@ -88,12 +89,12 @@ function readFiles(
     const file = named[name]
     if (file === undefined) continue
     try {
-      if (!readFile) throw new Error('Nothing reads files here')
+      if (!readFile) throw new Error('This host does not read files')
       texts[name] = readFile(file)
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
-      const remedy = 'Check its name and who may read it. A relative name starts from the working directory.'
-      findings.push({ at: [name], reason: `names a file that cannot be read${code}`, remedy })
+      const remedy = 'Check its name, and who may read it. A relative name starts from the working directory.'
+      findings.push({ steps: [name], reason: `names a file that cannot be read${code}`, remedy })
     }
   }
   return { ...texts, findings }
@@ -108,18 +109,18 @@ function namedFiles(raw: JsonObject): NamedFiles & { readonly findings: readonly
     if (raw[written] === undefined || canonicalName(written, FILES) !== undefined) continue
     const near = nearestName(written, FILES)
     const remedy = near === undefined ? `Remove it. Known here: ${FILES.join(', ')}.` : `Did you mean ${quoted(near)}?`
-    findings.push({ at: [written], reason: 'is not a known setting', remedy })
+    findings.push({ steps: [written], reason: 'is not a known setting', remedy })
   }
   for (const name of FILES) {
     const { value, problems } = soleMember(raw, name, [])
-    findings.push(...problems.map(({ reason, remedy }) => ({ at: [name], reason, remedy })))
+    findings.push(...problems.map(({ reason, remedy }) => ({ steps: [name], reason, remedy })))
     if (value === undefined || problems.length > 0) continue
     if (typeof value === 'string' && value !== '') named[name] = value
     else
       findings.push({
-        at: [name],
+        steps: [name],
         reason: 'must be the name of a file',
-        remedy: 'Write it as a text, or leave it out.',
+        remedy: 'Write it as a text, or omit it.',
       })
   }
   return { ...named, findings }
@@ -130,9 +131,9 @@ function halfOfPair({ tlsCertFile, tlsKeyFile }: NamedFiles): readonly Finding[]
   const missing = tlsCertFile === undefined ? 'tlsCertFile' : 'tlsKeyFile'
   return [
     {
-      at: [missing],
+      steps: [missing],
       reason: 'is missing',
-      remedy: 'Name both PEM files, that of the certificate and that of its key.',
+      remedy: "Name both PEM files: the certificate's and the key's.",
     },
   ]
 }

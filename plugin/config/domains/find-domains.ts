@@ -4,14 +4,14 @@ import { spellingsOf } from '../json/member-name.ts'
 import { isComment } from '../meshcentral/host-members.ts'
 import type { Problem, Steps } from '../problem.ts'
 
-/** A domain that has `authStrategies.oidc`, as the file has it. */
+/** A domain with `authStrategies.oidc`, as in the file. */
 export interface FoundDomain {
   readonly key: string
   readonly domain: JsonObject
   readonly oidc: unknown
-  /** From the whole configuration to the `oidc` object, under canonical names. */
-  readonly at: Steps
-  /** The same, as written. */
+  /** Steps from the whole configuration to the `oidc` object, under canonical names. */
+  readonly steps: Steps
+  /** The same steps, as written in the file. */
   readonly written: readonly string[]
   readonly problems: readonly Problem[]
 }
@@ -19,20 +19,20 @@ export interface FoundDomain {
 export interface FoundDomains {
   readonly settings: JsonObject
   readonly domains: readonly FoundDomain[]
-  /** What makes the configuration unusable as a whole. */
+  /** Problems that make the whole configuration unusable. */
   readonly problems: readonly Problem[]
 }
 
 export interface FindOptions {
   /**
-   * True: reads the file as MeshCentral does. Domains whose keys begin with `_` are comments, `domaindefaults` stands
-   * in for members that a domain lacks, the default domain is always there, and a domain that only shares files has no
+   * Whether to read the file as MeshCentral does. Then domains whose keys begin with `_` are comments, `domaindefaults`
+   * supplies members that a domain lacks, and the default domain always exists. A domain that only shares files has no
    * login. Default false.
    */
   readonly meshCentral?: boolean
 }
 
-/** Looks a server's configuration over. Names of members are taken in any letter case; keys of domains are data. */
+/** Finds the domains of a server's configuration. Member names match in any letter case; domain keys match exactly. */
 export function findDomains(config: unknown, { meshCentral = false }: FindOptions = {}): FoundDomains {
   const nothing = { settings: {}, domains: [] }
   if (!isJsonObject(config)) {
@@ -48,18 +48,18 @@ export function findDomains(config: unknown, { meshCentral = false }: FindOption
     const remedy = 'Write an object with a member for each domain; the key of the default domain is "".'
     return { ...nothing, problems: [{ path: 'domains', reason, remedy }] }
   }
-  const found = meshCentral
+  const domainsFound = meshCentral
     ? findAsMeshCentral(config, domains.value, domains.written)
     : Object.entries(domains.value).flatMap(([key, domain]) =>
         isJsonObject(domain) ? findOidc(key, domain, ownPlace(key, domains.written)) : [],
       )
-  return { settings: isJsonObject(settings.value) ? settings.value : {}, domains: found, problems: [] }
+  return { settings: isJsonObject(settings.value) ? settings.value : {}, domains: domainsFound, problems: [] }
 }
 
 function findAsMeshCentral(config: JsonObject, domains: JsonObject, written: string): readonly FoundDomain[] {
   const defaults = soleMember(config, 'domaindefaults', [])
   const inherited = isJsonObject(defaults.value) ? defaults.value : {}
-  const shared = { at: ['domaindefaults'], written: [defaults.written] }
+  const shared = { steps: ['domaindefaults'], written: [defaults.written] }
   const all = Object.hasOwn(domains, '') ? domains : { '': {}, ...domains }
   return Object.entries(all).flatMap(([key, domain]) => {
     if (isComment(key) || !isJsonObject(domain)) return []
@@ -71,47 +71,47 @@ function findAsMeshCentral(config: JsonObject, domains: JsonObject, written: str
   })
 }
 
-/** MeshCentral takes a whole member from `domaindefaults` where the domain has none, and never a part of one. */
+/** MeshCentral uses a whole member of `domaindefaults` if the domain lacks it, and never a part of one. */
 function withDefaults(domain: JsonObject, defaults: JsonObject): JsonObject {
-  const given = Object.entries(domain).filter(([, value]) => value !== null && value !== undefined)
-  const names = new Set(given.map(([name]) => name.toLowerCase()))
+  const present = Object.entries(domain).filter(([, value]) => value !== null && value !== undefined)
+  const names = new Set(present.map(([name]) => name.toLowerCase()))
   const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()))
-  return Object.fromEntries([...given, ...missing])
+  return Object.fromEntries([...present, ...missing])
 }
 
 interface Place {
-  readonly at: readonly string[]
+  readonly steps: readonly string[]
   readonly written: readonly string[]
 }
 
-const ownPlace = (key: string, written: string): Place => ({ at: ['domains', key], written: [written, key] })
+const ownPlace = (key: string, written: string): Place => ({ steps: ['domains', key], written: [written, key] })
 
-function findOidc(key: string, domain: JsonObject, { at, written }: Place): readonly FoundDomain[] {
+function findOidc(key: string, domain: JsonObject, { steps, written }: Place): readonly FoundDomain[] {
   const all = spellingsOf(domain, 'authStrategies').flatMap((name) => {
     const strategies = domain[name]
     if (!isJsonObject(strategies)) return []
     return spellingsOf(strategies, 'oidc').map((oidc) => ({ path: [name, oidc], value: strategies[oidc] }))
   })
-  const [first, ...others] = all
+  const [first, ...duplicates] = all
   if (!first) return []
-  const place = [...at, 'authStrategies', 'oidc']
-  const reason = `is there ${all.length} times, in different letter case`
-  const remedy = 'Keep one of them: letter case makes no difference.'
-  const problems = others.length > 0 ? [{ path: jsonPath(place), reason, remedy }] : []
-  return [{ key, domain, oidc: first.value, at: place, written: [...written, ...first.path], problems }]
+  const place = [...steps, 'authStrategies', 'oidc']
+  const reason = `occurs ${all.length} times, in different letter case`
+  const remedy = 'Keep one of them. Letter case makes no difference.'
+  const problems = duplicates.length > 0 ? [{ path: jsonPath(place), reason, remedy }] : []
+  return [{ key, domain, oidc: first.value, steps: place, written: [...written, ...first.path], problems }]
 }
 
-/** A member in any letter case; a problem when it is there twice, for nobody knows which one is meant. */
+/** Finds a member in any letter case. Reports a problem if it occurs twice, because it is unclear which one counts. */
 export function soleMember(
   object: JsonObject,
   name: string,
-  at: readonly string[],
+  steps: readonly string[],
 ): { readonly value: unknown; readonly written: string; readonly problems: readonly Problem[] } {
   const spellings = spellingsOf(object, name)
   const written = spellings[0] ?? name
   const value = Object.hasOwn(object, written) ? object[written] : undefined
   if (spellings.length < 2) return { value, written, problems: [] }
-  const reason = `is there ${spellings.length} times, as ${spellings.map(quoted).join(' and ')}`
-  const remedy = 'Keep one of them: letter case makes no difference.'
-  return { value, written, problems: [{ path: jsonPath([...at, name]), reason, remedy }] }
+  const reason = `occurs ${spellings.length} times, as ${spellings.map(quoted).join(' and ')}`
+  const remedy = 'Keep one of them. Letter case makes no difference.'
+  return { value, written, problems: [{ path: jsonPath([...steps, name]), reason, remedy }] }
 }

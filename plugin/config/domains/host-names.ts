@@ -1,10 +1,11 @@
 import { isJsonObject } from '../json/json-object.ts'
-import { nameOfHost } from './domain-address.ts'
+import { hostNameOf } from './domain-address.ts'
 import { soleMember } from './find-domains.ts'
 
 /**
- * Host name → domain key, for every domain with a `dns` member, whether it has a login strategy or not, and whether
- * that one is in order: a request to one domain must never be answered by the strategy of another.
+ * Returns the domain key for each host name, for every domain with a `dns` member. It does not matter whether the
+ * domain has a login strategy, or a valid one: a request to one domain must never be answered by another domain's
+ * strategy.
  */
 export function domainsByHostName(config: unknown): ReadonlyMap<string, string> {
   const domains = isJsonObject(config) ? soleMember(config, 'domains', []).value : undefined
@@ -12,7 +13,7 @@ export function domainsByHostName(config: unknown): ReadonlyMap<string, string> 
   if (!isJsonObject(domains)) return names
   for (const [key, domain] of Object.entries(domains)) {
     if (key === '' || !isJsonObject(domain)) continue
-    const name = nameOfHost(soleMember(domain, 'dns', []).value)
+    const name = hostNameOf(soleMember(domain, 'dns', []).value)
     if (name !== null) names.set(name, key)
   }
   return names

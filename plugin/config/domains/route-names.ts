@@ -1,4 +1,4 @@
-/** What the routes of a domain are called below its base URL, and the login page that the server itself has there. */
+/** Names of a domain's routes below its base URL, and of the server's own login page there. */
 export const ROUTE_NAMES = {
   authorize: 'auth-oidc',
   callback: 'auth-oidc-callback',
@@ -10,17 +10,16 @@ export const ROUTE_NAMES = {
 } as const
 
 /**
- * Whether a server may take a request to that path to the route at the other: Express does, unless it is told
- * otherwise, in any letter case and with a slash at the end. Who leaves by `/LOGOUT/` reaches the server's own route,
- * so it has to be ours too.
+ * Whether a server may treat two paths as the same route. By default, Express ignores letter case and a trailing slash.
+ * A request for `/LOGOUT/` would reach the server's own route, so the plugin must handle it too.
  */
 export function isSameRoute(path: string, route: string): boolean {
   return plainRoute(path) === plainRoute(route)
 }
 
 /**
- * The same for all paths of one route. By hand: an expression for slashes at an end takes the square of their number
- * where there are 16,000 and no end.
+ * Normalizes a path, so that all paths of one route are equal. No regular expression, because one for trailing slashes
+ * takes quadratic time for 16,000 slashes that are not at the end.
  */
 export function plainRoute(path: string): string {
   let end = path.length

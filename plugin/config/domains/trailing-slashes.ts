@@ -1,5 +1,6 @@
 /**
- * Returns an address without the slashes at its end. A regular expression would try again at each slash of a long run.
+ * Removes trailing slashes from an address. No regular expression, because one would start again at each slash of a
+ * long run.
  */
 export function withoutTrailingSlashes(address: string): string {
   let end = address.length

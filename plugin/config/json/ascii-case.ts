@@ -1,13 +1,14 @@
 /**
- * Lowers the letters A to Z alone. `toLowerCase` makes a `k` of the Kelvin sign too, so that two names would be one.
+ * Converts only the letters A to Z to lower case. `toLowerCase` would also turn the Kelvin sign into a `k`, so that two
+ * different names would be equal.
  */
 export function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /**
- * Lowers each letter that does not become one of ASCII. For names that a host has lowered by `toLowerCase`, as
- * MeshCentral does with the keys of its configuration.
+ * Converts every letter to lower case, unless it would become an ASCII letter. For names that a host has converted with
+ * `toLowerCase`, as MeshCentral does with the keys of its configuration.
  */
 export function lowerCaseButAscii(text: string): string {
   return asciiLowerCase(text).replace(/[^\0-\x7f]/gu, (letter) => {

@@ -1,7 +1,8 @@
 import type { Steps } from '../problem.ts'
 
 /**
- * A place in a JSON document as people write it: `domains[""].dns`, `custom.scope[0]`; the document as a whole is `$`.
+ * Writes a place in a JSON document in readable form: `domains[""].dns`, `custom.scope[0]`. The document as a whole is
+ * `$`.
  */
 export function jsonPath(steps: Steps): string {
   if (steps.length === 0) return '$'
@@ -12,7 +13,10 @@ export function jsonPath(steps: Steps): string {
   }, '')
 }
 
-/** A member's name in a message. Line breaks and invisible characters are escaped: it ends up in terminals and logs. */
+/**
+ * Quotes a member's name for a message. Escapes line breaks and invisible characters, because messages end up in
+ * terminals and logs.
+ */
 export function quoted(name: string): string {
   return JSON.stringify(name).replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
@@ -20,7 +24,7 @@ export function quoted(name: string): string {
   )
 }
 
-/** The steps of a JSON Pointer (RFC 6901), as ajv reports places. */
+/** Returns the steps of a JSON Pointer (RFC 6901), in which ajv reports places. */
 export function pointerSteps(pointer: string): Steps {
   return pointer
     .split('/')

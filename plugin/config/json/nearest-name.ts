@@ -1,5 +1,6 @@
 /**
- * The one of `known` that `written` was probably meant to be: letter case aside, at most a third of its letters wrong.
+ * Finds the name in `known` that `written` probably means. Ignores letter case, and allows at most a third of the
+ * letters to be wrong.
  */
 export function nearestName(written: string, known: readonly string[]): string | undefined {
   const wanted = written.toLowerCase()
@@ -7,7 +8,7 @@ export function nearestName(written: string, known: readonly string[]): string |
   let least = Number.POSITIVE_INFINITY
   for (const name of known) {
     const allowed = Math.max(1, Math.floor(name.length / 3))
-    // A name in a file can have any length, and the distance costs time by the product of both.
+    // A name in a file can have any length, and the distance takes time proportional to both lengths multiplied.
     if (Math.abs(name.length - wanted.length) > allowed) continue
     const distance = editDistance(wanted, name.toLowerCase())
     if (distance <= allowed && distance < least) {
@@ -19,28 +20,32 @@ export function nearestName(written: string, known: readonly string[]): string |
 }
 
 /**
- * Letters to insert, remove, replace or swap with their neighbour to turn one word into the other
+ * Counts the letters to insert, remove, replace or swap with their neighbour to turn one word into the other
  * (Damerau-Levenshtein, no letter touched twice).
  */
-export function editDistance(one: string, other: string): number {
+export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
-  let last = Array.from({ length: other.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= one.length; row++) {
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
     const current = [row]
-    for (let column = 1; column <= other.length; column++) {
-      const same = one[row - 1] === other[column - 1]
-      let cost = Math.min(at(last, column) + 1, at(current, column - 1) + 1, at(last, column - 1) + (same ? 0 : 1))
-      if (one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]) {
-        cost = Math.min(cost, at(beforeLast, column - 2) + 1)
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1]
+      let cost = Math.min(
+        cellOf(last, column) + 1,
+        cellOf(current, column - 1) + 1,
+        cellOf(last, column - 1) + (isSame ? 0 : 1),
+      )
+      if (from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
+        cost = Math.min(cost, cellOf(beforeLast, column - 2) + 1)
       }
       current.push(cost)
     }
     beforeLast = last
     last = current
   }
-  return at(last, other.length)
+  return cellOf(last, to.length)
 }
 
-function at(row: readonly number[], column: number): number {
+function cellOf(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY
 }

@@ -6,10 +6,10 @@ import type { ServerReading } from './server-reading.ts'
 import { checkServerSettings } from './server-settings.ts'
 
 /**
- * Checks MeshCentral's configuration outside the `oidc` objects. Names of members may be in any letter case: the file
- * has them as they were written, and MeshCentral in lower case.
+ * Checks MeshCentral's configuration outside the `oidc` objects. Member names may be in any letter case, because
+ * MeshCentral converts them to lower case but the file does not.
  *
- * @param isLoaded whether the plugin is loaded, or need not be: then nothing is said of it. Default false
+ * @param isLoaded whether the plugin is loaded or need not be, so that nothing is reported about it. Default false
  */
 export function checkMeshCentralServer(config: unknown, { isLoaded = false } = {}): ServerReading {
   if (!isJsonObject(config)) return { problems: [], warnings: [] }

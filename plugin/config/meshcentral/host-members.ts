@@ -2,7 +2,8 @@ import type { JsonObject } from '../json/json-object.ts'
 import { canonicalName } from '../json/member-name.ts'
 
 /**
- * Members of the `oidc` object that MeshCentral itself reads when it creates an account. All others are the plugin's.
+ * Members of the `oidc` object that MeshCentral itself reads when it creates an account. All others belong to the
+ * plugin.
  */
 export const HOST_MEMBERS = ['newAccountsRights', 'newAccountRealms', 'newAccountsUserGroups'] as const
 
@@ -11,7 +12,7 @@ export function withoutHostMembers(oidc: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(oidc).filter(([name]) => canonicalName(name, HOST_MEMBERS) === undefined))
 }
 
-/** MeshCentral takes members and domains with such names for comments. */
+/** Whether MeshCentral treats a member or domain with this name as a comment. */
 export function isComment(name: string): boolean {
   return name.startsWith('_')
 }

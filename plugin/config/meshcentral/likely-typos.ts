@@ -7,14 +7,14 @@ import type { Problem } from '../problem.ts'
 import { isComment } from './host-members.ts'
 import { domainsOf } from './server-reading.ts'
 
-/** The strategies that MeshCentral has. */
+/** All strategies of MeshCentral. */
 export const STRATEGIES = ['twitter', 'google', 'github', 'azure', 'jumpcloud', 'saml', 'intel', 'oidc'] as const
 
 /** Other names that administrators give to OpenID Connect. */
 const OPENID_CONNECT = ['openid', 'openidconnect', 'openid-connect', 'openid_connect', 'oauth2', 'oauth', 'sso']
 
 /**
- * Keys of domains that are probably the default domain, and names of strategies that are probably `oidc`. MeshCentral
+ * Reports domain keys that probably mean the default domain, and strategy names that probably mean `oidc`. MeshCentral
  * ignores both.
  */
 export function checkLikelyTypos(config: JsonObject): readonly Problem[] {
@@ -22,7 +22,7 @@ export function checkLikelyTypos(config: JsonObject): readonly Problem[] {
   const hasDefault = domains.some(({ key, domain }) => key === '' && hasOidc(domain))
   const defaults = membersOf(soleMember(config, 'domaindefaults', []).value)
   return [
-    ...(hasDefault ? [] : domains.filter(({ key }) => looksLikeDefault(key)).map(({ key }) => domainProblem(key))),
+    ...(hasDefault ? [] : domains.filter(({ key }) => resemblesDefault(key)).map(({ key }) => domainProblem(key))),
     ...domains.flatMap(({ key, domain }) => strategyProblems(domain, ['domains', key])),
     ...strategyProblems(defaults, ['domaindefaults']),
   ]
@@ -33,7 +33,7 @@ function hasOidc(domain: JsonObject): boolean {
   return isJsonObject(value) && spellingsOf(value, 'oidc').length > 0
 }
 
-function looksLikeDefault(key: string): boolean {
+function resemblesDefault(key: string): boolean {
   const bare = key.toLowerCase().replace(/[\s"'`*/]/g, '')
   return key !== '' && (bare === '' || (bare.length > 4 && editDistance(bare, 'default') < 2))
 }
@@ -41,25 +41,25 @@ function looksLikeDefault(key: string): boolean {
 function domainProblem(key: string): Problem {
   return {
     path: jsonPath(['domains', key]),
-    reason: `is a domain of its own, below the path /${key.toLowerCase()}/`,
-    remedy: `For the default domain write "" instead of ${quoted(key)}.`,
+    reason: `is a separate domain below the path /${key.toLowerCase()}/`,
+    remedy: `For the default domain, write "" instead of ${quoted(key)}.`,
   }
 }
 
-function strategyProblems(domain: JsonObject, at: readonly string[]): readonly Problem[] {
+function strategyProblems(domain: JsonObject, steps: readonly string[]): readonly Problem[] {
   const { value } = soleMember(domain, 'authStrategies', [])
   if (!isJsonObject(value)) return []
   return Object.keys(value)
-    .filter((name) => value[name] !== undefined && isMeantAsOidc(name))
+    .filter((name) => value[name] !== undefined && resemblesOidc(name))
     .map((name) => ({
-      path: jsonPath([...at, 'authStrategies', name]),
-      reason: 'is no strategy, and is ignored',
+      path: jsonPath([...steps, 'authStrategies', name]),
+      reason: 'is not a strategy, and is ignored',
       remedy: `Write "oidc" instead of ${quoted(name)}.`,
     }))
 }
 
-/** Whether a name in `authStrategies` is probably `oidc`, misspelt. */
-export function isMeantAsOidc(name: string): boolean {
+/** Whether a name in `authStrategies` is probably a misspelt `oidc`. */
+export function resemblesOidc(name: string): boolean {
   const lowered = name.toLowerCase()
   if (isComment(name) || STRATEGIES.some((known) => known === lowered)) return false
   return OPENID_CONNECT.includes(lowered) || (lowered.length <= 6 && editDistance(lowered, 'oidc') < 2)

@@ -5,12 +5,12 @@ import { domainsOf } from './server-reading.ts'
 
 const LIMIT = 'settings.plugins.meshcompanion.loginTokenDays'
 
-/** Where MeshCentral's users can make login tokens that no last login limits, for accounts of single sign-on. */
+/** Returns the domains in which single sign-on accounts can have login tokens that do not depend on the last login. */
 export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: readonly string[]): readonly string[] {
   if (!isJsonObject(config)) return []
   const member = (object: unknown, name: string) => soleMember(membersOf(object), name, []).value
-  const own = member(member(member(config, 'settings'), 'plugins'), 'meshcompanion')
-  const days = member(own, 'loginTokenDays')
+  const settings = member(member(member(config, 'settings'), 'plugins'), 'meshcompanion')
+  const days = member(settings, 'loginTokenDays')
   if (days !== undefined && days !== null) return []
   const defaults = member(member(config, 'domaindefaults'), 'passwordRequirements')
   return domainsOf(config).flatMap(({ key, domain }) => {
@@ -19,8 +19,8 @@ export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: re
   })
 }
 
-/** One sentence on such domains for an administrator, who may want it so. */
+/** Describes such domains for an administrator, who may have chosen this deliberately. */
 export function unlimitedTokensNote(domains: readonly string[]): string {
-  const where = domains.map(quoted).join(', ')
-  return `Login tokens of single sign-on accounts have no limit in ${where}: they work however long ago the user last signed in. To limit them set ${LIMIT}, or passwordRequirements.loginTokens to false in the domain.`
+  const names = domains.map(quoted).join(', ')
+  return `Login tokens of single sign-on accounts have no limit in ${names}: they work however long ago the user last signed in. To limit them, set ${LIMIT}, or passwordRequirements.loginTokens to false in the domain.`
 }

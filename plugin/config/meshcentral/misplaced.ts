@@ -5,16 +5,19 @@ import { jsonPath } from '../json/json-path.ts'
 import { canonicalName } from '../json/member-name.ts'
 import type { Problem, Warning } from '../problem.ts'
 import { isComment } from './host-members.ts'
-import { isMeantAsOidc, STRATEGIES } from './likely-typos.ts'
+import { resemblesOidc, STRATEGIES } from './likely-typos.ts'
 import { domainsOf, type ServerReading } from './server-reading.ts'
 
-/** Settings in places where MeshCentral does not read them, or where they do something else than their writer meant. */
+/**
+ * Reports settings in places where MeshCentral does not read them, or where they do something that their author did not
+ * mean.
+ */
 export function checkMisplaced(config: JsonObject): ServerReading {
   const domains = domainsOf(config)
   const defaults = membersOf(soleMember(config, 'domaindefaults', []).value)
   const places: readonly Place[] = [
-    ...domains.map(({ key, domain }) => ({ at: ['domains', key], domain, basePath: basePathOf(key, domain) })),
-    { at: ['domaindefaults'], domain: defaults, basePath: '/' },
+    ...domains.map(({ key, domain }) => ({ steps: ['domains', key], domain, basePath: basePathOf(key, domain) })),
+    { steps: ['domaindefaults'], domain: defaults, basePath: '/' },
   ]
   return {
     problems: strategiesBesideDomains(config),
@@ -23,7 +26,7 @@ export function checkMisplaced(config: JsonObject): ServerReading {
 }
 
 interface Place {
-  readonly at: readonly string[]
+  readonly steps: readonly string[]
   readonly domain: JsonObject
   readonly basePath: string
 }
@@ -38,29 +41,32 @@ function strategiesBesideDomains(config: JsonObject): readonly Problem[] {
     .filter(({ key }) => canonicalName(key, ['authStrategies']) !== undefined)
     .map(({ key }) => ({
       path: jsonPath(['domains', key]),
-      reason: 'stands directly below domains, and is taken for a domain of that name',
+      reason: 'is directly below domains, so it counts as a domain with that name',
       remedy:
-        'Put it into a domain. The key of the default domain is "": "domains": { "": { "authStrategies": { … } } }.',
+        'Move it into a domain. The key of the default domain is "": "domains": { "": { "authStrategies": { … } } }.',
     }))
 }
 
-/** What is neither a strategy nor a misspelt one is probably a setting of the domain. */
-function insideStrategies({ domain, at }: Place): readonly Warning[] {
+/** A name that is neither a strategy nor a misspelt one is probably a setting of the domain. */
+function insideStrategies({ domain, steps }: Place): readonly Warning[] {
   const { value } = soleMember(domain, 'authStrategies', [])
   if (!isJsonObject(value)) return []
   return Object.keys(value)
-    .filter((name) => value[name] !== undefined && !isComment(name) && !isMeantAsOidc(name))
+    .filter((name) => value[name] !== undefined && !isComment(name) && !resemblesOidc(name))
     .filter((name) => canonicalName(name, [...STRATEGIES, 'authStrategyFlags']) === undefined)
     .map((name) => ({
       code: 'misplaced',
-      path: jsonPath([...at, 'authStrategies', name]),
-      reason: 'is no strategy, and is ignored there',
-      remedy: `If it is a setting of the domain, move it to ${jsonPath([...at, name])}, beside authStrategies.`,
+      path: jsonPath([...steps, 'authStrategies', name]),
+      reason: 'is not a strategy, and is ignored there',
+      remedy: `If it is a setting of the domain, move it to ${jsonPath([...steps, name])}, beside authStrategies.`,
     }))
 }
 
-/** A browser without an answer of the IdP finds nothing at the callback: it is the login that begins at `auth-oidc`. */
-function redirectToCallback({ domain, at, basePath }: Place): readonly Warning[] {
+/**
+ * Reports a redirect to the callback, where a browser without an answer of the IdP gets 404. Logins begin at
+ * `auth-oidc`.
+ */
+function redirectToCallback({ domain, steps, basePath }: Place): readonly Warning[] {
   const name = 'unknownUserRootRedirect'
   const { value } = soleMember(domain, name, [])
   if (typeof value !== 'string' || !URL.canParse(value, BASE)) return []
@@ -75,27 +81,27 @@ function redirectToCallback({ domain, at, basePath }: Place): readonly Warning[]
   return [
     {
       code: 'misplaced',
-      path: jsonPath([...at, name]),
-      reason: 'is the callback, where browsers come back from the IdP: everyone who is signed out gets 404',
-      remedy: `Write "${basePath}${ROUTE_NAMES.authorize}", where a login begins.`,
+      path: jsonPath([...steps, name]),
+      reason: 'is the callback, to which browsers return from the IdP: users who are signed out get 404',
+      remedy: `Write "${basePath}${ROUTE_NAMES.authorize}", where logins begin.`,
     },
   ]
 }
 
 const BASE = 'https://this.server.invalid/'
 
-/** A comment where the administrator probably meant the setting, since there is no other. */
+/** Reports a comment that was probably meant as the setting, because no domain has that setting. */
 function commentedOut(places: readonly Place[]): readonly Warning[] {
   if (places.some(({ domain }) => isJsonObject(soleMember(domain, 'authStrategies', []).value))) return []
-  return places.flatMap(({ at, domain }) => {
-    const name = Object.keys(domain).find((one) => canonicalName(one, ['_authStrategies']) !== undefined)
+  return places.flatMap(({ steps, domain }) => {
+    const name = Object.keys(domain).find((member) => canonicalName(member, ['_authStrategies']) !== undefined)
     if (name === undefined) return []
     return [
       {
         code: 'misplaced',
-        path: jsonPath([...at, name]),
-        reason: 'is a comment for MeshCentral, and no domain has authStrategies',
-        remedy: 'To switch single sign-on on, remove the underscore.',
+        path: jsonPath([...steps, name]),
+        reason: 'is a comment in MeshCentral, and no domain has authStrategies',
+        remedy: 'To enable single sign-on, remove the underscore.',
       },
     ]
   })

@@ -3,13 +3,13 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Problem, Warning } from '../problem.ts'
 import { isComment } from './host-members.ts'
 
-/** What is wrong with MeshCentral's configuration outside the `oidc` objects. */
+/** Mistakes in MeshCentral's configuration outside the `oidc` objects. */
 export interface ServerReading {
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]
 }
 
-/** The domains that MeshCentral reads, whether they have a login strategy or not. */
+/** The domains that MeshCentral reads, with or without a login strategy. */
 export function domainsOf(config: JsonObject): readonly { readonly key: string; readonly domain: JsonObject }[] {
   const { value } = soleMember(config, 'domains', [])
   if (!isJsonObject(value)) return []

@@ -3,7 +3,7 @@ import { type JsonObject, membersOf } from '../json/json-object.ts'
 import { jsonPath } from '../json/json-path.ts'
 import type { Warning } from '../problem.ts'
 
-/** What MeshCentral makes of a port that is a text. */
+/** What MeshCentral does with a port that is a text. */
 const PORTS: Readonly<Record<string, string>> = {
   port: 'MeshCentral ignores a text and listens on 443',
   aliasPort: 'MeshCentral ignores a text and builds its addresses with settings.port',
@@ -14,7 +14,8 @@ const PORTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Settings of the whole server that MeshCentral reads otherwise than they look, and those that single sign-on misses.
+ * Reports server settings that MeshCentral reads differently than they look, and missing ones that single sign-on
+ * needs.
  */
 export function checkServerSettings(config: JsonObject): readonly Warning[] {
   const settings = membersOf(soleMember(config, 'settings', []).value)
@@ -37,13 +38,13 @@ export function checkServerSettings(config: JsonObject): readonly Warning[] {
 const NOT_RECORDED: Warning = {
   code: 'not_recorded',
   path: 'settings.authLog',
-  reason: 'is missing: MeshCentral records no login, no refusal and no reason for either',
+  reason: 'is missing, so MeshCentral records neither logins nor refusals and their reasons',
   remedy: 'Write the complete path of a file, such as "/opt/meshcentral/meshcentral-data/auth.log".',
 }
 
 const NO_SESSION_KEY: Warning = {
   code: 'session_key_missing',
   path: 'settings.sessionKey',
-  reason: 'is missing: MeshCentral makes a new key at each start, so a restart signs every user out',
+  reason: 'is missing, so MeshCentral creates a new key at each start, and a restart signs every user out',
   remedy: 'Write a long random text and keep it secret.',
 }

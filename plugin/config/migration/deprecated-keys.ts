@@ -4,7 +4,7 @@ import { canonicalName, spellingsOf } from '../json/member-name.ts'
 import type { Finding, Steps } from '../problem.ts'
 import { oidcSchema } from '../rules/schema/schema.ts'
 
-/** Old key of the `oidc` object to its new place in it. */
+/** New places of the old keys of the `oidc` object. */
 const NEW_PLACES: Readonly<Record<string, readonly [string] | readonly [string, string]>> = {
   clientid: ['client', 'client_id'],
   clientsecret: ['client', 'client_secret'],
@@ -19,21 +19,21 @@ const NEW_PLACES: Readonly<Record<string, readonly [string] | readonly [string, 
 }
 
 export const DEPRECATED_NAMES: readonly string[] = Object.keys(NEW_PLACES)
-/** Every name that the `oidc` object may hold. The current ones come first: `LogoutUrl` means `logouturl`. */
+/** All names that the `oidc` object may contain. The current ones come first, so `LogoutUrl` means `logouturl`. */
 export const OIDC_NAMES: readonly string[] = [...Object.keys(oidcSchema([]).properties ?? {}), ...DEPRECATED_NAMES]
 
 export interface Moves {
-  /** The object without deprecated keys. Letter case and order of everything else are kept. */
+  /** The object without deprecated keys. Letter case and order of everything else stay. */
   readonly oidc: JsonObject
-  /** A warning for each deprecated key, whether it was used or not. */
+  /** One warning for each deprecated key, whether its value is used or not. */
   readonly warnings: readonly Finding[]
-  /** Where a moved value stands in the file: its new place, as a path, to the old one. */
+  /** The places of moved values in the file: from the new place, as a path, to the old one. */
   readonly origins: ReadonlyMap<string, Steps>
 }
 
 /**
- * Moves deprecated keys, in any letter case, to their new places; a value that is there already wins. What cannot be
- * moved stays: a key in two spellings, or one whose new place is inside something that is not an object.
+ * Moves deprecated keys, in any letter case, to their new places. A value that is already there wins. Two keys cannot
+ * be moved and stay: a key in two spellings, and a key whose new place is inside a value that is not an object.
  */
 export function moveDeprecatedKeys(oidc: JsonObject): Moves {
   const entries = Object.entries(oidc)
@@ -48,19 +48,19 @@ export function moveDeprecatedKeys(oidc: JsonObject): Moves {
     const [container, member] = place
     const to = find(container)
     const target = entries[to]
-    let outweighed = false
+    let isIgnored = false
 
     if (!target) {
       entries[from] = [container, member === undefined ? value : { [member]: value }]
       origins.set(jsonPath(place), [old])
     } else if (member === undefined) {
-      outweighed = true
+      isIgnored = true
       entries.splice(from, 1)
     } else {
       const members = typeof target[1] === 'string' && container === 'issuer' ? { issuer: target[1] } : target[1]
       if (isJsonObject(members)) {
-        outweighed = spellingsOf(members, member).length > 0
-        if (!outweighed) {
+        isIgnored = spellingsOf(members, member).length > 0
+        if (!isIgnored) {
           entries[to] = [target[0], { ...members, [member]: value }]
           origins.set(jsonPath(place), [old])
           if (members !== target[1]) origins.set('issuer.issuer', ['issuer'])
@@ -68,19 +68,19 @@ export function moveDeprecatedKeys(oidc: JsonObject): Moves {
         entries.splice(from, 1)
       }
     }
-    warnings.push(warning([old], jsonPath(place), outweighed))
+    warnings.push(warning([old], jsonPath(place), isIgnored))
   }
   const moved = Object.fromEntries(entries)
-  const settled = settleSync(moved)
+  const settled = moveSyncEnabled(moved)
   if (settled !== moved) warnings.push(warning(['groups', 'sync', 'enabled'], 'groups.sync', false))
   return { oidc: settled, warnings, origins }
 }
 
-/** `groups.sync.enabled` becomes `groups.sync` itself; beside a filter, `"enabled": true` says nothing. */
-function settleSync(oidc: JsonObject): JsonObject {
-  return inside(oidc, 'groups', (groups) =>
+/** Replaces `groups.sync.enabled` with `groups.sync` itself. Beside a filter, `"enabled": true` has no effect. */
+function moveSyncEnabled(oidc: JsonObject): JsonObject {
+  return changeMember(oidc, 'groups', (groups) =>
     isJsonObject(groups)
-      ? inside(groups, 'sync', (sync) => {
+      ? changeMember(groups, 'sync', (sync) => {
           const [name, ...more] = isJsonObject(sync) ? spellingsOf(sync, 'enabled') : []
           if (!isJsonObject(sync) || name === undefined || more.length > 0) return sync
           const { [name]: enabled, ...rest } = sync
@@ -92,21 +92,21 @@ function settleSync(oidc: JsonObject): JsonObject {
   )
 }
 
-/** The object with one member, in any letter case, changed; the object itself when nothing changed. */
-function inside(object: JsonObject, name: string, change: (value: unknown) => unknown): JsonObject {
+/** Changes one member, in any letter case. Returns the same object if nothing changes. */
+function changeMember(object: JsonObject, name: string, change: (value: unknown) => unknown): JsonObject {
   const [written, ...more] = spellingsOf(object, name)
   if (written === undefined || more.length > 0) return object
   const changed = change(object[written])
   return changed === object[written] ? object : { ...object, [written]: changed }
 }
 
-function warning(at: Steps, newPlace: string, outweighed: boolean): Finding {
-  return outweighed
+function warning(steps: Steps, newPlace: string, isIgnored: boolean): Finding {
+  return isIgnored
     ? {
         warning: 'deprecated_key',
-        at,
-        reason: `is deprecated and ignored beside ${newPlace}`,
-        remedy: `Remove it: the value of ${newPlace} is used.`,
+        steps,
+        reason: `is deprecated, and is ignored because ${newPlace} is there`,
+        remedy: `Remove it. The value of ${newPlace} is used.`,
       }
-    : { warning: 'deprecated_key', at, reason: 'is deprecated', remedy: `Move it to ${newPlace}.` }
+    : { warning: 'deprecated_key', steps, reason: 'is deprecated', remedy: `Move it to ${newPlace}.` }
 }

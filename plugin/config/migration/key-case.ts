@@ -8,11 +8,11 @@ import { OIDC_NAMES } from './deprecated-keys.ts'
 import { settleRightNames } from './right-names.ts'
 
 /**
- * The `oidc` object with every name that is known there, deprecated ones included, in its canonical letter case.
- * Some hosts lower-case their configuration, and a name that is written in two ways would then mean either.
- * Members that are undefined, which code writes for "not given", are left out.
+ * Writes every known name of the `oidc` object, deprecated ones included, in its canonical letter case. Some hosts
+ * convert their configuration to lower case, so a name in two spellings would be ambiguous. Members that are undefined,
+ * which code uses for "not configured", are left out.
  *
- * @param hasComments whether members whose names begin with `_` are comments, and left out too
+ * @param hasComments whether members whose names begin with `_` are comments, which are left out too
  */
 export function settleLetterCase(
   oidc: JsonObject,
@@ -31,32 +31,32 @@ interface Settling {
   readonly hasComments: boolean
 }
 
-function settle(object: JsonObject, schema: MemberSchema, at: Steps, settling: Settling): JsonObject {
+function settle(object: JsonObject, schema: MemberSchema, steps: Steps, settling: Settling): JsonObject {
   const members = schema.properties ?? {}
-  const known = [...Object.keys(members), ...oldNames(at)]
+  const known = [...Object.keys(members), ...oldNames(steps)]
   const settled = new Map<string, { written: string; value: unknown }>()
   for (const [written, value] of Object.entries(object)) {
     if (value === undefined) continue
-    // Where names are data, as those of groups are, one may begin so.
+    // If names are data, such as group names, one may begin with an underscore.
     if (settling.hasComments && schema.properties && isComment(written)) continue
     const name = canonicalName(written, known) ?? written
     const first = settled.get(name)
     if (first) {
       settling.problems.push({
-        at: [...at, name],
-        reason: `is there twice, as ${quoted(first.written)} and ${quoted(written)}`,
-        remedy: 'Keep one of them: letter case makes no difference.',
+        steps: [...steps, name],
+        reason: `occurs twice, as ${quoted(first.written)} and ${quoted(written)}`,
+        remedy: 'Keep one of them. Letter case makes no difference.',
       })
       continue
     }
     const inner = Object.hasOwn(members, name) ? members[name] : undefined
-    const deeper = inner && (inner.properties ?? inner.additionalProperties) && isJsonObject(value)
-    settled.set(name, { written, value: deeper ? settle(value, inner, [...at, name], settling) : value })
+    const isNested = inner && (inner.properties ?? inner.additionalProperties) && isJsonObject(value)
+    settled.set(name, { written, value: isNested ? settle(value, inner, [...steps, name], settling) : value })
   }
   return Object.fromEntries([...settled].map(([name, { value }]) => [name, value]))
 }
 
-function oldNames(at: Steps): readonly string[] {
-  if (at.length === 0) return OIDC_NAMES
-  return at.join('.') === 'groups.sync' ? ['enabled'] : []
+function oldNames(steps: Steps): readonly string[] {
+  if (steps.length === 0) return OIDC_NAMES
+  return steps.join('.') === 'groups.sync' ? ['enabled'] : []
 }

@@ -4,8 +4,8 @@ import { type JsonNode, locateJson } from '../json/json-text.ts'
 import { moveDeprecatedKeys } from './deprecated-keys.ts'
 
 /**
- * The text of a server's configuration with every deprecated key in its new place. Only `oidc` objects that have such
- * keys are written anew; every other character stays as it is.
+ * Returns the text of a server's configuration with every deprecated key in its new place. Rewrites only `oidc` objects
+ * that contain such keys; every other character stays as it is.
  *
  * @throws JsonSyntaxError
  */
@@ -18,23 +18,23 @@ export function migrate(text: string, options: FindOptions = {}): string {
     if (!node || moves.warnings.length === 0) return []
     return [{ start: node.start, end: node.end, replacement: inStyleOf(text, node, moves.oidc) }]
   })
-  let rest = 0
+  let position = 0
   let result = ''
-  // Members with names like numbers come first in a parsed object, wherever they stand in the text.
-  for (const { start, end, replacement } of edits.sort((one, other) => one.start - other.start)) {
-    // Several domains have that of `domaindefaults`.
-    if (start < rest) continue
-    result += text.slice(rest, start) + replacement
-    rest = end
+  // In a parsed object, members with numeric names come first, wherever they are in the text.
+  for (const { start, end, replacement } of edits.sort((left, right) => left.start - right.start)) {
+    // Several domains may share the `oidc` object of `domaindefaults`.
+    if (start < position) continue
+    result += text.slice(position, start) + replacement
+    position = end
   }
-  return result + text.slice(rest)
+  return result + text.slice(position)
 }
 
 function nodeAt(whole: JsonNode, names: readonly string[]): JsonNode | undefined {
   return names.reduce<JsonNode | undefined>((node, name) => node?.members.get(name), whole)
 }
 
-/** Indented as the object was that it takes the place of; on one line if that was. */
+/** Formats a value with the indentation of the object that it replaces, or on one line if that was. */
 function inStyleOf(text: string, { start, end }: JsonNode, value: unknown): string {
   const old = text.slice(start, end)
   if (!old.includes('\n')) return JSON.stringify(value)

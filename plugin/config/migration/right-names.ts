@@ -4,10 +4,7 @@ import { SERVER_RIGHTS } from '../settings.ts'
 
 const KNOWN: ReadonlySet<string> = new Set(SERVER_RIGHTS)
 
-/**
- * The `oidc` object with the names of rights in `groups.rights` in lower case: MeshCentral accepts them in any letter
- * case.
- */
+/** Writes the names of rights in `groups.rights` in lower case, because MeshCentral accepts them in any letter case. */
 export function settleRightNames(oidc: JsonObject): JsonObject {
   const { groups } = oidc
   if (!isJsonObject(groups) || !isJsonObject(groups.rights)) return oidc
@@ -18,7 +15,7 @@ export function settleRightNames(oidc: JsonObject): JsonObject {
   return { ...oidc, groups: { ...groups, rights: Object.fromEntries(rights) } }
 }
 
-/** A name that is not known stays as it was written, for the message about it. */
+/** An unknown name stays as it is written, for the message about it. */
 function settleName(name: unknown): unknown {
   const lowered = typeof name === 'string' ? asciiLowerCase(name) : name
   return typeof lowered === 'string' && KNOWN.has(lowered) ? lowered : name

@@ -4,7 +4,7 @@ import type { MemberSchema } from './schema/member-schema.ts'
 import { ISSUER } from './schema/schema.ts'
 
 export interface AddressRules {
-  /** Where plain HTTP will do. Elsewhere anyone on the way could read codes and tokens. */
+  /** Where plain HTTP is allowed. Elsewhere others could read codes and tokens on their way. */
   readonly plainHttp: 'loopback' | 'anywhere'
   readonly query: boolean
   readonly fragment: boolean
@@ -14,14 +14,14 @@ export interface AddressRules {
 export const ISSUER_RULES: AddressRules = { plainHttp: 'loopback', query: false, fragment: false }
 /** Endpoints and redirect addresses have no fragment. Source: RFC 6749, sections 3.1, 3.1.2 and 3.2. */
 export const ENDPOINT_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: false }
-/** Where a browser is sent once nothing secret is left: any page. */
+/** An address that a browser is sent to without secrets may be any page. */
 export const PAGE_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
 
-/** What is wrong with an address. Values that are not texts are another rule's business. */
-export function checkAddress(value: unknown, at: Steps, rules: AddressRules): readonly Finding[] {
+/** Checks an address. Another rule reports values that are not texts. */
+export function checkAddress(value: unknown, steps: Steps, rules: AddressRules): readonly Finding[] {
   if (typeof value !== 'string') return []
   const fault = addressFault(value, rules)
-  return fault ? [{ at, ...fault }] : []
+  return fault ? [{ steps, ...fault }] : []
 }
 
 function addressFault(text: string, rules: AddressRules): Pick<Finding, 'reason' | 'remedy'> | null {
@@ -36,23 +36,23 @@ function addressFault(text: string, rules: AddressRules): Pick<Finding, 'reason'
     }
   }
   if (url.username !== '' || url.password !== '') {
-    return { reason: 'must not hold a user name or password', remedy: 'Remove what stands before the @.' }
+    return { reason: 'must not contain a user name or password', remedy: 'Remove the part before the @.' }
   }
   if (!rules.fragment && text.includes('#')) {
-    return { reason: 'must not have a fragment', remedy: 'Remove the # and what follows it.' }
+    return { reason: 'must not have a fragment', remedy: 'Remove the # and everything after it.' }
   }
   if (!rules.query && text.includes('?')) {
-    return { reason: 'must not have a query', remedy: 'Remove the ? and what follows it.' }
+    return { reason: 'must not have a query', remedy: 'Remove the ? and everything after it.' }
   }
   return null
 }
 
 function isLoopback({ hostname }: URL): boolean {
-  // URL has brought every notation of an IPv4 address into four decimal numbers by now.
+  // URL has already normalized every notation of an IPv4 address.
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-/** What is wrong with the addresses in an `oidc` object. */
+/** Checks all addresses in an `oidc` object. */
 export function checkAddresses(oidc: JsonObject): readonly Finding[] {
   const issuer = isJsonObject(oidc.issuer) ? oidc.issuer : { issuer: oidc.issuer }
   const client = isJsonObject(oidc.client) ? oidc.client : {}
@@ -78,20 +78,20 @@ function addressesIn(members: MemberSchema['properties'] = {}): readonly string[
 
 const ICON_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
 
-/** The icons of the login button: addresses, or paths of the server itself. */
+/** Checks the icons of the login button, which are addresses or paths of this server. */
 export function checkButton({ custom }: JsonObject): readonly Finding[] {
   return ['buttonIconUrl', 'buttonIconUrl2x'].flatMap((name) => {
     const icon = isJsonObject(custom) ? custom[name] : undefined
-    if (typeof icon !== 'string' || isOwnPath(icon)) return []
+    if (typeof icon !== 'string' || isLocalPath(icon)) return []
     return checkAddress(icon, ['custom', name], ICON_RULES).map((finding) => ({
       ...finding,
-      remedy: `${finding.remedy} A path of this server will do as well.`,
+      remedy: `${finding.remedy} A path of this server is allowed as well.`,
     }))
   })
 }
 
-// As browsers read it: `//host`, `/\host` and `javascript:` lead elsewhere.
-function isOwnPath(text: string): boolean {
+// Reads a path as browsers do: `//host`, `/\host` and `javascript:` lead elsewhere.
+function isLocalPath(text: string): boolean {
   const base = 'https://here.invalid/'
   return URL.canParse(text, base) && new URL(text, base).origin === new URL(base).origin && !URL.canParse(text)
 }

@@ -2,10 +2,10 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
 /**
- * Parameters that the protocol or this plugin sets by itself, in lower case: one from the file would open what they
- * close, or be there twice. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1; JARM.
+ * Parameters that the protocol or this plugin sets itself, in lower case. A configured one would weaken security or
+ * occur twice. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1; JARM.
  */
-const OWN = new Set([
+const RESERVED = new Set([
   'client_id',
   'client_secret',
   'client_assertion',
@@ -28,15 +28,15 @@ const OWN = new Set([
   'dpop_jkt',
 ])
 
-/** Members of `custom.authorization_params` that are not an administrator's to set. */
+/** Reports members of `custom.authorization_params` that administrators cannot set. */
 export function checkAuthorizationParams(oidc: JsonObject): readonly Finding[] {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
-  const given = isJsonObject(custom.authorization_params) ? custom.authorization_params : {}
-  return Object.keys(given)
-    .filter((name) => OWN.has(name.toLowerCase()))
+  const parameters = isJsonObject(custom.authorization_params) ? custom.authorization_params : {}
+  return Object.keys(parameters)
+    .filter((name) => RESERVED.has(name.toLowerCase()))
     .map((name) => ({
-      at: ['custom', 'authorization_params', name],
+      steps: ['custom', 'authorization_params', name],
       reason: 'is set by the protocol or by this server',
-      remedy: 'Remove it. What can be chosen of it has a setting of its own.',
+      remedy: 'Remove it. If its value can be chosen, it has a setting of its own.',
     }))
 }

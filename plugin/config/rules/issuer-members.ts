@@ -1,6 +1,6 @@
 /**
- * What an administrator may say of an IdP by hand beside the endpoints, under the names of its metadata. Source: RFC
- * 8414, section 2; OpenID Connect Discovery 1.0, section 3; RFC 8705, 9101, 9126, 9207 and 9449; JARM, section 4.
+ * Members of an IdP's metadata that an administrator may configure: endpoints, lists and flags. Source: RFC 8414,
+ * section 2; OpenID Connect Discovery 1.0, section 3; RFC 8705, 9101, 9126, 9207 and 9449; JARM, section 4.
  */
 export const ISSUER_ENDPOINTS = [
   'authorization_endpoint',
@@ -14,7 +14,7 @@ export const ISSUER_ENDPOINTS = [
   'pushed_authorization_request_endpoint',
 ] as const
 
-/** Endpoints that may have another address for clients that show a certificate. Source: RFC 8705, section 5. */
+/** Endpoints that may have a separate address for clients that show a certificate. Source: RFC 8705, section 5. */
 export const ALIASED_ENDPOINTS = [
   'token_endpoint',
   'userinfo_endpoint',
@@ -23,7 +23,7 @@ export const ALIASED_ENDPOINTS = [
   'pushed_authorization_request_endpoint',
 ] as const
 
-/** Lists of names, each without blanks in it. */
+/** Lists of names without blanks. */
 export const ISSUER_LISTS = [
   'token_endpoint_auth_methods_supported',
   'token_endpoint_auth_signing_alg_values_supported',

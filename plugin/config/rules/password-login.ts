@@ -10,15 +10,15 @@ import type { Finding } from '../problem.ts'
 export function checkPasswordLogin({ custom, groups }: JsonObject, isEnforced: boolean): readonly Finding[] {
   const { password_login: allowed } = membersOf(custom)
   if (allowed === undefined || allowed === true) return []
-  const at = ['custom', 'password_login']
+  const steps = ['custom', 'password_login']
   if (!isEnforced) {
     const reason = 'has no effect on this server, which has its own login with passwords'
-    return [{ warning: 'no_effect', at, reason, remedy: "Turn passwords off in the server's own settings." }]
+    return [{ warning: 'no_effect', steps, reason, remedy: "Turn passwords off in the server's own settings." }]
   }
   const namesAccounts = Array.isArray(allowed) && allowed.length > 0
   if (namesAccounts || (isJsonObject(groups) && groups.siteadmin !== undefined)) return []
   const reason = 'lets no password in, and no `groups.siteadmin` makes users of the IdP site admins'
   const remedy =
     'Make sure that an account of single sign-on is a site admin. Or name an account for emergencies: ["admin"].'
-  return [{ warning: 'no_way_for_admins', at, reason, remedy }]
+  return [{ warning: 'no_way_for_admins', steps, reason, remedy }]
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding, Steps } from '../problem.ts'
 
-/** What examples have where a value belongs. Each pattern is linear in the length of the text. */
+/** What examples contain instead of values. Each pattern takes time linear in the length of the text. */
 const PATTERNS = [
   /<[^<>]+>/, // <Client ID>
   /^\s*(?:…|\.{3})\s*$/,
@@ -11,36 +11,38 @@ const PATTERNS = [
   /(?:^|[^a-z0-9])x{4,}/i,
 ]
 
-/** Returns whether a text looks like what an example has in place of a value. */
+/** Whether a text looks like a placeholder of an example. */
 export function isPlaceholder(text: string): boolean {
   return PATTERNS.some((pattern) => pattern.test(text))
 }
 
-/** Texts that a person reads, in which such words may stand. */
+/** Members with text for users, which may contain such words. */
 const PROSE = ['buttonText']
 
-/** Values that were copied from an example with the rest of it. */
+/** Reports values that were copied from an example. */
 export function checkPlaceholders(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc
   const secret = isJsonObject(client) ? client.client_secret : undefined
-  // No IdP issues this one, and every login would fail.
+  // No IdP issues this secret, so every login would fail.
   const isUnset = typeof secret === 'string' && /^\s*(?:…|\.{3})\s*$/.test(secret)
   return [
-    ...(isUnset ? [{ at: SECRET, reason: 'is still the placeholder', remedy: REMEDIES.client_secret }] : []),
+    ...(isUnset ? [{ steps: SECRET, reason: 'is still the placeholder', remedy: REMEDIES.client_secret }] : []),
     ...textsIn(oidc, [])
-      .filter(({ at, text }) => isPlaceholder(text) && !(isUnset && at.join('.') === SECRET.join('.')))
-      .map(({ at }): Finding => ({ warning: 'placeholder', at, reason: REASON, remedy: remedyFor(at) })),
+      .filter(({ steps, text }) => isPlaceholder(text) && !(isUnset && steps.join('.') === SECRET.join('.')))
+      .map(({ steps }): Finding => ({ warning: 'placeholder', steps, reason: REASON, remedy: remedyFor(steps) })),
   ]
 }
 
 const SECRET = ['client', 'client_secret']
 const REASON = 'looks like a placeholder of an example'
 
-function textsIn(value: unknown, at: Steps): readonly { readonly at: Steps; readonly text: string }[] {
-  if (typeof value === 'string') return [{ at, text: value }]
-  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...at, index]))
+function textsIn(value: unknown, steps: Steps): readonly { readonly steps: Steps; readonly text: string }[] {
+  if (typeof value === 'string') return [{ steps, text: value }]
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...steps, index]))
   if (!isJsonObject(value)) return []
-  return Object.entries(value).flatMap(([name, inner]) => (PROSE.includes(name) ? [] : textsIn(inner, [...at, name])))
+  return Object.entries(value).flatMap(([name, inner]) =>
+    PROSE.includes(name) ? [] : textsIn(inner, [...steps, name]),
+  )
 }
 
 const REMEDIES = {
@@ -49,7 +51,7 @@ const REMEDIES = {
   issuer: "Write the issuer's complete https address, exactly as the IdP states it.",
 } as const
 
-function remedyFor(at: Steps): string {
-  const name = at.at(-1)
+function remedyFor(steps: Steps): string {
+  const name = steps.at(-1)
   return Object.hasOwn(REMEDIES, String(name)) ? REMEDIES[name as keyof typeof REMEDIES] : 'Write the real value.'
 }

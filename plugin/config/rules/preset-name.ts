@@ -3,17 +3,17 @@ import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
 
 export interface PresetChoice {
-  /** Null: none. Undefined: the member cannot be understood, so nobody knows. */
+  /** Null: no preset applies. Undefined: the member is invalid, so it is unknown. */
   readonly preset: PresetRules | null | undefined
-  /** Whether a configured issuer stays beside the preset, in place of its own. */
+  /** Whether a configured issuer replaces the preset's own. */
   readonly keepsIssuer: boolean
 }
 
 /**
- * Which preset applies: the configured one (null switches presets off), or by itself the one of the vendor that issued
- * the client id. Source: Custom object, preset rules.
+ * Decides which preset applies: the configured one (null switches presets off), or by default the preset of the vendor
+ * that issued the client id. Source: Custom object, preset rules.
  *
- * @param infer whether a member that a preset brings means that preset, and a configured issuer then stands, as with
+ * @param infer whether a member that belongs to a preset implies that preset, and a configured issuer then wins, as in
  *   MeshCentral's own strategy
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
@@ -23,19 +23,19 @@ export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], 
     return { preset, keepsIssuer: false }
   }
   const clientId = isJsonObject(oidc.client) ? oidc.client.client_id : undefined
-  const isMeant = (preset: PresetRules) =>
+  const isImplied = (preset: PresetRules) =>
     (typeof clientId === 'string' && preset.issued(clientId)) || (infer && membersGiven(custom, preset).length > 0)
-  return { preset: presets.find(isMeant) ?? null, keepsIssuer: infer }
+  return { preset: presets.find(isImplied) ?? null, keepsIssuer: infer }
 }
 
-/** What a preset needs beside its name, and says of what it does not need. */
+/** Reports members that the preset needs, and an issuer that it does not need. */
 export function checkPreset(oidc: JsonObject, preset: PresetRules, keepsIssuer: boolean): readonly Finding[] {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
-  const issuer = besideIssuer(oidc.issuer, preset.name, keepsIssuer)
+  const issuer = checkIssuer(oidc.issuer, preset.name, keepsIssuer)
   return [...issuer, ...preset.check(custom, oidc.groups !== undefined)]
 }
 
-/** Members that only another preset makes use of. */
+/** Reports members that only another preset uses. */
 export function checkUnusedMembers(
   { custom }: JsonObject,
   presets: readonly PresetRules[],
@@ -48,7 +48,7 @@ export function checkUnusedMembers(
       membersGiven(custom, preset).map(
         (member): Finding => ({
           warning: 'no_effect',
-          at: ['custom', member],
+          steps: ['custom', member],
           reason: `has no effect without the preset "${preset.name}"`,
           remedy: `Write "preset": "${preset.name}" beside it, or remove it.`,
         }),
@@ -60,7 +60,7 @@ function membersGiven(custom: JsonObject, { members }: PresetRules): readonly st
   return Object.keys(members).filter((name) => custom[name] !== undefined && custom[name] !== null)
 }
 
-/** The `oidc` object without the issuer, which a preset brings. Endpoints that were set by hand stay. */
+/** Removes the issuer, which the preset supplies. Configured endpoints stay. */
 export function withoutIssuer(oidc: JsonObject): JsonObject {
   const { issuer, ...rest } = oidc
   if (!isJsonObject(issuer)) return rest
@@ -68,15 +68,15 @@ export function withoutIssuer(oidc: JsonObject): JsonObject {
   return { ...oidc, issuer: endpoints }
 }
 
-function besideIssuer(issuer: unknown, name: string, keepsIssuer: boolean): readonly Finding[] {
-  const inside = isJsonObject(issuer)
-  if (inside ? issuer.issuer === undefined : issuer === undefined) return []
-  const at = inside ? ['issuer', 'issuer'] : ['issuer']
+function checkIssuer(issuer: unknown, name: string, keepsIssuer: boolean): readonly Finding[] {
+  const isObject = isJsonObject(issuer)
+  if (isObject ? issuer.issuer === undefined : issuer === undefined) return []
+  const steps = isObject ? ['issuer', 'issuer'] : ['issuer']
   if (keepsIssuer) {
-    const reason = `is used in place of the one of the preset "${name}", which other members mean`
-    const remedy = 'Remove it to use the issuer of the preset. For no preset set custom.preset to null.'
-    return [{ warning: 'issuer_kept', at, reason, remedy }]
+    const reason = `is used instead of the issuer of the preset "${name}", which other members imply`
+    const remedy = "Remove it to use the preset's issuer. To use no preset, set custom.preset to null."
+    return [{ warning: 'issuer_kept', steps, reason, remedy }]
   }
-  const remedy = `Remove it: the issuer of the preset "${name}" is used. To use your own, set custom.preset to null.`
-  return [{ warning: 'issuer_ignored', at, reason: 'is ignored with a preset', remedy }]
+  const remedy = `Remove it, because the issuer of the preset "${name}" is used. To use your own, set custom.preset to null.`
+  return [{ warning: 'issuer_ignored', steps, reason: 'is ignored with a preset', remedy }]
 }

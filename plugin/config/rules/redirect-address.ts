@@ -4,45 +4,47 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import { checkAddress, ENDPOINT_RULES } from './addresses.ts'
 
-const { callback, ...OTHERS } = ROUTE_NAMES
+const { callback, ...OTHER_ROUTES } = ROUTE_NAMES
 const AT = ['client', 'redirect_uri']
 
-/** What is wrong with the redirect address where the domain is served, be it written or the default one. */
+/** Checks the configured or default redirect address against the address of its domain. */
 export function checkRedirectAddress(oidc: JsonObject, domain: DomainAddress): readonly Finding[] {
-  const given = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
-  // Codes come back there: one that is made from the host's own origin must be as safe as a written one.
-  if (given === undefined) return checkAddress(domain.origin + domain.basePath, AT, ENDPOINT_RULES)
-  if (typeof given !== 'string' || !URL.canParse(given)) return []
-  return [...checkPath(new URL(given), domain), ...checkHost(new URL(given), domain)]
-}
-
-/** On a path that has another use: a login would run in a circle there, or the page that it belongs to be gone. */
-function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Finding[] {
-  const taken = ['/', basePath, ...Object.values(OTHERS).map((name) => basePath + name)]
-  if (!taken.some((route) => plainRoute(route) === plainRoute(pathname))) return []
-  const remedy = `Use a path of its own, such as ${basePath}${callback}, and register it at the IdP.`
-  return [{ at: AT, reason: 'is on a path that has another use', remedy }]
+  const configured = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
+  // Codes come back to this address, so a default one from the host's own origin must be as safe as a configured one.
+  if (configured === undefined) return checkAddress(domain.origin + domain.basePath, AT, ENDPOINT_RULES)
+  if (typeof configured !== 'string' || !URL.canParse(configured)) return []
+  return [...checkPath(new URL(configured), domain), ...checkHost(new URL(configured), domain)]
 }
 
 /**
- * On another host than the one by which browsers reach the domain: a login's cookie stays behind at the host where it
- * began. A warning, since a server can have further names that its configuration does not tell.
+ * Checks that the path has no other use. Otherwise a login would loop, or the page at that path would be unreachable.
+ */
+function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Finding[] {
+  const taken = ['/', basePath, ...Object.values(OTHER_ROUTES).map((name) => basePath + name)]
+  if (!taken.some((route) => plainRoute(route) === plainRoute(pathname))) return []
+  const remedy = `Use a path of its expected, such as ${basePath}${callback}, and register it at the IdP.`
+  return [{ steps: AT, reason: 'is on a path that has another use', remedy }]
+}
+
+/**
+ * Warns about another host than the one at which browsers reach the domain: a login's cookie stays at the host where
+ * the login began. Only a warning, because a server can have names that its configuration does not contain.
  */
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []
-  const own = new URL(origin).hostname
-  // Other plain HTTP addresses are errors.
+  const expected = new URL(origin).hostname
+  // All other plain HTTP addresses are errors.
   if (protocol === 'http:') {
-    const reason = `leads to the user's own machine: no browser reaches this server by it, but one that runs on it`
+    const reason = "leads to the user's own machine, so only a browser on the server itself reaches the server"
     const remedy = `Write "${origin}${basePath}${callback}", and register that one at the IdP.`
-    return [{ warning: 'other_host', at: AT, reason, remedy }]
+    return [{ warning: 'other_host', steps: AT, reason, remedy }]
   }
   return [
     {
       warning: 'other_host',
-      at: AT,
-      reason: `is on another host than ${own}, which this domain is configured to have: logins that begin there fail`,
-      remedy: `Use an address on ${own} and register it at the IdP, or correct the domain's host name.`,
+      steps: AT,
+      reason: `is on another host than ${expected}, the configured host of this domain: logins that begin there fail`,
+      remedy: `Use an address on ${expected} and register it at the IdP, or correct the domain's host name.`,
     },
   ]
 }

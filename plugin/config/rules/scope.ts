@@ -1,12 +1,14 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
-/** The scopes in a string or an array of strings, each of them separated by spaces; none twice, `openid` first. */
-export function scopes(value: string | readonly string[], more: readonly string[] = []): readonly string[] {
-  return [...new Set(['openid', ...[value, ...more].flat().flatMap(words)])]
+/**
+ * Reads scopes from a string or an array of strings, separated by spaces. None occurs twice, and `openid` comes first.
+ */
+export function scopes(value: string | readonly string[], additional: readonly string[] = []): readonly string[] {
+  return [...new Set(['openid', ...[value, ...additional].flat().flatMap(words)])]
 }
 
-/** Scopes that no request can carry. Source: RFC 6749, section 3.3. */
+/** Reports scopes that a request cannot contain. Source: RFC 6749, section 3.3. */
 export function checkScopes(oidc: JsonObject): readonly Finding[] {
   return (['custom', 'groups'] as const).flatMap((table): Finding[] => {
     const members = oidc[table]
@@ -14,7 +16,7 @@ export function checkScopes(oidc: JsonObject): readonly Finding[] {
     const entries = [value].flat().filter((entry) => typeof entry === 'string')
     if (entries.flatMap(words).every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))) return []
     const remedy = 'Separate scopes by spaces, and use no quotation marks, backslashes or letters beyond ASCII.'
-    return [{ at: [table, 'scope'], reason: 'holds characters that no scope can have', remedy }]
+    return [{ steps: [table, 'scope'], reason: 'contains characters that no scope can have', remedy }]
   })
 }
 

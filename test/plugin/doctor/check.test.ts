@@ -90,7 +90,7 @@ describe('mesh-companion-check', () => {
       'domain "": 3 errors, no warnings',
       '  error: domains[""].oidcCredentials.tlsKeyFile: is missing',
       '  error: domains[""].oidcCredentials.tlsCertFile: names a file that cannot be read (ENOENT)',
-      '  error: domains[""].oidcCredentials.jwksFile.keys[0]: is no usable private key',
+      '  error: domains[""].oidcCredentials.jwksFile.keys[0]: is not a usable private key',
       '',
     ])
     expect(out).to.not.include('hunter2')
@@ -116,7 +116,7 @@ describe('mesh-companion-check', () => {
       'domain "b": 3 errors, no warnings',
       '  error: domains.b.authStrategies.oidc.client.client_id: is missing',
       '  error: domains.b.authStrategies.oidc.client.client_secret: is missing',
-      '  error: domains.b.authStrategies.oidc.issuer: is missing, and there is no preset',
+      '  error: domains.b.authStrategies.oidc.issuer: is missing, but no preset is chosen',
       '',
     ])
     expect(out).to.contain('Did you mean "required"?')
@@ -306,7 +306,7 @@ describe('mesh-companion-check', () => {
 
   it('reads as MeshCentral does with --meshcentral: its members mean a preset', () => {
     const oidc = { client: FINE.client, custom: { tenant_id: 'contoso.example' } }
-    expect(checkOidc(oidc).out).to.contain('issuer: is missing, and there is no preset')
+    expect(checkOidc(oidc).out).to.contain('issuer: is missing, but no preset is chosen')
     const loaded = JSON.stringify({ ...server(oidc), settings: LOADED })
     expect(judged(checkText(loaded, '--meshcentral'))).to.deep.equal({
       code: 0,

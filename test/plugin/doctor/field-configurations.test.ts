@@ -30,7 +30,7 @@ function checkWithPlugin(name: string) {
   return checkText(JSON.stringify({ ...config, settings }), '--meshcentral')
 }
 
-const NOT_LOADED = 'error: settings.plugins: is missing: MeshCentral does not load the plugin.'
+const NOT_LOADED = 'error: settings.plugins: is missing, so MeshCentral does not load the plugin.'
 
 describe('mesh-companion-check on configurations from the field', () => {
   it('says of a value that was left from an example that it looks like a placeholder', () => {

@@ -35,7 +35,7 @@ describe('live checks on demand', () => {
     expect(checks.of('')).to.deep.equal({ kind: 'running', since: 1_000 })
     clock.now = 3_000
     await ended()
-    expect(checks.of('')).to.deep.equal({ kind: 'done', at: 3_000, verdicts: VERDICTS })
+    expect(checks.of('')).to.deep.equal({ kind: 'done', endedAt: 3_000, verdicts: VERDICTS })
   })
 
   it('leave the IdP in peace for a while after each, whatever became of the clock', async () => {
@@ -67,7 +67,7 @@ describe('live checks on demand', () => {
     })
     checks.start('')
     await ended()
-    expect(checks.of('')).to.deep.equal({ kind: 'done', at: 1_000, verdicts: [] })
+    expect(checks.of('')).to.deep.equal({ kind: 'done', endedAt: 1_000, verdicts: [] })
     expect(failures).to.have.length(1)
     clock.now += PAUSE_MS
     checks.start('')

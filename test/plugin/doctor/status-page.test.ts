@@ -52,7 +52,7 @@ describe('the status page', () => {
   })
 
   it('shows no text from outside as markup', () => {
-    const plain = page({}, { check: { kind: 'done', at: 1, verdicts: [] } })
+    const plain = page({}, { check: { kind: 'done', endedAt: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', 'a', ' ', '/', '=') }), (text) => {
@@ -69,7 +69,7 @@ describe('the status page', () => {
             discovery: { discoveredSince: null, failure: { since: 5, causeCode: value, remedy: value } },
           }
           const verdicts: readonly Verdict[] = [{ question: 'discovery', verdict: 'fail', text: value }]
-          return page(changes, { check: { kind: 'done', at: 1, verdicts }, token: value })
+          return page(changes, { check: { kind: 'done', endedAt: 1, verdicts }, token: value })
         }
         expect(tags(safe(text))).to.equal(tags(safe('harmless')))
       }),

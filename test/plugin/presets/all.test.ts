@@ -23,7 +23,7 @@ const added: PresetDefinition<'okta', 'issuer'> = {
   issued: (clientId) => clientId.startsWith('0oa'),
   check: ({ org_name }) =>
     org_name === undefined
-      ? [{ at: ['custom', 'org_name'], reason: 'is missing', remedy: 'Write the name of the organisation.' }]
+      ? [{ steps: ['custom', 'org_name'], reason: 'is missing', remedy: 'Write the name of the organisation.' }]
       : [],
   issuer: ({ issuer }, { org_name }) => `${issuer}/${org_name}`,
   open: () => ({ ...standard, title: 'Okta' }),

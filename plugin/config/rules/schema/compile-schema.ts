@@ -4,8 +4,8 @@ import type { OidcConfig } from '../../oidc-config.ts'
 import type { MemberSchema } from './member-schema.ts'
 
 /**
- * That the schema itself is in order is shown by a test: to check it here would double the time that a server's start
- * takes for it.
+ * Returns a compiler for schemas. It does not check the schema itself, because that would double its time at a server's
+ * start; a test checks the schema instead.
  */
 export function createAjv(code: CodeOptions = {}): Ajv {
   const ajv = new Ajv({
@@ -20,7 +20,7 @@ export function createAjv(code: CodeOptions = {}): Ajv {
   return ajv
 }
 
-/** The packed plugin of MeshCentral has the outcome of this in place of it. */
+/** Compiles the schema. The packed plugin for MeshCentral contains the compiled result instead of this function. */
 export function compileSchema(root: MemberSchema): ValidateFunction<OidcConfig> {
   return createAjv().compile<OidcConfig>(root)
 }

@@ -1,6 +1,6 @@
 /**
- * Names of group rules in other programs, in lower case without separators, and their names here. An administrator who
- * copies such a rule means it: left unread, it would admit every user.
+ * Names of group rules in other programs, in lower case without separators, by our names. An administrator who copies
+ * such a rule relies on it: if it were ignored, every user would be admitted.
  */
 const OUR_NAMES: Readonly<Record<string, readonly string[]>> = {
   'groups.required': [
@@ -71,7 +71,7 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * Returns our name for a group rule of another program (`allowed_groups`: `groups.required`); undefined for any other
+ * Returns our name for a group rule of another program (`allowed_groups`: `groups.required`). Undefined for any other
  * name.
  */
 export function ourNameOf(written: string): string | undefined {

@@ -11,19 +11,19 @@ import type { MemberSchema } from './member-schema.ts'
 import { ourNameOf } from './other-programs.ts'
 
 export interface SchemaCheck {
-  /** Whether an `oidc` object fits the schema, unknown members included. */
+  /** Whether an `oidc` object matches the schema, without unknown members. */
   readonly isOidcConfig: (oidc: JsonObject) => oidc is JsonObject & OidcConfig
   /**
-   * Everything that is wrong with the names and types in an `oidc` object. Unknown members of the `oidc` object itself
-   * are warnings, since hosts keep settings of their own there. Those of `groups` are errors on every host: a misspelt
-   * rule would admit every user. All others are what `unknownKeys` says.
+   * Reports all mistakes in the names and types of an `oidc` object. Unknown members of the `oidc` object itself are
+   * warnings, because hosts keep their own settings there. Unknown members of `groups` are errors on every host,
+   * because a misspelt rule would admit every user. `unknownKeys` decides about all others.
    */
   readonly findings: (oidc: JsonObject, options: UnknownKeys) => readonly Finding[]
 }
 
 export interface UnknownKeys {
   readonly unknownKeys: 'error' | 'warn'
-  /** Members of the `oidc` object that the host itself reads. */
+  /** Members of the `oidc` object that the host reads itself. */
   readonly hostMembers: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export function schemaCheck(root: MemberSchema): SchemaCheck {
   }
 }
 
-/** The object without the members that the schema does not know. */
+/** Returns the object without members that the schema does not contain. */
 export function withoutUnknown(oidc: JsonObject, schema: MemberSchema): JsonObject {
   const members = new Map(Object.entries(schema.properties ?? {}))
   const kept = Object.entries(oidc).flatMap(([name, value]): [string, unknown][] => {
@@ -48,55 +48,55 @@ export function withoutUnknown(oidc: JsonObject, schema: MemberSchema): JsonObje
 }
 
 function finding(error: ErrorObject, { unknownKeys, hostMembers }: UnknownKeys, root: MemberSchema): Finding {
-  const at = pointerSteps(error.instancePath)
+  const steps = pointerSteps(error.instancePath)
   const schema = error.parentSchema as MemberSchema
   if (error.keyword === 'additionalProperties') {
     const name = String(error.params.additionalProperty)
-    const remedy = advice(name, schema, at, { root, hostMembers })
-    const unknown = { at: [...at, name], reason: 'is not a known setting', remedy }
-    const isWarning = at.length === 0 || (unknownKeys === 'warn' && at[0] !== 'groups')
+    const remedy = advice(name, schema, steps, { root, hostMembers })
+    const unknown = { steps: [...steps, name], reason: 'is not a known setting', remedy }
+    const isWarning = steps.length === 0 || (unknownKeys === 'warn' && steps[0] !== 'groups')
     return isWarning ? { ...unknown, warning: 'unknown_key' } : unknown
   }
   if (error.keyword === 'required') {
     const name = String(error.params.missingProperty)
-    return { at: [...at, name], reason: 'is missing', remedy: remedyFor([...at, name], root) }
+    return { steps: [...steps, name], reason: 'is missing', remedy: remedyFor([...steps, name], root) }
   }
-  return { at, reason: reason(error, schema), remedy: remedyFor(at, root) }
+  return { steps, reason: reason(error, schema), remedy: remedyFor(steps, root) }
 }
 
-interface Elsewhere {
+interface AdviceContext {
   readonly root: MemberSchema
   readonly hostMembers: readonly string[]
 }
 
-function advice(name: string, schema: MemberSchema, at: Steps, { root, hostMembers }: Elsewhere): string {
+function advice(name: string, schema: MemberSchema, steps: Steps, { root, hostMembers }: AdviceContext): string {
   const known = Object.keys(schema.properties ?? {})
-  const near = nearestName(name, at.length === 0 ? [...known, ...hostMembers] : known)
-  if (near !== undefined) return `Did you mean ${quoted(near)}?`
-  const ours = ourNameOf(name)
-  if (ours !== undefined) return `Here this rule is called \`${ours}\`: write it so. As it stands it is not applied.`
-  const [home] = tablesWith(name, root)
-  if (home !== undefined) return `It belongs in ${home === '' ? 'the oidc object itself' : quoted(home)}.`
-  const nearOld = at.length === 0 ? nearestName(name, DEPRECATED_NAMES) : undefined
-  if (nearOld !== undefined) return `Did you mean ${quoted(nearOld)}?`
-  const removal = at.length === 0 ? 'Remove it, unless the host itself uses it.' : 'Remove it.'
+  const nearest = nearestName(name, steps.length === 0 ? [...known, ...hostMembers] : known)
+  if (nearest !== undefined) return `Did you mean ${quoted(nearest)}?`
+  const ourName = ourNameOf(name)
+  if (ourName !== undefined) return `The plugin calls this rule \`${ourName}\`. Rename it; otherwise it is not applied.`
+  const [table] = tablesWith(name, root)
+  if (table !== undefined) return `It belongs in ${table === '' ? 'the oidc object itself' : quoted(table)}.`
+  const nearestDeprecated = steps.length === 0 ? nearestName(name, DEPRECATED_NAMES) : undefined
+  if (nearestDeprecated !== undefined) return `Did you mean ${quoted(nearestDeprecated)}?`
+  const removal = steps.length === 0 ? 'Remove it, unless the host itself uses it.' : 'Remove it.'
   return `${removal} Known here: ${known.join(', ')}.`
 }
 
-/** Paths of the tables that have a member of that name; the `oidc` object's own is empty. */
+/** Paths of the tables that contain a member with this name. The `oidc` object itself has the empty path. */
 function tablesWith(name: string, schema: MemberSchema, path = ''): readonly string[] {
   const members = schema.properties ?? {}
-  const here = canonicalName(name, Object.keys(members)) === undefined ? [] : [path]
-  const further = Object.entries(members).flatMap(([member, inner]) =>
+  const matching = canonicalName(name, Object.keys(members)) === undefined ? [] : [path]
+  const nested = Object.entries(members).flatMap(([member, inner]) =>
     tablesWith(name, inner, path === '' ? member : `${path}.${member}`),
   )
-  return [...here, ...further]
+  return [...matching, ...nested]
 }
 
-/** What the schema says to write at a place; an item of a list has the list's words. */
-function remedyFor(at: Steps, root: MemberSchema): string {
+/** Returns the schema's description of a place. An item of a list has the list's description. */
+function remedyFor(steps: Steps, root: MemberSchema): string {
   let schema = root
-  for (const step of at) schema = schema.properties?.[step] ?? schema
+  for (const step of steps) schema = schema.properties?.[step] ?? schema
   return schema.description
 }
 

@@ -6,25 +6,25 @@ import type { MemberSchema } from './member-schema.ts'
 const text = (description: string): MemberSchema => ({ type: 'string', minLength: 1, description })
 const flag = (description: string): MemberSchema => ({ type: 'boolean', description })
 const address = (description: string): MemberSchema => ({ type: 'string', format: 'uri', description })
-const endpoint = (what: string): MemberSchema => address(`Write the complete https address of the IdP's ${what}.`)
+const endpoint = (name: string): MemberSchema => address(`Write the complete https address of the IdP's ${name}.`)
 const texts = (description: string): MemberSchema => ({
   type: ['string', 'array'],
   minLength: 1,
   items: { type: 'string', minLength: 1 },
   description,
 })
-/** `acr_values` has blanks between them. */
+/** An `acr`. It contains no blanks, because `acr_values` separates values with them. */
 const CONTEXT = { pattern: '^[!-~]{1,255}$' }
-const list = (what: string): MemberSchema => ({
+const list = (noun: string): MemberSchema => ({
   type: 'string',
   pattern: '[^\\s,]',
-  description: `Write the ${what} in one string, separated by spaces or commas.`,
+  description: `Write the ${noun} in one string, separated by spaces or commas.`,
 })
-const algorithm = (what: string): MemberSchema => text(`Write the name of the algorithm ${what}.`)
-const authMethod = (where: string): MemberSchema => ({
+const algorithm = (purpose: string): MemberSchema => text(`Write the name of the algorithm ${purpose}.`)
+const authMethod = (endpoint: string): MemberSchema => ({
   type: 'string',
   enum: AUTH_METHODS,
-  description: `Write how this server authenticates at the ${where} endpoint, or leave it out.`,
+  description: `Write how this server authenticates at the ${endpoint} endpoint, or omit it.`,
 })
 const table = (description: string, properties: Record<string, MemberSchema>): MemberSchema => ({
   type: 'object',
@@ -35,7 +35,7 @@ const table = (description: string, properties: Record<string, MemberSchema>): M
 
 const members = <Name extends string>(names: readonly Name[], schema: (name: Name) => MemberSchema) =>
   Object.fromEntries(names.map((name) => [name, schema(name)]))
-/** What an endpoint is called in a sentence. */
+/** Names of endpoints in sentences. */
 const ENDPOINT_WORDS: Readonly<Record<(typeof ISSUER_ENDPOINTS)[number], string>> = {
   authorization_endpoint: 'authorization endpoint',
   token_endpoint: 'token endpoint',
@@ -55,26 +55,26 @@ const ISSUER_OBJECT = table("Write the issuer's https address, or an object with
     type: ['string', 'boolean'],
     format: 'uri',
     not: { const: true },
-    description: `${endpoint(ENDPOINT_WORDS.userinfo_endpoint).description} Or write false: the ID token has every claim.`,
+    description: `${endpoint(ENDPOINT_WORDS.userinfo_endpoint).description} Or write false if the ID token contains every claim.`,
   },
   ...members(ISSUER_LISTS, (name) =>
     list(name.includes('_alg_') ? 'algorithms' : name.endsWith('_methods_supported') ? 'methods' : 'values'),
   ),
-  ...members(ISSUER_FLAGS, () => flag('Write true or false, as the IdP has it, or leave it out.')),
+  ...members(ISSUER_FLAGS, () => flag('Write true or false, as at the IdP, or omit it.')),
   mtls_endpoint_aliases: table(
-    'Write an object with the endpoints that take client certificates.',
+    'Write an object with the endpoints that accept client certificates.',
     members(ALIASED_ENDPOINTS, (name) => endpoint(`${ENDPOINT_WORDS[name]} for client certificates`)),
   ),
 })
 
-/** Issuer object, or its URI alone. */
+/** Issuer object, or its address alone. */
 export const ISSUER: MemberSchema = { ...ISSUER_OBJECT, type: ['string', 'object'], format: 'uri' }
 
 const CLIENT: MemberSchema = {
   ...table('Write an object with at least `client_id`, and the `client_secret`, both issued by the IdP.', {
     client_id: text('Write the client id that the IdP issued.'),
     client_secret: text('Write the client secret that the IdP issued.'),
-    client_secret_file: text('Write the path of a file that holds the client secret, and nothing else.'),
+    client_secret_file: text('Write the path of a file that contains only the client secret.'),
     redirect_uri: address('Write the complete callback address, exactly as it is registered at the IdP.'),
     post_logout_redirect_uri: {
       type: ['string', 'boolean'],
@@ -94,7 +94,7 @@ const CLIENT: MemberSchema = {
     response_mode: {
       type: 'string',
       enum: RESPONSE_MODES,
-      description: 'Write how the IdP is to send its answer, or leave it out.',
+      description: 'Write how the IdP must send its answer, or omit it.',
     },
     authorization_signed_response_alg: algorithm('that the IdP signs its answers with, for a `response_mode` with jwt'),
     authorization_encrypted_response_alg: algorithm('for the keys of encrypted answers'),
@@ -102,21 +102,21 @@ const CLIENT: MemberSchema = {
     default_max_age: {
       type: 'integer',
       minimum: 0,
-      description: 'Write the greatest age of the login at the IdP in whole seconds.',
+      description: 'Write the maximum age of the login at the IdP, in whole seconds.',
     },
-    require_auth_time: flag('Write true to demand the time of the login at the IdP, else false.'),
+    require_auth_time: flag('Write true to require the time of the login at the IdP, otherwise false.'),
     request_object_signing_alg: algorithm('that this server signs request objects with'),
     require_signed_request_object: flag(
-      'Write true when the IdP takes signed requests of this client only, else false.',
+      'Write true if the IdP accepts only signed requests from this client, otherwise false.',
     ),
     require_pushed_authorization_requests: flag(
-      'Write true when the IdP takes pushed requests of this client only, else false.',
+      'Write true if the IdP accepts only pushed requests from this client, otherwise false.',
     ),
-    dpop_bound_access_tokens: flag('Write true to have access tokens bound to a key of this server, else false.'),
+    dpop_bound_access_tokens: flag('Write true to bind access tokens to a key of this server, otherwise false.'),
     assertion_audience: {
       type: 'string',
       pattern: '^(issuer|address|https?://.+)$',
-      description: 'Write "issuer", "address", or the audience itself, for client_secret_jwt and private_key_jwt.',
+      description: 'Write "issuer", "address", or an explicit audience, for client_secret_jwt and private_key_jwt.',
     },
     request_object_encryption_alg: algorithm('for the keys of encrypted request objects'),
     request_object_encryption_enc: algorithm('for the content of encrypted request objects'),
@@ -127,10 +127,10 @@ const CLIENT: MemberSchema = {
     introspection_endpoint_auth_signing_alg: algorithm('for client_secret_jwt or private_key_jwt'),
     revocation_endpoint_auth_signing_alg: algorithm('for client_secret_jwt or private_key_jwt'),
     tls_client_certificate_bound_access_tokens: flag(
-      'Write true when the IdP binds access tokens to the client certificate, else false.',
+      'Write true if the IdP binds access tokens to the client certificate, otherwise false.',
     ),
   }),
-  // Whether the secret is, the rule of its own knows.
+  // A separate rule decides whether the secret is required.
   required: ['client_id'],
 }
 
@@ -143,7 +143,7 @@ const ICON = {
 const AUTHORITY = '^(?:groups|roles)$'
 
 const custom = (presets: readonly PresetRules[]) =>
-  table('Write an object, or leave it out.', {
+  table('Write an object, or omit it.', {
     scope: {
       type: ['string', 'array'],
       items: { type: 'string' },
@@ -157,20 +157,20 @@ const custom = (presets: readonly PresetRules[]) =>
     authorization_params: {
       type: 'object',
       additionalProperties: { type: 'string', minLength: 1 },
-      description: 'Write an object of texts: what is added to every request that a login begins with.',
+      description: 'Write an object of texts. They are added to every authorization request.',
     },
     required_acr: {
       ...CONTEXT,
       type: ['string', 'array'],
       minItems: 1,
       items: { type: 'string', ...CONTEXT },
-      description: 'Write the `acr` that a login must have, or an array of those that it may have, without blanks.',
+      description: 'Write the required `acr`, or an array of accepted ones, without blanks.',
     },
     previous_issuers: {
       type: ['string', 'array'],
       minLength: 1,
       items: { type: 'string', minLength: 1 },
-      description: 'Write the issuer that accounts signed in from before, or an array of such issuers.',
+      description: 'Write the former issuer of the accounts, or an array of such issuers.',
     },
     password_login: {
       type: ['boolean', 'array'],
@@ -185,7 +185,7 @@ const custom = (presets: readonly PresetRules[]) =>
     buttonText: {
       type: 'string',
       pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,128}$',
-      description: 'Write what stands on the login button: at most 128 characters, on one line.',
+      description: 'Write the text of the login button: at most 128 characters, on one line.',
     },
     buttonIconUrl: ICON,
     buttonIconUrl2x: ICON,
@@ -199,19 +199,19 @@ const custom = (presets: readonly PresetRules[]) =>
     ...Object.assign({}, ...presets.map(({ members }) => members)),
   })
 
-const GROUPS = table('Write an object, or leave it out when no groups are used.', {
-  recursive: flag('Write true to count memberships through other groups, else false.'),
+const GROUPS = table('Write an object, or omit it if no groups are used.', {
+  recursive: flag('Write true to count memberships through other groups, otherwise false.'),
   required: texts('Write the name of a group, or an array of names.'),
   siteadmin: texts('Write the name of a group, or an array of names.'),
-  revokeAdmin: flag('Write true to take admin rights from users in none of the siteadmin groups, else false.'),
+  revokeAdmin: flag('Write true to revoke admin rights of users in none of the siteadmin groups, otherwise false.'),
   rights: {
     type: 'object',
     additionalProperties: { type: 'array', items: { type: 'string', enum: SERVER_RIGHTS } },
-    description: `Write an object with an array of rights for each name of a group: ${SERVER_RIGHTS.join(', ')}. All of them at once is groups.siteadmin.`,
+    description: `Write an object with an array of rights for each group name: ${SERVER_RIGHTS.join(', ')}. For all rights at once, use groups.siteadmin.`,
   },
   sync: {
     ...table('Write true for all groups, false for none, or an object with the names to mirror in `filter`.', {
-      filter: texts('Write the name of a group, or an array of names; to mirror all groups write "sync": true.'),
+      filter: texts('Write the name of a group, or an array of names. To mirror all groups, write "sync": true.'),
     }),
     type: ['boolean', 'object'],
     required: ['filter'],
@@ -219,15 +219,15 @@ const GROUPS = table('Write an object, or leave it out when no groups are used.'
   scope: {
     type: ['string', 'boolean'],
     not: { const: true },
-    description: 'Write the scope that makes the IdP report groups, or false where it needs none.',
+    description: 'Write the scope that makes the IdP report groups, or false if it needs none.',
   },
   claim: text('Write the name of the claim with the groups.'),
 })
 
 /**
- * The `oidc` object, table by table as the specification has them, under canonical names.
+ * The schema of the `oidc` object, table by table as in the specification, under canonical names.
  *
- * @param presets those that may be chosen, with the members that they bring
+ * @param presets presets that may be chosen, with the members that they add
  */
 export const oidcSchema = (presets: readonly PresetRules[]): MemberSchema => ({
   ...table('Write an object with at least `issuer` and `client`.', {
@@ -236,7 +236,7 @@ export const oidcSchema = (presets: readonly PresetRules[]): MemberSchema => ({
     custom: custom(presets),
     groups: GROUPS,
     logouturl: address('Write the complete address that browsers are sent to at logout.'),
-    newAccounts: flag('Write true to let users of the IdP in who have no account yet, else false.'),
+    newAccounts: flag('Write true to admit users of the IdP who have no account yet, otherwise false.'),
   }),
   required: ['client'],
 })

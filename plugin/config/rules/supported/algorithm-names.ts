@@ -1,6 +1,6 @@
 /**
- * Signatures by a secret that both sides know. Source of all names here: RFC 7518, sections 3.1, 4.1 and 5.1; RFC 8037;
- * RFC 9864.
+ * Signatures with a secret that both sides know. Source of all names in this file: RFC 7518, sections 3.1, 4.1 and 5.1;
+ * RFC 8037; RFC 9864.
  */
 export const HMAC = ['HS256', 'HS384', 'HS512']
 
@@ -12,20 +12,23 @@ const BY_CURVE: ReadonlyMap<string, string> = new Map([
 ])
 const ED25519 = ['EdDSA', 'Ed25519']
 
-/** Signatures by a key pair, as far as they can be made and verified here. */
+/** Signatures with a key pair that this server can create and verify. */
 export const KEY_PAIR_SIGNATURES = [...RSA, ...BY_CURVE.values(), ...ED25519]
 
 const RSA_OAEP = ['RSA-OAEP-256', 'RSA-OAEP', 'RSA-OAEP-384', 'RSA-OAEP-512']
 const ECDH = ['ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A192KW', 'ECDH-ES+A256KW']
 
-/** Encryption to a key pair. RSA1_5 is not among them: it is broken. */
+/** Encryption with a key pair. RSA1_5 is missing because it is broken. */
 export const KEY_PAIR_ENCRYPTION = [...RSA_OAEP, ...ECDH]
-/** Encryption by a key that both sides make of the client secret. Source: OpenID Connect Core 1.0, section 10.2. */
+/**
+ * Encryption with a key that both sides derive from the client secret. Source: OpenID Connect Core 1.0, section 10.2.
+ */
 export const SHARED_KEY_ENCRYPTION = ['A128KW', 'A192KW', 'A256KW', 'A128GCMKW', 'A192GCMKW', 'A256GCMKW', 'dir']
 export const CONTENT_ENCRYPTION = ['A128CBC-HS256', 'A192CBC-HS384', 'A256CBC-HS512', 'A128GCM', 'A192GCM', 'A256GCM']
 
 /**
- * What a key of a type and curve can do, the preferred algorithm first: two empty lists for one that is of no use here.
+ * Returns the algorithms of a key's type and curve, the preferred one first. Both lists are empty if the type is not
+ * supported.
  */
 export function algorithmsOf(
   kty: unknown,

@@ -17,7 +17,7 @@ const ENCRYPTION = [...KEY_PAIR_ENCRYPTION, ...SHARED_KEY_ENCRYPTION]
 
 const SIGNED = ['id_token_signed_response_alg', 'userinfo_signed_response_alg', 'request_object_signing_alg']
 const SIGNED_BY_KEY_PAIR = 'authorization_signed_response_alg'
-const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)
+const ENDPOINTS = ['token', 'introspection', 'revocation'].map((name) => `${name}_endpoint`)
 const ENCRYPTED = [
   'id_token_encrypted_response',
   'userinfo_encrypted_response',
@@ -25,7 +25,7 @@ const ENCRYPTED = [
   'request_object_encryption',
 ]
 
-/** Algorithms in the Client object that cannot work here, alone or together with something else in it. */
+/** Reports algorithms in the Client object that cannot work, alone or together with other members. */
 export function checkAlgorithms(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   return [
@@ -39,26 +39,26 @@ export function checkAlgorithms(oidc: JsonObject): readonly Finding[] {
   ]
 }
 
-// Anyone can make an unsigned token, and a request.
+// Anyone can create an unsigned token or request.
 function unsigned(client: JsonObject, name: string): readonly Finding[] {
   if (client[name] !== 'none') return []
-  const remedy = 'Write the algorithm of the signatures, or leave it out.'
-  return [{ at: ['client', name], reason: 'must be a signature algorithm', remedy }]
+  const remedy = 'Write the algorithm of the signatures, or omit it.'
+  return [{ steps: ['client', name], reason: 'must be a signature algorithm', remedy }]
 }
 
-// The library verifies ID tokens that the browser brings by the key pairs of the IdP only.
+// The library verifies ID tokens that the browser brings only with the IdP's key pairs.
 function sharedKeyInFront(oidc: JsonObject, client: JsonObject): readonly Finding[] {
   const name = 'id_token_signed_response_alg'
   if (!BY_SECRET.includes(client[name]) || firstResponseType(oidc) === 'code') return []
   const remedy = 'Use an algorithm of key pairs, such as RS256, or the response type "code".'
-  return [{ at: ['client', name], reason: 'goes with the response type "code" only', remedy }]
+  return [{ steps: ['client', name], reason: 'is only possible with the response type "code"', remedy }]
 }
 
 function authentication(client: JsonObject, endpoint: string): readonly Finding[] {
   const name = `${endpoint}_auth_signing_alg`
   const algorithm = client[name]
   const method = client[`${endpoint}_auth_method`]
-  const at = ['client', name]
+  const steps = ['client', name]
   if (algorithm === 'none') return unsigned(client, name)
   if (typeof algorithm !== 'string' || !SIGNATURES.includes(algorithm)) {
     const signs = method === 'client_secret_jwt' || method === 'private_key_jwt'
@@ -66,39 +66,43 @@ function authentication(client: JsonObject, endpoint: string): readonly Finding[
     return signs ? findings : findings.map((finding) => ({ ...finding, warning: 'unknown_algorithm' as const }))
   }
   if (method === 'client_secret_jwt' && !HMAC.includes(algorithm)) {
-    return [{ at, reason: 'does not go with client_secret_jwt', remedy: `Use one of ${HMAC.join(', ')}.` }]
+    return [{ steps, reason: 'cannot be used with client_secret_jwt', remedy: `Use one of ${HMAC.join(', ')}.` }]
   }
   if (method === 'private_key_jwt' && HMAC.includes(algorithm)) {
-    return [{ at, reason: 'does not go with private_key_jwt', remedy: 'Use an algorithm of key pairs, such as RS256.' }]
+    return [
+      { steps, reason: 'cannot be used with private_key_jwt', remedy: 'Use an algorithm of key pairs, such as RS256.' },
+    ]
   }
   return []
 }
 
-// OpenID Connect Dynamic Client Registration 1.0, section 2: an `…_enc` demands its `…_alg`.
-function encryption(client: JsonObject, what: string): readonly Finding[] {
-  const alg = `${what}_alg`
-  const enc = `${what}_enc`
+// An `…_enc` requires its `…_alg`. Source: OpenID Connect Dynamic Client Registration 1.0, section 2.
+function encryption(client: JsonObject, prefix: string): readonly Finding[] {
+  const alg = `${prefix}_alg`
+  const enc = `${prefix}_enc`
   const missing = client[enc] !== undefined && client[alg] === undefined
   const remedy = `Write the algorithm for the keys, or remove ${enc}.`
   return [
-    ...(missing ? [{ at: ['client', alg], reason: `is missing beside ${enc}`, remedy }] : []),
+    ...(missing ? [{ steps: ['client', alg], reason: `is missing, but ${enc} is there`, remedy }] : []),
     ...unsupported(client, alg, ENCRYPTION),
     ...unsupported(client, enc, CONTENT_ENCRYPTION),
   ]
 }
 
-// RFC 9101, section 6.1: what is encrypted is a signed request object. Encryption alone tells nothing of who asks.
+// Only signed request objects may be encrypted (RFC 9101, section 6.1), because encryption alone does not identify the
+// client.
 function unsignedRequest(client: JsonObject): readonly Finding[] {
   const name = 'request_object_signing_alg'
   if (client.request_object_encryption_alg === undefined || client[name] !== undefined) return []
-  const remedy = 'Write the algorithm that this server signs request objects with: they are signed, then encrypted.'
-  return [{ at: ['client', name], reason: 'is missing beside request_object_encryption_alg', remedy }]
+  const remedy =
+    'Write the algorithm that this server signs request objects with. They are signed first, then encrypted.'
+  return [{ steps: ['client', name], reason: 'is missing, but request_object_encryption_alg is there', remedy }]
 }
 
 function unsupported(client: JsonObject, name: string, supported: readonly string[]): readonly Finding[] {
   const value = client[name]
   if (typeof value !== 'string' || value === '' || supported.includes(value)) return []
-  const near = nearestName(value, supported)
-  const remedy = near === undefined ? `Use one of ${supported.join(', ')}.` : `Did you mean ${quoted(near)}?`
-  return [{ at: ['client', name], reason: 'is not an algorithm that is supported here', remedy }]
+  const nearest = nearestName(value, supported)
+  const remedy = nearest === undefined ? `Use one of ${supported.join(', ')}.` : `Did you mean ${quoted(nearest)}?`
+  return [{ steps: ['client', name], reason: 'is not a supported algorithm', remedy }]
 }

@@ -2,48 +2,48 @@ import { isJsonObject, type JsonObject } from '../../json/json-object.ts'
 import type { Finding } from '../../problem.ts'
 import { RESPONSE_TYPES, type ResponseType } from '../../settings.ts'
 
-/** The response types that a member names, none twice. Source: Client object, `response_types`. */
+/** Reads the response types, without duplicates. Source: Client object, `response_types`. */
 export function responseTypes(value: string | readonly string[] = []): readonly [ResponseType, ...ResponseType[]] {
-  const [first = 'code', ...others] = new Set([value].flat().flatMap((entry) => responseType(entry) ?? []))
-  return [first, ...others]
+  const [first = 'code', ...rest] = new Set([value].flat().flatMap((entry) => responseType(entry) ?? []))
+  return [first, ...rest]
 }
 
-/** The one that is used, whatever else is wrong with the member. */
+/** Returns the response type that is used, whatever else is wrong with the member. */
 export function firstResponseType(oidc: JsonObject): ResponseType {
   const { response_types } = isJsonObject(oidc.client) ? oidc.client : {}
   const entries = [response_types].flat().filter((entry) => typeof entry === 'string')
   return responseTypes(entries)[0]
 }
 
-/** Response types that are none, and the old spelling. */
+/** Reports unknown response types, and the old spelling. */
 export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   const value = isJsonObject(oidc.client) ? oidc.client.response_types : undefined
   const entries: readonly unknown[] = [value].flat()
   return entries.flatMap((entry, index): Finding[] => {
     if (typeof entry !== 'string') return []
-    const at = ['client', 'response_types', ...(Array.isArray(value) ? [index] : [])]
+    const steps = ['client', 'response_types', ...(Array.isArray(value) ? [index] : [])]
     if (entry.trim() === OLD_NAME) {
-      const reason = `holds the old name ${OLD_NAME}`
-      return [{ warning: 'deprecated_value', at, reason, remedy: 'Write "code", which it is taken for.' }]
+      const reason = `contains the old name ${OLD_NAME}`
+      return [{ warning: 'deprecated_value', steps, reason, remedy: 'Write "code", which the plugin reads instead.' }]
     }
     if (responseType(entry)) return []
-    return [{ at, reason: 'is not a known response type', remedy: `Use one of ${RESPONSE_TYPES.join(', ')}.` }]
+    return [{ steps, reason: 'is not a known response type', remedy: `Use one of ${RESPONSE_TYPES.join(', ')}.` }]
   })
 }
 
-// An ID token in an address ends up in logs and histories. Source: OAuth 2.0 Multiple Response Type Encoding Practices,
-// section 5.
+// Refuses the query for ID tokens, because an ID token in an address would end up in logs and histories. Source: OAuth
+// 2.0 Multiple Response Type Encoding Practices, section 5.
 export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   const first = firstResponseType(oidc)
   if (first === 'code' || (client.response_mode !== 'query' && client.response_mode !== 'query.jwt')) return []
-  const remedy = 'Use form_post, or leave it out.'
-  return [{ at: ['client', 'response_mode'], reason: `does not go with the response type "${first}"`, remedy }]
+  const remedy = 'Use form_post, or omit it.'
+  return [{ steps: ['client', 'response_mode'], reason: `cannot be used with the response type "${first}"`, remedy }]
 }
 
 const OLD_NAME = 'authorization_code'
 
-// The words of a response type stand in no order (OAuth 2.0 Multiple Response Type Encoding Practices, section 2).
+// The words of a response type have no order (OAuth 2.0 Multiple Response Type Encoding Practices, section 2).
 function responseType(entry: string): ResponseType | undefined {
   const words = entry.trim().split(/\s+/).sort().join(' ')
   return words === OLD_NAME ? 'code' : RESPONSE_TYPES.find((type) => type === words)

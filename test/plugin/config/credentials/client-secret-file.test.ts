@@ -55,7 +55,9 @@ describe('client.client_secret_file', () => {
 
   // Shows: plugin 4.3.
   it('beside client_secret is an error', () => {
-    expect(problemOf(naming('a', { client_secret: 'b' }), holding('c'))).to.include('stands beside `client_secret`')
+    expect(problemOf(naming('a', { client_secret: 'b' }), holding('c'))).to.include(
+      'is configured together with `client_secret`',
+    )
     const deprecated = { ...naming('a'), clientsecret: 'b' }
     expect(problemPaths(deprecated, holding('c'))).to.deep.equal([AT])
   })

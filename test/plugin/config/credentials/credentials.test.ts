@@ -122,16 +122,16 @@ describe('credentials of a client', () => {
     expect(said(reading)).to.have.members([
       '….jwksFile.keys[0].d is missing: this is a public key',
       '….jwksFile.keys[1].use must be sig or enc',
-      '….jwksFile.keys[2].alg does not go with this key',
-      '….jwksFile.keys[3].alg does not go with this key',
-      '….jwksFile.keys[4] is no usable private key',
-      '….jwksFile.keys[5].use does not go with this type of key',
+      '….jwksFile.keys[2].alg is not possible for this key',
+      '….jwksFile.keys[3].alg is not possible for this key',
+      '….jwksFile.keys[4] is not a usable private key',
+      '….jwksFile.keys[5].use is not possible for this type of key',
       '….jwksFile.keys[6].kty is not supported',
       '….jwksFile.keys[7].crv is not supported',
       '….jwksFile.keys[8] must be an object',
-      '….jwksFile.keys[8].kid is missing, and there are several keys',
-      '….jwksFile.keys[9].kid is missing, and there are several keys',
-      '….jwksFile.keys[10].kid is the id of another key too',
+      '….jwksFile.keys[8].kid is missing, but there are several keys',
+      '….jwksFile.keys[9].kid is missing, but there are several keys',
+      '….jwksFile.keys[10].kid is also the id of another key',
       '….jwksFile.keys[11].kid must be a text',
     ])
     const text = JSON.stringify(reading)
@@ -224,7 +224,7 @@ describe('a client that asks for keys', () => {
       const { problems } = read(members)
       expect(problems.map(({ path }) => path)).to.deep.equal([`domains[""].authStrategies.oidc.client.${name}`])
       expect(problems[0]?.reason).to.match(
-        /^needs a private key for (signatures|encryption) that fits it, and there is none$/,
+        /^needs a suitable private key for (signatures|encryption), but there is none$/,
       )
       expect(problems[0]?.remedy).to.include('oidcCredentials')
       expect(read(members, [rsa, enc]).problems).to.deep.equal([])
@@ -262,7 +262,7 @@ describe('a client that asks for keys', () => {
     ]) {
       const { problems } = read(members, [rsa])
       expect(problems.map(({ path, reason }) => [path.split('.client.')[1], reason])).to.deep.equal([
-        [Object.keys(members)[0], 'needs a client certificate, and there is none'],
+        [Object.keys(members)[0], 'needs a client certificate, but there is none'],
       ])
     }
   })

@@ -34,10 +34,10 @@ describe('the check of what MeshCentral does with its configuration', () => {
 
     it('says where settings.plugins stands instead', () => {
       expect(found({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
-        'error settings.plugins: Move it there from `domains[""].plugins`.',
+        'error settings.plugins: Move `domains[""].plugins` there.',
       ])
       expect(found({ plugins: undefined }, { '': DOMAIN }, { plugins: PLUGINS })).to.deep.equal([
-        'error settings.plugins: Move it there from `plugins`.',
+        'error settings.plugins: Move `plugins` there.',
       ])
     })
 
@@ -104,7 +104,9 @@ describe('the check of what MeshCentral does with its configuration', () => {
   // Shows: plugin 9.36.
   it('suggests "" for a domain key like "default" unless domain "" has a strategy', () => {
     for (const key of ['default', 'Default', 'defualt', ' ']) {
-      expect(found({}, { [key]: DOMAIN })[0], key).to.match(/^error domains.*: For the default domain write "" instead/)
+      expect(found({}, { [key]: DOMAIN })[0], key).to.match(
+        /^error domains.*: For the default domain, write "" instead/,
+      )
     }
     expect(found({}, { '': DOMAIN, default: DOMAIN, sub: DOMAIN })).to.deep.equal([])
   })
@@ -149,7 +151,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
         },
       )
     const right = (path: string, key = '""') =>
-      `misplaced domains${key === '""' ? '[""]' : `.${key}`}.unknownUserRootRedirect: Write "${path}", where a login begins.`
+      `misplaced domains${key === '""' ? '[""]' : `.${key}`}.unknownUserRootRedirect: Write "${path}", where logins begin.`
     expect(at('https://mesh.example.com/auth-oidc-callback')).to.deep.equal([right('/auth-oidc')])
     expect(at('/auth-oidc-azure-callback')).to.deep.equal([right('/auth-oidc')])
     expect(at('/sub/auth-oidc-callback', 'sub')).to.deep.equal([right('/sub/auth-oidc', 'sub')])

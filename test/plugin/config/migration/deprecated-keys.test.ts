@@ -48,7 +48,9 @@ describe('deprecated keys', () => {
       const { settings, warnings } = readOne({ ...MINIMAL, ...both, [old]: value })
       expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...both }))
       const deprecated = warnings.filter(({ code }) => code === 'deprecated_key')
-      expect(deprecated.map(({ reason }) => reason)).to.deep.equal([`is deprecated and ignored beside ${place}`])
+      expect(deprecated.map(({ reason }) => reason)).to.deep.equal([
+        `is deprecated, and is ignored because ${place} is there`,
+      ])
     })
   }
 

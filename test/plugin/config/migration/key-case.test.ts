@@ -50,8 +50,8 @@ describe('letter case', () => {
     const client = { client_id: 'a', Client_ID: 'b', client_secret: 'x' }
     const { problems } = readOne({ ...MINIMAL, client, newAccounts: true, newaccounts: true })
     expect(problems.map(({ path, reason }) => [path.split('oidc.')[1], reason])).to.deep.equal([
-      ['client.client_id', 'is there twice, as "client_id" and "Client_ID"'],
-      ['newAccounts', 'is there twice, as "newAccounts" and "newaccounts"'],
+      ['client.client_id', 'occurs twice, as "client_id" and "Client_ID"'],
+      ['newAccounts', 'occurs twice, as "newAccounts" and "newaccounts"'],
     ])
     expect(problemPaths({ ...MINIMAL, clientID: 'a', ClientId: 'b' })).to.deep.equal(['clientid'])
     for (const name of ['filter', 'enabled']) {
