@@ -11,7 +11,7 @@ import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
  */
 const MOST_HINT_CHARACTERS = 255
 
-/** The wishes of the request that begins a login. */
+/** The parameters of a request that begins a login. */
 export interface Initiation {
   /** Null: the default page after a login. */
   readonly returnPath: string | null

@@ -14,7 +14,7 @@ export function rememberLanding(
   res: Response,
 ): void {
   const landing = landings.remember(state, session, path, rules)
-  // Without this cookie, a repeated answer leads to the login page. Only a long path with a long user id is too big.
+  // A long path beside a large session cookie leaves no space. A repeated answer then fails like an unknown one.
   if (landing.length <= remainingCookieBytes(res, host.sessions, path)) res.append('Set-Cookie', landing)
 }
 
