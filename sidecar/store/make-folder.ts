@@ -1,12 +1,13 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-// What the sidecar keeps lets whoever reads it write to phones.
+// With these files, anyone could send notifications to phones.
 const OWNER_ONLY = 0o700
 
 /**
- * Makes a folder and those above it, for this user alone; one that is there already stays as it is. Not by Node's
- * `recursive`, which tries for ever where a folder takes none, as `/proc` does. Rejects with the file system's error.
+ * Creates a folder and those above it, for this user alone. An existing folder stays as it is. Does not use the option
+ * `recursive` of Node.js, which never ends in a folder that allows no folders, such as `/proc`. Rejects with the error
+ * of the file system.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const make = () =>

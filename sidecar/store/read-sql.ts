@@ -6,14 +6,17 @@ export type SqlLiterals = Readonly<Record<string, number | string>>
 /** A number or a text, with its name behind it: `6000 /* LEASE_MS *\/`. */
 const NAMED_LITERAL = /(?:\b\d{1,16}|'[^']{0,80}') \/\* (?<name>[A-Z_]+) \*\//g
 
+const HEAD_COMMENT = /^(?:--[^\n]*\n)+/
+
 /**
- * Reads a `.sql` file, and replaces its named literals by the values in `literals`. The file also has these values, so
- * that `psql -f` can read it.
+ * Reads a `.sql` file without the comment at its head, and replaces its named literals by the values in `literals`. The
+ * file also has these values, so that `psql -f` can read it.
  *
  * @throws Error if `literals` lacks a name
  */
 export function readSql(file: URL, literals: SqlLiterals = {}): string {
-  return readFileSync(file, 'utf8').replaceAll(NAMED_LITERAL, (_literal, name: string) => {
+  const text = readFileSync(file, 'utf8').replace(HEAD_COMMENT, '')
+  return text.replaceAll(NAMED_LITERAL, (_literal, name: string) => {
     const value = literals[name]
     if (value === undefined) throw new Error(`${file.pathname} names ${name}, which has no value.`)
     return `${typeof value === 'number' ? value : `'${value}'`} /* ${name} */`

@@ -42,7 +42,7 @@ const INSERT_PUSHES = `
   SELECT key, max(time), now_ms(), now_ms() FROM device JOIN ring USING (station)
   WHERE time > pushed_through GROUP BY key`
 
-// Newer than any stamp of the file. Whoever follows changes reads everything again.
+// Newer than any stamp of the file. Instances that follow changes read everything again.
 const SET_CLOCK = `
   UPDATE clock SET per_station = $2, station_count = (SELECT count(*) FROM station),
     last = greatest(last, $1::bigint + 1), changes_since = greatest(last, $1::bigint + 1)`

@@ -9,8 +9,9 @@ import { inspectSchema } from './schema/migrations.ts'
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * What opening the store would find, and warn of, without making or upgrading anything. Rejects with the same
- * `StoreError`, `instance_taken` excepted, or as `checkKeys` does, which is given what is in the database.
+ * Checks what opening the store would find, with the same warnings, without creating or upgrading anything. Rejects
+ * with the same `StoreError`, except for `instance_taken`. Rejects if `checkKeys` does, which gets the keyring of the
+ * database.
  */
 export async function inspectPostgres(
   settings: PostgresSettings,

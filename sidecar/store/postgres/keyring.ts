@@ -6,27 +6,28 @@ import { SCHEMA } from './database/session.ts'
 const PROPOSE = 'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING'
 const READ = 'SELECT value FROM keyring WHERE name = $1'
 
+/** The keyring in the table that all instances share. */
 export function openKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {
       await query(PROPOSE, [name, proposal])
-      // A statement of its own: the one above does not see what another instance proposed meanwhile.
-      const [kept] = await query<{ value: string }>(READ, [name])
-      if (!kept) throw new StoreError('store_fault')
-      return kept.value
+      // A separate statement, because the first one does not see what another instance proposed meanwhile.
+      const [row] = await query<{ value: string }>(READ, [name])
+      if (!row) throw new StoreError('store_fault')
+      return row.value
     },
   }
 }
 
-/** What {@link openKeyring} would say, with nothing written: a proposal is taken where there is nothing yet. */
+/** Answers as {@link openKeyring} would, without writing anything: a missing secret is the proposal. */
 export function inspectKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {
-      const [table] = await query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+      const [table] = await query<{ exists: boolean }>('SELECT to_regclass($1) IS NOT NULL AS exists', [
         `${SCHEMA}.keyring`,
       ])
-      const [kept] = table?.there ? await query<{ value: string }>(READ, [name]) : []
-      return kept?.value ?? proposal
+      const [row] = table?.exists ? await query<{ value: string }>(READ, [name]) : []
+      return row?.value ?? proposal
     },
   }
 }

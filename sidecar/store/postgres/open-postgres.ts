@@ -10,35 +10,34 @@ import { openHousekeeping } from './housekeeping.ts'
 import { type OwnInstance, openInstance } from './instances/instances.ts'
 import { openLeases } from './instances/leases.ts'
 import { openKeyring } from './keyring.ts'
-import { openAppends } from './messages/appends.ts'
-import { openCursors } from './messages/cursors.ts'
+import { type Appends, openAppends } from './messages/appends.ts'
+import { openCursors, type SharedCursors } from './messages/cursors.ts'
 import { openHistory, openServerTime } from './messages/history.ts'
 import { openReader } from './messages/reader.ts'
-import { openPushQueue } from './pushes/push-queue.ts'
+import { openPushQueue, type SharedPushQueue } from './pushes/push-queue.ts'
 import { migrate } from './schema/migrations.ts'
 import { openRegistry, type Registry } from './stations/registry.ts'
 
 export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
 
-/** For how long a start tries a database that is away: a failover takes less. */
+/** How long a start retries an absent database. A failover takes less. */
 const START_MS = 60_000
 const TRY_MS = 1000
-/** What a database that fails over says meanwhile. */
+/** Errors during a failover. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only', 'database_older'])
-/** While nobody writes, nobody else finds out that messages could not be stored. */
 const PROBE_EVERY_MS = 5000
-/** For what is under way to be stored, before the connections go. */
+/** How long a stop waits for messages in progress to be stored. */
 const LAST_MS = 300
 
 const FIT_RINGS = 'SELECT fit_rings($1)'
 
 /**
- * Opens the store in the PostgreSQL database of `settings`, which other instances may have open: makes the schema
- * there, or brings it to the newest version. A database that is away is tried for a minute, or until `stopping` is
- * aborted.
+ * Opens the store in the PostgreSQL database of `settings`, which other instances may have open. Creates the schema, or
+ * brings it to the newest version. Retries an absent database for a minute, or until `stopping` is aborted.
  *
  * Rejects with a {@link StoreError}: `database_unreachable`, one of the refusals of PostgreSQL, `database_untrusted`,
- * `database_read_only`, `database_pooled`, `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
+ * `database_read_only`, `database_pooled`, `database_newer`, `database_outdated`, `database_too_old`, `instance_taken`
+ * or `pg_missing`.
  */
 export async function openPostgresStore(
   settings: PostgresStoreSettings,
@@ -67,7 +66,7 @@ async function openUntil(
   metrics: Pick<Metrics, 'count'>,
 ): Promise<SharedStore> {
   const postgres = await connectPostgres(settings, clock, log, stopping)
-  // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
+  // The clock's timers keep no process alive, and nothing else may do so yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
     return buildStore(await begin(postgres, settings, clock, log, stopping), settings, clock, metrics)
@@ -79,7 +78,7 @@ async function openUntil(
   }
 }
 
-/** What has talked to the database. */
+/** The parts that have used the database. */
 interface Begun {
   readonly postgres: Postgres
   readonly instance: OwnInstance
@@ -100,7 +99,7 @@ async function begin(
     } catch (error) {
       const passes = error instanceof StoreError && PASSING.has(error.code)
       if (!passes || clock.elapsed() + TRY_MS > until) throw error
-      // After a stop, the next try says that the connections are closed.
+      // After a stop, the next try rejects because the connections are closed.
       await pause(TRY_MS, clock, stopping)
     }
   }
@@ -121,7 +120,7 @@ function pause(ms: number, clock: Clock, stopping: AbortSignal): Promise<void> {
 
 async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
   await migrate(postgres)
-  // All rings at once, where another size was set, which may take a while.
+  // Fits all rings at once if their size was changed, which may take a while.
   await postgres.onOwnConnection(({ query }) => query(FIT_RINGS, [settings.history.perStation], WHOLE_TABLE_MS))
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
@@ -139,7 +138,7 @@ function buildStore(
   clock: Clock,
   metrics: Pick<Metrics, 'count'>,
 ): SharedStore {
-  const { history: kept, ack, push } = settings
+  const { history, ack, push } = settings
   const reader = openReader({ query: postgres.read }, postgres.timeline)
   const cursors = openCursors({ database: postgres, reader, clock })
   const pushes = openPushQueue({
@@ -151,43 +150,26 @@ function buildStore(
   })
   const appends = openAppends({
     database: postgres,
-    history: kept,
+    history,
     ack,
     coalesceMs: push.coalesceMs,
     clock,
     onStored: pushes.stored,
     onRetry: () => metrics.count('append_retries'),
   })
+  const probes = startProbes(postgres, clock)
   let closing: Promise<void> | undefined
-  let probing: Timer
-  probeNowAndThen()
-
-  function probeNowAndThen(): void {
-    probing = clock.after(PROBE_EVERY_MS, probeNowAndThen)
-    void postgres.probe()
-  }
-
-  async function shutDown(): Promise<void> {
-    probing.cancel()
-    stations.close()
-    pushes.close()
-    // What is not written costs nothing, and leases lapse.
-    const last = Promise.all([appends.idle().then(cursors.seal), instance.close()])
-    await within(LAST_MS, last, clock).catch(() => undefined)
-    await postgres.close()
-  }
-
   return {
     isShared: true,
     stations,
-    history: openHistory({ appends, reader, cursors, perStation: kept.perStation }),
+    history: openHistory({ appends, reader, cursors, perStation: history.perStation }),
     pushes,
     stamps: openServerTime({ query: postgres.read }),
     cursors,
     housekeeping: openHousekeeping({
       database: postgres,
       stations,
-      duplicateMs: horizonsMs(kept).longest,
+      duplicateMs: horizonsMs(history).longest,
       ackMs: ack.minIntervalMs,
     }),
     leases: openLeases(postgres, instance, clock),
@@ -196,8 +178,38 @@ function buildStore(
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,
     close() {
-      closing ??= shutDown()
+      closing ??= closeAll({ postgres, instance, stations, pushes, appends, cursors, probes, clock })
       return closing
     },
   }
+}
+
+/** Probes the database regularly, because without writes nothing finds out that messages could not be stored. */
+function startProbes(postgres: Pick<Postgres, 'probe'>, clock: Clock): { stop(): void } {
+  let timer: Timer
+  const probe = (): void => {
+    timer = clock.after(PROBE_EVERY_MS, probe)
+    void postgres.probe()
+  }
+  probe()
+  return { stop: () => timer.cancel() }
+}
+
+interface OpenedParts extends Begun {
+  readonly pushes: SharedPushQueue
+  readonly appends: Appends
+  readonly cursors: SharedCursors
+  readonly probes: { stop(): void }
+  readonly clock: Clock
+}
+
+async function closeAll(parts: OpenedParts): Promise<void> {
+  const { postgres, instance, stations, pushes, appends, cursors, probes, clock } = parts
+  probes.stop()
+  stations.close()
+  pushes.close()
+  // A cursor that is not written does no harm, and leases lapse.
+  const last = Promise.all([appends.idle().then(cursors.seal), instance.close()])
+  await within(LAST_MS, last, clock).catch(() => undefined)
+  await postgres.close()
 }

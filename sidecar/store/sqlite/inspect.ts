@@ -8,20 +8,20 @@ import { checkPages, openFile } from './database/open-file.ts'
 import { toStoreError } from './database/sqlite-error.ts'
 
 /**
- * A database that is not there yet, one that a start could open, or one that another process has open, so that nothing
- * is known.
+ * The state of a database: it does not exist yet, a start could open it, or another process has it open, so that
+ * nothing is known about it.
  */
 export type Inspection = 'new' | 'sound' | 'in_use'
 
 /**
- * What opening the store at `path` would find, without making, upgrading or keeping anything. Rejects with the same
- * {@link StoreError}, `database_locked` excepted.
+ * Checks what opening the store at `path` would find, without creating, upgrading or keeping anything. Rejects with the
+ * same {@link StoreError}, except for `database_locked`.
  */
 export async function inspectDatabase(path: string): Promise<Inspection> {
   if (path === IN_MEMORY) return 'new'
   try {
-    const found = await stat(path).catch(orNothing)
-    const inspection = found ? await inspectFile(path, found.isFile(), found.size) : 'new'
+    const file = await stat(path).catch(orNothing)
+    const inspection = file ? await inspectFile(path, file.isFile(), file.size) : 'new'
     if (inspection === 'new') await tryFolder(dirname(path), makeDatabase)
     return inspection
   } catch (error) {
@@ -51,20 +51,20 @@ async function makeDatabase(folder: string): Promise<void> {
     const connection = await openFile(join(folder, 'sidecar.sqlite'))
     await connection.close()
   } catch (error) {
-    // Nobody else knows of it.
+    // No other process knows this file.
     if (toStoreError(error).code !== 'database_locked') throw error
     throw new StoreError('disk_failing', { cause: new Error('its file system locks no files') })
   }
 }
 
 /**
- * Does `work` in a folder that is made in `folder`, or, where that is missing, in the nearest one above it, and is gone
- * when this resolves. Rejects when none can be made, and with what `work` does. Permissions and free space say neither:
- * /proc takes none from anybody, and a quota may be used up.
+ * Runs `work` in a new folder below `folder`, or below the nearest folder above it that exists, and removes that folder
+ * afterwards. Rejects if no folder can be created, and if `work` rejects. Permissions and free space do not tell: /proc
+ * allows no folders, and a quota may be used up.
  */
 export async function tryFolder(folder: string, work: (trial: string) => Promise<void>): Promise<void> {
-  const found = await stat(folder).catch(orNothing)
-  if (!found && dirname(folder) !== folder) return tryFolder(dirname(folder), work)
+  const existing = await stat(folder).catch(orNothing)
+  if (!existing && dirname(folder) !== folder) return tryFolder(dirname(folder), work)
   const trial = await mkdtemp(join(folder, '.mesh-companion-check-'))
   try {
     await work(trial)

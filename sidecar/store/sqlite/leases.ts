@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Instances, Lease, Leases } from '../../messages/leases.ts'
 
-/** The leases of the only process: what it asks for it has. `instance` is its name. */
+/** The leases of the only process, which gets every lease that it asks for. `instance` is its name. */
 export function grantLeases(instance: string): Leases {
   const held = new Map<string, Lease>()
   return {

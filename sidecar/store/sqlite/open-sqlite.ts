@@ -3,7 +3,8 @@ import type { Log } from '../../log.ts'
 import type { ExclusiveStore, StoreSettings } from '../../messages/store.ts'
 import { backUp } from './copies/backup.ts'
 import type { Connection } from './database/connection.ts'
-import { groupCommits, type Transaction } from './database/database.ts'
+import type { Transaction } from './database/database.ts'
+import { groupCommits } from './database/group-commits.ts'
 import { openFile } from './database/open-file.ts'
 import { knowLog } from './database/own-log.ts'
 import { toStoreError } from './database/sqlite-error.ts'
@@ -19,12 +20,11 @@ import { openServerTime } from './messages/server-time.ts'
 import { openStations } from './messages/stations.ts'
 
 /**
- * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates file and folder where they are
- * missing.
+ * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and folder.
  *
  * Rejects with a {@link StoreError}, which says what to do: `database_locked`, `database_corrupt`, `database_foreign`,
- * `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. It changes nothing in a file that it
- * refuses.
+ * `database_outdated`, `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. It changes nothing in
+ * a file that it refuses.
  */
 export async function openSqliteStore(
   path: string,
@@ -51,7 +51,7 @@ export async function openSqliteStore(
   }
 }
 
-/** The store over a connection that {@link openFile} has made; closes it at the end. */
+/** Builds the store over a connection of {@link openFile}, which the store closes at the end. */
 export async function buildStore(
   connection: Connection,
   path: string,

@@ -4,48 +4,48 @@ import { isLoopback } from '../../../config/address-scope.ts'
 import { addressesOf } from '../../../config/postgres-address.ts'
 import { StoreError } from '../../../errors.ts'
 
-/** Where PostgreSQL is, and as whom: what `database` says when it is an address. */
+/** The host, database and user in `database`, if that is an address of PostgreSQL. */
 export interface DatabaseAddress {
   /** A name, an IP address, or the folder of a Unix socket. */
   readonly host: string
   readonly port: number
   readonly database: string
-  /** Where these are absent, libpq's own variables and the password file count. */
+  /** If these are absent, libpq's variables and its password file apply. */
   readonly user: string | undefined
   readonly password: string | undefined
 }
 
 const DEFAULT_PORT = 5432
 
-/** Reads `postgres://user:password@host:port,host:port/database`: one for each host. */
+/** Reads `postgres://user:password@host:port,host:port/database`. Returns one address for each host. */
 export function readAddresses(address: string): readonly DatabaseAddress[] {
   return addressesOf(address).map(readAddress)
 }
 
-/** The same with one host. The error of a URL would quote all of it, the password too: none leaves here. */
+/** Reads an address with one host. Throws no error of `URL`, because that quotes everything, including the password. */
 export function readAddress(address: string): DatabaseAddress {
   if (!URL.canParse(address)) throw new StoreError('database_unreachable')
   const { hostname, port, pathname, username, password } = new URL(address)
-  const given = (text: string) => (text === '' ? undefined : decodeURIComponent(text))
-  const user = given(username)
+  const decoded = (text: string) => (text === '' ? undefined : decodeURIComponent(text))
+  const user = decoded(username)
   return {
     host: decodeURIComponent(hostname).replace(/^\[|\]$/g, ''),
     port: port === '' ? DEFAULT_PORT : Number(port),
-    database: given(pathname.slice(1)) ?? user ?? 'postgres',
+    database: decoded(pathname.slice(1)) ?? user ?? 'postgres',
     user,
-    password: given(password),
+    password: decoded(password),
   }
 }
 
-/** Whether nothing leaves this machine on the way there. */
+/** Whether a connection to this address stays on this machine. */
 export function isLocal({ host }: DatabaseAddress): boolean {
-  // A name may begin like an address of this machine, and lead anywhere.
+  // A name that begins like a loopback address may lead anywhere.
   return host === 'localhost' || host.startsWith('/') || (isIP(host) !== 0 && isLoopback(host))
 }
 
 /**
- * How to speak TLS there: always, except on this machine, and there too where a CA is named. A certificate has to bear
- * the host's name.
+ * The TLS options for an address. TLS is always used, except on this machine without a configured CA. The certificate
+ * has to name the host.
  */
 export async function tlsTo(
   address: DatabaseAddress,

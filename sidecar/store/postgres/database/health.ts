@@ -53,7 +53,7 @@ export class Health {
     this.#parts = parts
   }
 
-  /** What is wrong with the database; undefined if it is sound. */
+  /** The fault of the database; undefined if it is sound. */
   get fault(): StoreErrorCode | undefined {
     return this.#fault
   }
@@ -63,7 +63,7 @@ export class Health {
     if (FAULTS.has(error.code)) this.note(error)
   }
 
-  /** Notes what is wrong with the database; undefined if it works. */
+  /** Notes the fault of the database; undefined if it works. */
   note(error: StoreError | undefined): void {
     if (this.#isClosed) return
     const { log, onDoubt } = this.#parts

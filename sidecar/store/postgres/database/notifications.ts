@@ -2,19 +2,19 @@ import type pg from 'pg'
 import { type Clock, type Timer, within } from '../../../clock.ts'
 
 const AGAIN_MS = 1000
-/** For connecting and for LISTEN. A server that fell silent in between would never answer. */
+/** For connecting and for LISTEN. A server that falls silent in between never answers. */
 const ANSWER_MS = 10_000
 const CLOSE_MS = 500
 
-/** A client that is not connected yet, and what ends its connection without the server's help. */
+/** A client that is not connected yet, and a way to end its connection without an answer of the server. */
 export interface ListeningClient {
   readonly client: pg.Client
   destroy(): void
 }
 
 /**
- * Calls `heard` at each notification on `channel`, and each time that some may have been missed: on a client that
- * `create` makes, and on another one a second after it has ended. Returns what stops it.
+ * Calls `heard` at each notification on `channel`, and whenever some may have been missed. Listens on a client that
+ * `create` makes, and a second after its end on another one. Returns a function that stops listening.
  */
 export function listenTo(
   channel: string,
@@ -23,16 +23,16 @@ export function listenTo(
   clock: Clock,
 ): () => Promise<void> {
   let current: ListeningClient | undefined
-  let again: Timer | undefined
-  let stopped = false
+  let reconnecting: Timer | undefined
+  let isStopped = false
 
   async function attempt(): Promise<void> {
     const { client, destroy } = create()
     current = { client, destroy }
-    let ended = false
+    let isEnded = false
     const end = () => {
-      if (!ended && !stopped) again = clock.after(AGAIN_MS, () => void attempt())
-      ended = true
+      if (!isEnded && !isStopped) reconnecting = clock.after(AGAIN_MS, () => void attempt())
+      isEnded = true
     }
     client.on('notification', heard)
     client.on('error', () => undefined)
@@ -42,7 +42,7 @@ export function listenTo(
       await within(ANSWER_MS, client.query(`LISTEN ${channel}`), clock)
       heard()
     } catch {
-      // The pool finds out the reason as well, and says it.
+      // The pool meets the same error, which is logged there.
       destroy()
       end()
     }
@@ -50,8 +50,8 @@ export function listenTo(
 
   void attempt()
   return async () => {
-    stopped = true
-    again?.cancel()
+    isStopped = true
+    reconnecting?.cancel()
     if (!current) return
     await within(CLOSE_MS, current.client.end(), clock).catch(() => undefined)
     current.destroy()

@@ -1,19 +1,19 @@
 import { TimeLimitError } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
-// SQLSTATEs (PostgreSQL, Appendix A), as far as they say whose fault it is. Two characters stand for a class.
+// SQLSTATEs (PostgreSQL, Appendix A) with a cause that the operator can mend. Two characters stand for a class.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '25006': 'database_read_only',
-  '26000': 'database_pooled', // what was prepared is gone
+  '26000': 'database_pooled', // the prepared statement is gone
   '28': 'database_refused',
   '28P01': 'database_password_wrong',
   '3D': 'database_missing',
-  '3F000': 'database_right_missing', // the schema is there, and not for this user
+  '3F000': 'database_right_missing', // the schema exists, but this user may not use it
   '42501': 'database_right_missing',
   '42703': 'database_incomplete',
   '42883': 'database_incomplete',
   '42P01': 'database_incomplete',
-  '42P05': 'database_pooled', // somebody else has prepared it there
+  '42P05': 'database_pooled', // another client has prepared a statement of this name there
   '53': 'store_overloaded',
   '53100': 'disk_full',
   '53300': 'database_refused',
@@ -24,7 +24,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   XX002: 'database_corrupt',
 }
 
-// What `pg` says in words alone, and PgBouncer by the code of a broken protocol.
+// Errors of `pg` without a code, and errors of PgBouncer, which all have the code of a broken protocol.
 const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/does not support SSL|establishing an SSL connection/, 'database_untrusted'],
   [/Connection terminated|timeout|not queryable/, 'database_unreachable'],
@@ -34,9 +34,7 @@ const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/no such user/, 'database_role_missing'],
 ]
 
-/**
- * Why PostgreSQL does not let the sidecar in, or not do what it has to: it may do so in a moment, when it was told to.
- */
+/** Reasons for which PostgreSQL refuses the user. They may pass in a moment, when the server is configured. */
 export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',
   'database_password_missing',
@@ -46,7 +44,7 @@ export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_right_missing',
 ])
 
-/** The error as callers of the store see it. What nobody foresaw is a `store_fault`. */
+/** Translates an error for callers of the store. An unexpected error becomes a `store_fault`. */
 export function toStoreError(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   return new StoreError(codeOf(cause) ?? 'store_fault', { cause })
@@ -56,14 +54,14 @@ function codeOf(error: unknown): StoreErrorCode | undefined {
   if (!(error instanceof Error)) return undefined
   if (error instanceof TimeLimitError) return 'database_unreachable'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  // Without a password PostgreSQL has a code for all that it refuses, but says that the user is not there.
+  // Without a password, PostgreSQL has one code for all refusals, and only the text says that the user is missing.
   if (code === '28000' && /^role .* does not exist$/.test(error.message)) return 'database_role_missing'
-  const known = CODES[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? CODES[code.slice(0, 2)] : undefined)
-  if (known) return known
-  // All addresses of a name were tried.
+  const mapped = CODES[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? CODES[code.slice(0, 2)] : undefined)
+  if (mapped) return mapped
+  // The client tried all addresses of a host name.
   if (error instanceof AggregateError) return codeOf(error.errors[0])
   if (/^ERR_(SSL|TLS)|CERT|LEAF_SIGNATURE/.test(code)) return 'database_untrusted'
-  // Node's for sockets, files among them: there may be none in that folder.
+  // Errors of Node.js for sockets, including socket files that do not exist.
   if (/^E(?!RR_)/.test(code)) return 'database_unreachable'
   const byWords = WORDS.find(([words]) => words.test(error.message))?.[1]
   return byWords ?? (code.startsWith('08') ? 'database_unreachable' : undefined)

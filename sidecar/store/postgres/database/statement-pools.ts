@@ -53,7 +53,7 @@ export class StatementPools {
     return this.#runIn(hasRoom(forAll) && !hasRoom(forReads) ? forAll : forReads, text, values)
   }
 
-  /** Runs a statement whose failure means nothing. */
+  /** Runs a statement, and ignores its error. */
   async attempt(text: string, values: readonly SqlValue[]): Promise<void> {
     await this.#pools.forAll.query(text, [...values]).catch(() => undefined)
   }

@@ -5,9 +5,7 @@ import { REFUSALS } from './postgres-error.ts'
 const TRY_AGAIN_MS = 100
 
 /**
- * Does `work` until it succeeds or fails for something else than a database that is away, until the elapsed time
- * `until`. It may have been carried out each time; `onRetry` is called before each try but the first. Rejects with what
- * it failed for last.
+ * Repeats `work` while the database is absent, until the elapsed time `until`. A try that failed may have taken effect. Calls `onRetry` before each try but the first. Rejects with the last error.
  */
 export async function tryAgain<T>(
   work: () => Promise<T>,
@@ -26,20 +24,20 @@ export async function tryAgain<T>(
   }
 }
 
-/** The database is away, or another server is taking its place; there it may be short of connections for a while. */
+/** The database is absent, or another server replaces it, which may be short of connections for a while. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set([
   'database_unreachable',
   'database_read_only',
   'database_older',
   ...REFUSALS,
 ])
-/** Deadlock, and what could not be put in order: the other side goes on, and so does the next try. */
-const IN_THE_WAY = new Set(['40001', '40P01'])
+/** Serialization failure and deadlock: the other transaction goes on, and the next try can succeed. */
+const CONFLICTS = new Set(['40001', '40P01'])
 
-/** Whether the same statement may well succeed in a moment. It may have been carried out, too. */
+/** Whether the same statement may succeed in a moment. It may also have taken effect. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof StoreError)) return false
   if (PASSING.has(error.code)) return true
   const { cause } = error
-  return cause instanceof Error && 'code' in cause && IN_THE_WAY.has(String(cause.code))
+  return cause instanceof Error && 'code' in cause && CONFLICTS.has(String(cause.code))
 }

@@ -6,7 +6,7 @@ import { type Instance, type Instances, LEASE_MS } from '../../../messages/lease
 import type { Postgres } from '../database/connection.ts'
 
 const BEAT_MS = 1000
-/** At the start the name may still be that of a life that ended just now, without saying so. */
+/** At the start, a process of that name that ended without releasing it may still hold the name for so long. */
 const TAKEN_FOR_MS = LEASE_MS + 2000
 const TRY_MS = 500
 const LEAVE_MS = 200
@@ -17,82 +17,113 @@ const LIST = `
   SELECT name, started_at AS "startedAt", note FROM instance
   WHERE owner <> '' AND abs(now_ms() - seen_at) < ${LEASE_MS} ORDER BY name`
 
-/** This instance among the others, as the rest of the store sees it. */
+/** This instance among the others, as the rest of the store uses it. */
 export interface OwnInstance extends Instances {
-  /** What leases are held as: another for each life of one name. */
+  /** Holds the leases. Differs between two processes of one name. */
   readonly owner: string
-  /** Another instance has taken the name, as after a long standstill of this one. */
+  /** Whether another instance has taken the name, as after a long standstill of this one. */
   isTaken(): boolean
-  /** Lets go of the name, and of all leases. */
+  /** Releases the name and all leases. */
   close(): Promise<void>
 }
 
-/** Says each second that it is there. Rejects with `instance_taken` where another instance goes on under that name. */
+/** Takes the name. Rejects with `instance_taken` if another instance keeps it. */
 export async function openInstance(
   postgres: Pick<Postgres, 'query' | 'read'>,
   name: string,
   clock: Clock,
   log: Log,
 ): Promise<OwnInstance> {
-  const owner = randomUUID()
-  let note = ''
-  let taken = false
-  let closed = false
-  let beating: Timer | undefined
-  let underWay: Promise<void> | undefined
+  const instance = new NamedInstance(postgres, name, clock, log)
+  await instance.open()
+  return instance
+}
 
-  async function take(): Promise<boolean> {
-    const [answer] = await postgres.query<{ taken: boolean }>(TAKE, [name, owner, note])
+/**
+ * This process among the instances, by its name.
+ *
+ * `open` takes the name, and waits if a former process of that name seems to hold it. From then on, a beat renews the
+ * name each second. If a beat finds that another instance has the name (`isTaken`), that is logged once; the beats go
+ * on, and may win the name back. `close` stops the beats and releases the name; if the database does not answer, the
+ * name and the leases lapse.
+ *
+ * Public members are bound, because callers pass them on.
+ */
+class NamedInstance implements OwnInstance {
+  readonly #postgres: Pick<Postgres, 'query' | 'read'>
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly name: string
+  readonly owner = randomUUID()
+  #note = ''
+  #isTaken = false
+  #isClosed = false
+  #timer: Timer | undefined
+  #beating: Promise<void> | undefined
+
+  constructor(postgres: Pick<Postgres, 'query' | 'read'>, name: string, clock: Clock, log: Log) {
+    this.#postgres = postgres
+    this.name = name
+    this.#clock = clock
+    this.#log = log
+  }
+
+  async open(): Promise<void> {
+    const begun = this.#clock.elapsed()
+    while (!(await this.#take())) {
+      if (this.#clock.elapsed() - begun > TAKEN_FOR_MS) throw new StoreError('instance_taken')
+      await new Promise<void>((resolve) => this.#clock.after(TRY_MS, resolve))
+    }
+    this.#planBeat()
+  }
+
+  readonly isTaken = (): boolean => this.#isTaken
+
+  readonly list = async (): Promise<readonly Instance[]> => {
+    const instances = await this.#postgres.read<Instance>(LIST)
+    // The others see a new note at the next beat.
+    return instances.map((instance) =>
+      instance.name === this.name ? { name: this.name, startedAt: instance.startedAt, note: this.#note } : instance,
+    )
+  }
+
+  readonly publishNote = (text: string): void => {
+    this.#note = text
+  }
+
+  readonly close = async (): Promise<void> => {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    await within(LEAVE_MS, this.#leave(), this.#clock).catch(() => undefined)
+  }
+
+  async #take(): Promise<boolean> {
+    const [answer] = await this.#postgres.query<{ taken: boolean }>(TAKE, [this.name, this.owner, this.#note])
     return answer?.taken === true
   }
 
-  async function beat(): Promise<void> {
-    try {
-      const before = taken
-      taken = !(await take())
-      if (taken && !before) {
-        const error = new StoreError('instance_taken')
-        log.error('instance-taken', `${error.message} ${error.remedy}`, { instance: name })
-      }
-    } catch {
-      // The connection says what is wrong, and for how long.
-    }
-    if (!closed) planBeat()
-  }
-
-  function planBeat(): void {
-    beating = clock.after(BEAT_MS, () => {
-      underWay = beat()
+  #planBeat(): void {
+    this.#timer = this.#clock.after(BEAT_MS, () => {
+      this.#beating = this.#beat()
     })
   }
 
-  const begun = clock.elapsed()
-  while (!(await take())) {
-    if (clock.elapsed() - begun > TAKEN_FOR_MS) throw new StoreError('instance_taken')
-    await new Promise<void>((resolve) => clock.after(TRY_MS, resolve))
-  }
-  planBeat()
-
-  return {
-    name,
-    owner,
-    isTaken: () => taken,
-    async list() {
-      const found = await postgres.read<Instance>(LIST)
-      // The others see it at the next beat.
-      return found.map((one) => (one.name === name ? { ...one, note } : one))
-    },
-    publishNote(text) {
-      note = text
-    },
-    async close() {
-      closed = true
-      beating?.cancel()
-      const leaving = async () => {
-        await underWay
-        await postgres.query(LEAVE, [name, owner])
+  async #beat(): Promise<void> {
+    try {
+      const wasTaken = this.#isTaken
+      this.#isTaken = !(await this.#take())
+      if (this.#isTaken && !wasTaken) {
+        const error = new StoreError('instance_taken')
+        this.#log.error('instance-taken', `${error.message} ${error.remedy}`, { instance: this.name })
       }
-      await within(LEAVE_MS, leaving(), clock).catch(() => undefined) // then the name and the leases lapse
-    },
+    } catch {
+      // The connection logs what is wrong, and for how long.
+    }
+    if (!this.#isClosed) this.#planBeat()
+  }
+
+  async #leave(): Promise<void> {
+    await this.#beating
+    await this.#postgres.query(LEAVE, [this.name, this.owner])
   }
 }

@@ -9,7 +9,7 @@ const LIST = `
   SELECT name, instance, note, owner = $1 AS mine FROM lease
   WHERE lease_until BETWEEN now_ms() AND now_ms() + ${LEASE_MS} ORDER BY name`
 
-/** The leases in the table, held in the name of `instance`. */
+/** Opens the leases in the table, which this process holds in the name of `instance`. */
 export function openLeases(
   database: Pick<Postgres, 'query' | 'read'>,
   instance: Pick<OwnInstance, 'name' | 'owner'>,
@@ -35,19 +35,19 @@ export function openLeases(
   }
 }
 
-/** Longer than this without an answer is a break: leases may lapse before whoever holds them can renew them. */
+/** More time without an answer is a break: leases may lapse before their holder can renew them. */
 const BREAK_MS = LEASE_MS / 2
 
 /**
- * Whether this process has been in touch with the database for long enough to judge who else is not. Times are elapsed
- * milliseconds.
+ * Whether this process has reached the database for long enough to judge which other instances do not. Times are
+ * elapsed milliseconds.
  */
 interface Contact {
-  /** The database answered. */
-  answered(at: number): void
+  /** Notes that the database answered. */
+  answered(now: number): void
   /**
-   * Whether it has answered for {@link LEASE_MS} without a break. Whoever could not reach it either has renewed its
-   * leases by then, so what is lapsed still is nobody's.
+   * Whether the database has answered for {@link LEASE_MS} without a break. An instance that could not reach it either
+   * has renewed its leases by then, so a lease that is still lapsed has no holder.
    */
   lasts(now: number): boolean
 }
@@ -56,9 +56,9 @@ function watchContact(): Contact {
   let since = Number.NaN
   let last = Number.NaN
   return {
-    answered(at) {
-      if (!(at - last <= BREAK_MS)) since = at
-      last = at
+    answered(now) {
+      if (!(now - last <= BREAK_MS)) since = now
+      last = now
     },
     lasts: (now) => now - last <= BREAK_MS && now - since >= LEASE_MS,
   }

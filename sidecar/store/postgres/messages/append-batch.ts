@@ -5,113 +5,113 @@ import { byteaArray, type SqlValue } from '../database/sql-values.ts'
 const NO_STATION = '0'
 const STORED = '2'
 
-/** What one caller brings. */
-export interface AppendCall {
+/** The messages of one caller. */
+export interface AppendRequest {
   readonly messages: readonly ReceivedMessage[]
-  /** Of each of them. */
+  /** One for each message. */
   readonly identities: readonly Buffer[]
   readonly mayAck: boolean
-  /** When it came, in elapsed milliseconds. */
+  /** When the request came, in elapsed milliseconds. */
   readonly since: number
 }
 
-/** What `append` says of a batch. */
+/** The answer of the SQL function `append` to a batch. */
 export interface AppendAnswer {
   readonly base: number
   readonly kinds: string
   readonly acks: readonly number[]
 }
 
-/** Milliseconds for which an equal message is a copy: with a number, and without. */
+/** For how many milliseconds an equal message is a copy, with a number and without. */
 export interface Horizons {
   readonly numbered: number
   readonly unnumbered: number
 }
 
-/** The calls of one statement, as it takes them. */
+/** The requests of one statement, as the statement takes them. */
 export interface AppendBatch {
-  /** No two are equal. */
-  readonly different: readonly Different[]
-  /** Of each message of the calls, in order. */
+  /** The different messages. */
+  readonly distinct: readonly Distinct[]
+  /** The place of each message of the requests, in order. */
   readonly places: readonly Place[]
-  /** What may be acknowledged. */
+  /** The messages that may be acknowledged. */
   readonly acks: readonly { readonly place: Place; readonly message: ReceivedMessage }[]
 }
 
-interface Different {
+interface Distinct {
   readonly message: ReceivedMessage
   readonly identity: Buffer
   readonly since: number
 }
 
 interface Place {
-  /** Of the equal one among the different ones. */
-  readonly at: number
-  /** Another one stands for it. */
-  readonly copy: boolean
+  /** The index of the equal message among the distinct ones. */
+  readonly index: number
+  /** Represented by an equal message earlier in the batch. */
+  readonly isCopy: boolean
 }
 
-/** What one message of a batch says, the others that are equal to it say too: so only the first is asked about. */
-export function batchOf(calls: readonly AppendCall[], horizons: Horizons): AppendBatch {
-  const different: Different[] = []
+/** Builds a batch. Equal messages of a batch have one outcome, so the database is asked about the first one only. */
+export function batchOf(requests: readonly AppendRequest[], horizons: Horizons): AppendBatch {
+  const distinct: Distinct[] = []
   const places: Place[] = []
   const acks: { readonly place: Place; readonly message: ReceivedMessage }[] = []
   const latest = new Map<string, number>()
-  for (const { messages, identities, mayAck, since } of calls) {
-    for (const [index, message] of messages.entries()) {
-      const identity = identities[index] as Buffer
+  for (const { messages, identities, mayAck, since } of requests) {
+    for (const [number, message] of messages.entries()) {
+      const identity = identities[number] as Buffer
       const name = identity.toString('latin1')
-      const before = latest.get(name)
+      const former = latest.get(name)
       const horizon = message.seqId === '' ? horizons.unnumbered : horizons.numbered
-      const copy = before !== undefined && since - (different[before]?.since ?? 0) < horizon
-      const place = { at: copy ? before : different.length, copy }
-      if (!copy) {
-        latest.set(name, place.at)
-        different.push({ message, identity, since })
+      const isCopy = former !== undefined && since - (distinct[former]?.since ?? 0) < horizon
+      const place = { index: isCopy ? former : distinct.length, isCopy }
+      if (!isCopy) {
+        latest.set(name, place.index)
+        distinct.push({ message, identity, since })
       }
       places.push(place)
       if (mayAck && message.seqId !== '') acks.push({ place, message })
     }
   }
-  return { different, places, acks }
+  return { distinct, places, acks }
 }
 
 /** The first values of `append`, at `now` in elapsed milliseconds. */
-export function rowsOf({ different, acks }: AppendBatch, now: number): readonly SqlValue[] {
+export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly SqlValue[] {
   return [
-    different.map(({ message }) => message.to),
-    byteaArray(different.map(({ message }) => Buffer.from(message.from))),
-    byteaArray(different.map(({ message }) => Buffer.from(message.seqId))),
-    byteaArray(different.map(({ message }) => message.text)),
-    byteaArray(different.map(({ identity }) => identity)),
-    different.map(({ since }) => Math.round(now - since)),
-    acks.map(({ place }) => place.at + 1),
+    distinct.map(({ message }) => message.to),
+    byteaArray(distinct.map(({ message }) => Buffer.from(message.from))),
+    byteaArray(distinct.map(({ message }) => Buffer.from(message.seqId))),
+    byteaArray(distinct.map(({ message }) => message.text)),
+    byteaArray(distinct.map(({ identity }) => identity)),
+    distinct.map(({ since }) => Math.round(now - since)),
+    acks.map(({ place }) => place.index + 1),
     byteaArray(acks.map(({ message }) => Buffer.from(message.sourceAsReceived))),
     byteaArray(acks.map(({ message }) => Buffer.from(message.seqId))),
   ]
 }
 
-/** Stations that have something new. */
-export function storedFor({ different }: AppendBatch, { kinds }: AppendAnswer): readonly StationKey[] {
-  return different.flatMap(({ message }, at) => (kinds[at] === STORED ? message.to : []))
+/** Stations that have a new message. */
+export function storedFor({ distinct }: AppendBatch, { kinds }: AppendAnswer): readonly StationKey[] {
+  return distinct.flatMap(({ message }, index) => (kinds[index] === STORED ? message.to : []))
 }
 
-/** Of each call those of its messages, in order. */
+/** The outcomes of the messages of each request, in order. */
 export function outcomesOf(
-  calls: readonly AppendCall[],
+  requests: readonly AppendRequest[],
   { places, acks }: AppendBatch,
   { base, kinds, acks: granted }: AppendAnswer,
 ): readonly (readonly AppendOutcome[])[] {
-  const acknowledged = new Set<Place>(granted.flatMap((one) => acks[one - 1]?.place ?? []))
+  const acknowledged = new Set<Place>(granted.flatMap((number) => acks[number - 1]?.place ?? []))
   let next = 0
-  return calls.map(({ messages }) =>
+  return requests.map(({ messages }) =>
     messages.map(({ sourceAsReceived: _, ...message }): AppendOutcome => {
       const place = places[next++]
       if (!place) return { kind: 'no_station' }
-      const kind = kinds[place.at] ?? NO_STATION
+      const kind = kinds[place.index] ?? NO_STATION
       const ack = acknowledged.has(place)
-      if (kind === STORED && !place.copy)
-        return { kind: 'stored', message: { ...message, stamp: base + place.at + 1 }, ack }
+      if (kind === STORED && !place.isCopy)
+        return { kind: 'stored', message: { ...message, stamp: base + place.index + 1 }, ack }
       return kind === NO_STATION ? { kind: 'no_station' } : { kind: 'duplicate', ack }
     }),
   )

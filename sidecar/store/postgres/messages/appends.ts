@@ -3,44 +3,42 @@ import type { AckSettings, HistorySettings } from '../../../config/settings.ts'
 import { StoreError } from '../../../errors.ts'
 import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
-import { openBatches } from '../database/batches.ts'
+import { type Batches, openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { toStoreError } from '../database/postgres-error.ts'
 import { tryAgain } from '../database/try-again.ts'
 import {
   type AppendAnswer,
   type AppendBatch,
-  type AppendCall,
+  type AppendRequest,
   batchOf,
   outcomesOf,
   rowsOf,
   storedFor,
 } from './append-batch.ts'
-import { openBounds } from './bounds.ts'
+import { type Bounds, openBounds } from './bounds.ts'
 import { messageIdentity } from './message-identity.ts'
 
 // Longer statements are no faster, and what waits behind one waits longer.
 const STATEMENT_ROWS = 1000
-// Several seconds of a flood. Past it the callers have to slow down, or memory grows without end.
+// Several seconds of a flood. Above that, callers have to slow down, or memory would grow without end.
 const WAITING_ROWS = 50_000
-/** A statement of one message costs both sides as much as one of ten. */
+/** A statement with one message costs both sides as much as one with ten. */
 const GATHER_MS = 4
-/**
- * For how long a message is kept for a database that is away: a failover takes less, and its sender has repeated it by
- * then.
- */
+/** How long a message is kept for an absent database. A failover takes less, and its sender has repeated it by then. */
 const GIVE_UP_MS = 60_000
-/** A message to a whole net is acknowledged by each of its stations; more than that of one sender is a flood. */
+/** Each station acknowledges a message to a whole net. More acks than that to one sender are a flood. */
 const STATIONS_PER_SENDER = 10
 
 const APPEND = 'SELECT base, kinds, acks FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)'
 
-/** What a caller gets, or an error that is his. */
+/** Returns what a caller gets, or throws the error that it gets. */
 type Result = () => readonly AppendOutcome[]
 
+/** Stores messages. */
 export interface Appends {
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
-  /** Resolves when nothing waits to be stored. */
+  /** Resolves when no message waits to be stored. */
   idle(): Promise<void>
 }
 
@@ -50,90 +48,99 @@ interface AppendsParts {
   readonly ack: AckSettings
   readonly coalesceMs: number
   readonly clock: Clock
-  /** Something new is durable for these stations. */
+  /** New messages of these stations are durable. */
   readonly onStored: (stations: readonly StationKey[]) => void
-  /** A statement failed for what passes, and is about to be tried again. */
+  /** A statement failed for a passing reason, and is about to be tried again. */
   readonly onRetry?: () => void
 }
 
+/** Opens the queue of messages to store. */
+export function openAppends(parts: AppendsParts): Appends {
+  return new BatchedAppends(parts)
+}
+
 /**
- * One statement is under way, the next gathers. One that fails for the connection, or for a database that is away, is
- * tried again as it was: what of it was stored all the same is found to be a copy then, since each message says how
- * long it has been waiting.
+ * Stores messages in batches: one statement is in progress while the next batch gathers.
+ *
+ * A statement that fails for the connection, or for an absent database, is tried again unchanged for up to a minute.
+ * Each message says how long it has waited, so what the first try stored after all is found to be a copy then. If a
+ * statement of several requests is refused, each request is stored alone, so that only the one at fault fails.
+ *
+ * Public members are bound, because callers pass them on.
  */
-export function openAppends({
-  database,
-  history,
-  ack,
-  coalesceMs,
-  clock,
-  onStored,
-  onRetry = () => {},
-}: AppendsParts): Appends {
-  const horizons = horizonsMs(history)
-  const limits = [ack.minIntervalMs, ack.maxPerSenderPerMinute, ack.maxPerSenderPerMinute * STATIONS_PER_SENDER]
+class BatchedAppends implements Appends {
+  readonly #parts: AppendsParts
+  readonly #horizons: ReturnType<typeof horizonsMs>
+  readonly #bounds: Bounds
+  readonly #batches: Batches<AppendRequest, Result>
 
-  const bounds = openBounds(database, ack.minIntervalMs)
-
-  async function store(calls: readonly AppendCall[]): Promise<readonly Result[]> {
-    const batch = batchOf(calls, horizons)
-    const answer = await answered(calls, batch)
-    const stored = storedFor(batch, answer)
-    onStored(stored)
-    bounds.count(stored.length, answer.acks.length)
-    let outcomes: ReturnType<typeof outcomesOf> | undefined
-    // Not before the next statement has left.
-    return calls.map((_, index) => () => {
-      outcomes ??= outcomesOf(calls, batch, answer)
-      return outcomes[index] ?? []
+  constructor(parts: AppendsParts) {
+    this.#parts = parts
+    this.#horizons = horizonsMs(parts.history)
+    this.#bounds = openBounds(parts.database, parts.ack.minIntervalMs)
+    this.#batches = openBatches({
+      run: (requests) => this.#run(requests),
+      most: STATEMENT_ROWS,
+      parallel: 1,
+      mostWaiting: WAITING_ROWS,
+      weight: ({ messages }) => messages.length,
+      gatherMs: GATHER_MS,
     })
   }
 
-  function answered(calls: readonly AppendCall[], batch: AppendBatch): Promise<AppendAnswer> {
-    const ask = async () => {
-      const [answer] = await database.query<AppendAnswer>(APPEND, [
-        ...rowsOf(batch, clock.elapsed()),
-        horizons.numbered,
-        horizons.unnumbered,
-        coalesceMs,
-        ...limits,
-      ])
-      if (answer) return answer
-      throw new StoreError('store_fault')
-    }
-    return tryAgain(ask, Math.min(...calls.map(({ since }) => since)) + GIVE_UP_MS, clock, onRetry)
+  readonly append: Appends['append'] = async (messages, mayAck) => {
+    if (messages.length === 0) return []
+    // Here and not when the statement begins, because the database would wait for it.
+    const identities = messages.map(messageIdentity)
+    const result = await this.#batches.add({ messages, identities, mayAck, since: this.#parts.clock.elapsed() })
+    return result()
   }
 
-  /** One of several calls may be at fault, not the database. Alone, only that one fails. */
-  async function run(calls: readonly AppendCall[]): Promise<readonly Result[]> {
+  readonly idle = (): Promise<void> => this.#batches.idle()
+
+  async #run(requests: readonly AppendRequest[]): Promise<readonly Result[]> {
     try {
-      return await store(calls)
+      return await this.#store(requests)
     } catch (cause) {
       const error = toStoreError(cause)
-      if (error.code !== 'store_fault' || calls.length === 1) return calls.map(() => () => raise(error))
+      if (error.code !== 'store_fault' || requests.length === 1) return requests.map(() => () => raise(error))
       const results: Result[] = []
-      for (const call of calls) results.push(...(await run([call])))
+      for (const request of requests) results.push(...(await this.#run([request])))
       return results
     }
   }
 
-  const batches = openBatches<AppendCall, Result>({
-    run,
-    most: STATEMENT_ROWS,
-    parallel: 1,
-    mostWaiting: WAITING_ROWS,
-    weight: ({ messages }) => messages.length,
-    gatherMs: GATHER_MS,
-  })
+  async #store(requests: readonly AppendRequest[]): Promise<readonly Result[]> {
+    const batch = batchOf(requests, this.#horizons)
+    const answer = await this.#answerTo(requests, batch)
+    const stored = storedFor(batch, answer)
+    this.#parts.onStored(stored)
+    this.#bounds.count(stored.length, answer.acks.length)
+    let outcomes: ReturnType<typeof outcomesOf> | undefined
+    // Computed when the first caller asks, which is after the next statement has left.
+    return requests.map((_, index) => () => {
+      outcomes ??= outcomesOf(requests, batch, answer)
+      return outcomes[index] ?? []
+    })
+  }
 
-  return {
-    async append(messages, mayAck) {
-      if (messages.length === 0) return []
-      // Here and not when their statement begins, for then the database waits for it.
-      const identities = messages.map(messageIdentity)
-      return (await batches.add({ messages, identities, mayAck, since: clock.elapsed() }))()
-    },
-    idle: batches.idle,
+  #answerTo(requests: readonly AppendRequest[], batch: AppendBatch): Promise<AppendAnswer> {
+    const { database, ack, coalesceMs, clock, onRetry } = this.#parts
+    const ask = async () => {
+      const [answer] = await database.query<AppendAnswer>(APPEND, [
+        ...rowsOf(batch, clock.elapsed()),
+        this.#horizons.numbered,
+        this.#horizons.unnumbered,
+        coalesceMs,
+        ack.minIntervalMs,
+        ack.maxPerSenderPerMinute,
+        ack.maxPerSenderPerMinute * STATIONS_PER_SENDER,
+      ])
+      if (answer) return answer
+      throw new StoreError('store_fault')
+    }
+    const oldest = Math.min(...requests.map(({ since }) => since))
+    return tryAgain(ask, oldest + GIVE_UP_MS, clock, onRetry)
   }
 }
 

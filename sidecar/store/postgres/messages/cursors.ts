@@ -1,19 +1,16 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import { parseDeviceKey, remembersCursor } from '../../../messages/station.ts'
 import type { Cursors } from '../../../messages/store.ts'
+import { readSql } from '../../read-sql.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Answer, DeviceReading, Reader } from './reader.ts'
 
-// What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
+// A crash loses cursors of this time. A phone then gets an older stamp than it has, which is safe. It does not store
+// it.
 const WRITE_AFTER_MS = 10_000
 const STATEMENT_ROWS = 1000
 
-// Sorted, as whoever else locks several of these rows does.
-const WRITE = `
-  UPDATE device SET asked = cursor
-  FROM unnest($1::text[], $2::bigint[]) AS brought (key, cursor)
-    JOIN (SELECT key FROM device WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE) AS locked USING (key)
-  WHERE device.key = brought.key AND asked < cursor`
+const WRITE = readSql(new URL('./write-cursors.sql', import.meta.url))
 
 interface CursorsParts {
   readonly database: Queries
@@ -21,24 +18,24 @@ interface CursorsParts {
   readonly clock: Clock
 }
 
-/** The cursors as the rest of the store takes them. */
+/** The cursors as the rest of the store uses them. */
 export interface SharedCursors extends Cursors {
-  /** {@link Cursors.stampFor} of who brings `since` and gets no messages. */
+  /** The stamp as {@link Cursors.stampFor} returns it, for a request with the cursor `since` that gets no messages. */
   timeIn(reading: Answer, since: number | undefined): number
-  /** Writes down what is not written yet. */
+  /** Writes the cursors that are not in the table yet. */
   seal(): Promise<void>
 }
 
 /**
- * Which cursor each device has brought, by the rules of the store in a file: in the table, and here what is not written
- * yet, by its key.
+ * The newest cursor that each device sent, by the same rules as in the SQLite store. The table has them, and memory
+ * those that are not written yet, by the key of the device.
  */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
   const unwritten = new Map<string, number>()
   let writing: Timer | undefined
   let sealed = false
 
-  function bring(key: string, cursor: number): void {
+  function note(key: string, cursor: number): void {
     unwritten.set(key, Math.max(unwritten.get(key) ?? 0, cursor))
     planWrite()
   }
@@ -60,17 +57,17 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
 
   function timeIn({ last, station }: Answer, since: number | undefined): number {
     if (!station) return last
-    const brought = since !== undefined && since <= last ? Math.floor(since) : undefined
-    const cursor = Math.min(...station.devices.map((device) => cursorOf(device, brought)))
+    const sent = since !== undefined && since <= last ? Math.floor(since) : undefined
+    const cursor = Math.min(...station.devices.map((device) => cursorOf(device, sent)))
     return station.newest > cursor ? cursor : last
   }
 
-  function cursorOf({ key, registeredAt, asked }: DeviceReading, brought: number | undefined): number {
+  function cursorOf({ key, registeredAt, newestCursor }: DeviceReading, sent: number | undefined): number {
     const [, id] = parseDeviceKey(key)
-    if (!remembersCursor(id)) return Math.max(registeredAt, brought ?? 0)
-    if (brought !== undefined && brought > asked) bring(key, brought)
-    // That of an earlier registration is older than the stamp of the present one.
-    return Math.max(registeredAt, brought ?? Math.max(asked, unwritten.get(key) ?? 0))
+    if (!remembersCursor(id)) return Math.max(registeredAt, sent ?? 0)
+    if (sent !== undefined && sent > newestCursor) note(key, sent)
+    // A cursor of an earlier registration is older than the stamp of the present one.
+    return Math.max(registeredAt, sent ?? Math.max(newestCursor, unwritten.get(key) ?? 0))
   }
 
   return {

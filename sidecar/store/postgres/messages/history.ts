@@ -14,8 +14,7 @@ interface HistoryParts {
 }
 
 /**
- * The rings in the table, of which nothing is kept here: each sync asks the database, so that it is right on every
- * instance.
+ * The rings in the table. Nothing is cached: each sync asks the database, so its answer is right on every instance.
  */
 export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
@@ -33,8 +32,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
 }
 
 /**
- * The newest stamp of the database's own clock, never the time of this machine: who takes it as a cursor would skip
- * what another instance stores in the same second. It moves when something is written.
+ * The newest stamp of the database. It moves when something is written. It is never the time of this machine: a phone
+ * with that cursor would skip what another instance stores in the same second.
  */
 export function openServerTime({ query }: Queries): Stamps {
   return {

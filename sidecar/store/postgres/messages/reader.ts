@@ -4,19 +4,20 @@ import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from './unpack-messages.ts'
 
-// While the database reads for some, those before are answered. More in one statement are hardly faster, and the first
-// of them waits for the last; of more statements each has fewer, and costs as much as several reads.
+// While one statement is in progress, the reads of the one before are answered. Larger statements are hardly faster,
+// and their first read waits for the last. With more statements at a time each has fewer reads, and costs as much as
+// several.
 const STATEMENT_READS = 32
 const STATEMENTS = 2
 const WAITING_READS = 10_000
 
 const READ = `
-  SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", asked, newest, messages
+  SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", cursors, newest, messages
   FROM read_newer($1, $2, $3) ORDER BY i`
 
-interface Ask {
+interface ReadRequest {
   readonly station: StationKey
-  /** Its key; null for all of the station's. */
+  /** The key of the device; null for all devices of the station. */
   readonly device: string | null
   readonly since: number
 }
@@ -27,40 +28,41 @@ interface Row {
   readonly keys: readonly string[] | null
   /** When each device was registered. */
   readonly since: readonly number[]
-  readonly asked: readonly number[]
+  /** The newest cursor that each device sent. */
+  readonly cursors: readonly number[]
   readonly newest: number | null
   readonly messages: Buffer | null
 }
 
-/** What the cursor of a device goes by. */
+/** The registration and cursor of a device. */
 export interface DeviceReading {
   readonly key: string
   readonly registeredAt: number
-  /** The newest cursor that it has brought, as it was written last. */
-  readonly asked: number
+  /** The newest cursor that the device sent, as the table has it. */
+  readonly newestCursor: number
 }
 
-/** What the database has of a station, all of one moment. */
+/** A station in the database, at one moment. */
 export interface Reading {
   readonly registeredAt: number
-  /** The one that asks, or all of them; at least one. */
+  /** The device of the request, or all devices; at least one. */
   readonly devices: readonly DeviceReading[]
-  /** Time of its newest message, 0 before the first. */
+  /** Stamp of its newest message; 0 before the first. */
   readonly newest: number
-  /** Those that are newer than what was asked for, oldest first. */
+  /** Messages newer than the cursor of the request, oldest first. */
   readonly messages: readonly StoredMessage[]
 }
 
-/** `station`: undefined where it is not registered, or has no such device. */
+/** The answer to a read. `station` is undefined if it is not registered, or has no such device. */
 export interface Answer {
-  /** Newer than whatever was stored by then, and older than whatever is stored later. */
+  /** Newer than all messages stored before the read, and older than all stored after it. */
   readonly last: number
   readonly station: Reading | undefined
-  /** Another one once the database may have lost what it had: see {@link openReader}. */
+  /** Changes when the database may have lost messages: see {@link openReader}. */
   readonly lineage: string
 }
 
-/** Reads through: whatever any instance has stored before the call is in the answer. */
+/** Reads from the database: everything that any instance stored before the call is in the answer. */
 export interface Reader {
   read(station: StationKey, device: DeviceId | undefined, since: number): Promise<Answer>
 }
@@ -72,21 +74,21 @@ interface Read {
 }
 
 /**
- * Has reads that come at once, or while statements are under way, share one.
+ * Opens the reader. Reads that come at once, or while statements are in progress, share a statement.
  *
- * The lineage of an answer is the database's timeline, and how often its clock was found to have gone back: a standby
- * that took over may lack messages, and so may a database that was restored.
+ * The lineage of an answer consists of the timeline of the database and the number of times that its clock went back. A
+ * standby that took over may lack messages, and so may a restored database.
  */
 export function openReader(database: Queries, timeline: () => number = () => 0): Reader {
-  /** The newest `last` of a statement that has ended: one that begins later reads no older one. */
+  /** The newest `last` of a statement that has ended. A statement that begins later reads no older one. */
   let newest = 0
   let timesBack = 0
 
-  async function run(asks: readonly Ask[]): Promise<readonly Read[]> {
+  async function run(requests: readonly ReadRequest[]): Promise<readonly Read[]> {
     const newestBefore = newest
-    const stations = asks.map(({ station }) => station)
-    const devices = asks.map(({ device }) => device)
-    const sinces = asks.map(({ since }) => since)
+    const stations = requests.map(({ station }) => station)
+    const devices = requests.map(({ device }) => device)
+    const sinces = requests.map(({ since }) => since)
     const rows = await database.query<Row>(READ, [stations, devices, sinces])
     const last = rows[0]?.last ?? newestBefore
     if (last < newestBefore) timesBack += 1
@@ -95,7 +97,7 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
     return rows.map((row) => ({ row, lineage }))
   }
 
-  const batches = openBatches<Ask, Read>({
+  const batches = openBatches<ReadRequest, Read>({
     run,
     most: STATEMENT_READS,
     parallel: STATEMENTS,
@@ -105,8 +107,12 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
     async read(station, id, since) {
       const device = id === undefined ? null : deviceKey(station, id)
       const { row, lineage } = await batches.add({ station, device, since })
-      const { last, registeredAt, keys, asked, messages } = row
-      const devices = keys?.map((key, at) => ({ key, registeredAt: row.since[at] ?? 0, asked: asked[at] ?? 0 }))
+      const { last, registeredAt, keys, cursors, messages } = row
+      const devices = keys?.map((key, index) => ({
+        key,
+        registeredAt: row.since[index] ?? 0,
+        newestCursor: cursors[index] ?? 0,
+      }))
       if (!devices || registeredAt === null) return { last, station: undefined, lineage }
       const unpacked = messages ? unpackMessages(station, messages) : []
       return { last, station: { registeredAt, devices, newest: row.newest ?? 0, messages: unpacked }, lineage }

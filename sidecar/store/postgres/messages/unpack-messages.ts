@@ -3,9 +3,9 @@ import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 const HEAD_BYTES = 16
 
 /**
- * Reads messages out of one value, as the SQL function `read_newer` packs them: for each, the stamp in 8 bytes; the
- * lengths of source, number and text in 2, 2 and 4 bytes; then these three. The texts are parts of `packed`, which stays
- * in memory with them.
+ * Reads messages out of one value, as the SQL function `read_newer` packs them. Each has its stamp in 8 bytes, the
+ * lengths of source, number and text in 2, 2 and 4 bytes, and then these three. The texts are parts of `packed`, which
+ * stays in memory with them.
  */
 export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredMessage[] {
   const messages: StoredMessage[] = []

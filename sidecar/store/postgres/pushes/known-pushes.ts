@@ -1,44 +1,45 @@
 import type { Clock } from '../../../clock.ts'
 import type { Platform } from '../../../messages/store.ts'
 
-interface Known {
+interface Estimate {
   readonly platform: Platform
-  /** In elapsed milliseconds; never while this instance has claimed it. */
+  /** In elapsed milliseconds; infinite while this instance has claimed it. */
   readonly dueAt: number
 }
 
 /**
- * Entries of the queue that this instance made, claimed or put off, as far as it knows, by the device's key: for the
- * figures alone. At most one a device.
+ * Rows of the queue that this instance stored, claimed or postponed, by the key of the device. They are estimates for
+ * metrics only. At most one a device.
  */
 export interface KnownPushes {
-  /** One was made, due in `delayMs`, unless there was one. Says whether it is new. */
+  /** Adds a row that is due in `delayMs`, unless there is one. Returns whether it is new. */
   add(key: string, platform: Platform, delayMs: number): boolean
   claimed(key: string, platform: Platform): void
-  /** It is due again in `delayMs`. */
+  /** Notes that the row is due again in `delayMs`. */
   wait(key: string, platform: Platform, delayMs: number): void
   forget(key: string): void
-  /** Those of `platform` that were due before `asked` and nobody here has claimed. */
-  forgetDue(platform: Platform, asked: number): void
+  /** Forgets rows of `platform` that were due before `elapsed` and are not claimed here. */
+  forgetDue(platform: Platform, elapsed: number): void
   waiting(platform: Platform): number
 }
 
+/** Opens an empty list. */
 export function openKnownPushes(clock: Pick<Clock, 'elapsed'>): KnownPushes {
-  const entries = new Map<string, Known>()
-  const put = (key: string, platform: Platform, delayMs: number) =>
+  const entries = new Map<string, Estimate>()
+  const set = (key: string, platform: Platform, delayMs: number) =>
     void entries.set(key, { platform, dueAt: clock.elapsed() + delayMs })
 
   return {
     add(key, platform, delayMs) {
       if (entries.has(key)) return false
-      put(key, platform, delayMs)
+      set(key, platform, delayMs)
       return true
     },
-    claimed: (key, platform) => put(key, platform, Number.POSITIVE_INFINITY),
-    wait: put,
+    claimed: (key, platform) => set(key, platform, Number.POSITIVE_INFINITY),
+    wait: set,
     forget: (key) => void entries.delete(key),
-    forgetDue(platform, asked) {
-      for (const [key, entry] of entries) if (entry.platform === platform && entry.dueAt < asked) entries.delete(key)
+    forgetDue(platform, elapsed) {
+      for (const [key, entry] of entries) if (entry.platform === platform && entry.dueAt < elapsed) entries.delete(key)
     },
     waiting(wanted) {
       let count = 0

@@ -72,9 +72,9 @@ export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
  * The queue in the table that all instances share, at most one row a device.
  *
  * A row waits until it is due; then any instance may claim it, which leases it to that instance. `settle` removes the
- * row, or returns it to wait for messages that arrived during the lease. `retryLater` returns it to wait for its delay. If
- * neither happens, or the database does not take it, the lease ends and the row is due again: a device is notified at
- * least once.
+ * row, or returns it to wait for messages that arrived during the lease. `retryLater` returns it to wait for its delay.
+ * If neither happens, or the database does not take it, the lease ends and the row is due again: a device is notified
+ * at least once.
  *
  * In memory are only estimates, for metrics and timers: when the rows that this instance knows are due. It sets a timer
  * for each row that it stored or postponed, and finds rows that other instances left by asking once a second.
@@ -124,7 +124,7 @@ class PostgresPushQueue implements SharedPushQueue {
     })
     for (const platform of platforms) {
       const claimed = claims.filter(({ device }) => device.platform === platform).length
-      // Other instances have claimed whatever else was due.
+      // Other instances have claimed all other due rows.
       if (claimed < room[platform]) this.#estimates.forgetDue(platform, askedAt)
     }
     return claims
@@ -163,7 +163,7 @@ class PostgresPushQueue implements SharedPushQueue {
       coalesceMs,
     ]
     const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
-    // Otherwise whoever claims these rows after the leases notifies the phones again.
+    // Otherwise the next instance that claims these rows notifies the phones again.
     const staying = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
     const dueInMs = new Map(staying.map((row) => [row.key, row.dueInMs]))
     for (const { key, claim } of all) this.#released(key, claim.device.platform, dueInMs.get(key))

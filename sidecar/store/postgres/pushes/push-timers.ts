@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../../../clock.ts'
 
-/** What others left, and did not tell of: windows that they did not live to end, leases that nobody settled. */
+/** For rows that other instances left: windows of instances that ended, and leases that were not settled. */
 const ASK_EVERY_MS = 1000
-/** What is due within it rings once, at its end: each ring costs a statement. */
+/** Rows that are due within this time share a ring at its end, because each ring costs a statement. */
 const GRAIN_MS = 50
 
-/** Rings when something may be due. */
+/** Rings when a row may be due. */
 export interface PushTimers {
   /** Rings in `delayMs`, or a little later. */
   ring(delayMs: number): void
@@ -13,26 +13,26 @@ export interface PushTimers {
   close(): void
 }
 
-/** Rings each second too, once somebody listens, and for each listener at its beginning. */
+/** Opens the timers. Once there is a listener, they also ring each second, and for each listener when it is added. */
 export function openPushTimers(clock: Clock): PushTimers {
   const timers = new Map<number, Timer>()
   const listeners: (() => void)[] = []
   let every: Timer | undefined
-  let closed = false
+  let isClosed = false
 
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener()
   }
 
   function ring(delayMs: number): void {
-    if (closed) return
-    const at = Math.ceil((clock.elapsed() + delayMs) / GRAIN_MS) * GRAIN_MS
-    if (timers.has(at)) return
+    if (isClosed) return
+    const time = Math.ceil((clock.elapsed() + delayMs) / GRAIN_MS) * GRAIN_MS
+    if (timers.has(time)) return
     timers.set(
-      at,
-      clock.after(at - clock.elapsed(), () => {
-        timers.delete(at)
-        tell()
+      time,
+      clock.after(time - clock.elapsed(), () => {
+        timers.delete(time)
+        notify()
       }),
     )
   }
@@ -40,7 +40,7 @@ export function openPushTimers(clock: Clock): PushTimers {
   function ask(): void {
     every = clock.after(ASK_EVERY_MS, () => {
       ask()
-      tell()
+      notify()
     })
   }
 
@@ -48,11 +48,11 @@ export function openPushTimers(clock: Clock): PushTimers {
     ring,
     onRing(listener) {
       listeners.push(listener)
-      if (!every && !closed) ask()
+      if (!every && !isClosed) ask()
       ring(0)
     },
     close() {
-      closed = true
+      isClosed = true
       every?.cancel()
       for (const timer of timers.values()) timer.cancel()
       timers.clear()

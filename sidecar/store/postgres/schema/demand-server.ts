@@ -17,7 +17,7 @@ export async function demandServer(
   )
   if (!server || server.version < OLDEST_SERVER) throw new StoreError('database_too_old')
   if (!server.writable) throw new StoreError('database_read_only')
-  await postgres.onOwnConnection((other) => demandSessions(connection, other))
+  await postgres.onOwnConnection((second) => demandSessions(connection, second))
 }
 
 /**

@@ -13,8 +13,8 @@ const LOCK = 0x6d637363
  * Creates the tables or takes the steps to the newest version, and replaces all functions by those of this version, in
  * one transaction. If several instances start at once, one of them does it and the others wait.
  *
- * Rejects with `database_too_old`, `database_outdated`, `database_newer`, `database_read_only` or `database_pooled`, and
- * has then changed nothing.
+ * Rejects with `database_too_old`, `database_outdated`, `database_newer`, `database_read_only` or `database_pooled`,
+ * and has then changed nothing.
  */
 export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = STEPS): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {

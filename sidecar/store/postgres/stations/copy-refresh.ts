@@ -61,7 +61,7 @@ export class CopyRefresh {
   /** Reads all stations. */
   async load(): Promise<void> {
     const { read, timeline } = this.#postgres
-    const [before] = await read<{ version: number }>(LAST)
+    const [snapshot] = await read<{ version: number }>(LAST)
     const records: StationRecord[] = []
     for (let last = ''; ; ) {
       const page = await read<StationRecord>(LOAD_STATIONS, [last])
@@ -74,7 +74,7 @@ export class CopyRefresh {
     for (const { key, registeredAt } of provenRows) this.#proven.set(key, registeredAt)
     // When the timeline changes, all connections end. So all pages are from one timeline.
     this.#loadedTimeline = timeline()
-    this.#copy.replace(records, before?.version ?? 0)
+    this.#copy.replace(records, snapshot?.version ?? 0)
   }
 
   /** Reads what changed since the last refresh. */

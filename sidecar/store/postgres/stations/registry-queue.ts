@@ -5,11 +5,11 @@ import { openBatches } from '../database/batches.ts'
 import { toStoreError } from '../database/postgres-error.ts'
 
 /**
- * What one statement may carry, in {@link weightOf}. It holds the clock, for which stored messages wait: 15 ms for 100
- * new tokens, 65 ms for 100 new stations.
+ * The limit of one statement, in {@link weightOf}. It locks the clock, for which messages wait: 15 ms for 100 new
+ * tokens, 65 ms for 100 new stations.
  */
 const STATEMENT_WEIGHT = 100
-/** What may wait: five seconds of new tokens, or 80 MB of avatars. */
+/** The limit of the queue: five seconds of new tokens, or 80 MB of avatars. */
 const MOST_WAITING = 10_000
 /** A registration with the largest avatar weighs nine. */
 const AVATAR_CHARACTERS = 8192
@@ -23,7 +23,7 @@ interface RegistryQueueParts {
 }
 
 /**
- * Writes of the registry, in the order of the calls. Rejects with `store_overloaded` if too much waits, or for too
+ * Writes of the registry, in their order. Rejects with `store_overloaded` if too much waits, or for too
  * long.
  */
 export interface RegistryQueue {
@@ -33,18 +33,18 @@ export interface RegistryQueue {
   write<T>(work: () => Promise<T>): Promise<T>
 }
 
-interface WaitingCall {
+interface WaitingRequest {
   readonly since: number
   refuse(error: unknown): void
 }
 
-interface WaitingRegistration extends WaitingCall {
+interface WaitingRegistration extends WaitingRequest {
   readonly kind: 'registration'
   readonly registration: Registration
   answer(outcome: RegisterOutcome): void
 }
 
-interface WaitingWrite extends WaitingCall {
+interface WaitingWrite extends WaitingRequest {
   readonly kind: 'write'
   /** Never rejects. */
   run(): Promise<void>
@@ -52,6 +52,7 @@ interface WaitingWrite extends WaitingCall {
 
 type Waiting = WaitingRegistration | WaitingWrite
 
+/** Opens an empty queue. */
 export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): RegistryQueue {
   const batches = openBatches<Waiting, void>({
     async run(waiting) {
@@ -73,7 +74,7 @@ export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): R
     return false
   }
 
-  /** One registration may be at fault, not the database. Alone, only that one fails. */
+  /** If one registration is at fault and not the database, each is tried alone, so that only that one fails. */
   async function registerGroup(group: readonly WaitingRegistration[]): Promise<void> {
     try {
       const outcomes = await registerAll(group.map(({ registration }) => registration))
@@ -84,7 +85,7 @@ export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): R
       }
     } catch (cause) {
       const error = toStoreError(cause)
-      if (error.code === 'store_fault' && group.length > 1) for (const one of group) await registerGroup([one])
+      if (error.code === 'store_fault' && group.length > 1) for (const waiting of group) await registerGroup([waiting])
       else for (const { refuse } of group) refuse(error)
     }
   }
@@ -115,20 +116,20 @@ interface RegistrationGroup {
   readonly stations: Set<StationKey>
 }
 
-/** Calls in their order, with neighbours that can share a statement together. */
+/** Groups neighbours that can share a statement, in their order. */
 function groupsOf(waiting: readonly Waiting[]): readonly (RegistrationGroup | WaitingWrite)[] {
   const groups: (RegistrationGroup | WaitingWrite)[] = []
-  for (const one of waiting) {
-    if (one.kind === 'write') {
-      groups.push(one)
+  for (const entry of waiting) {
+    if (entry.kind === 'write') {
+      groups.push(entry)
       continue
     }
-    const { key } = one.registration
+    const { key } = entry.registration
     const last = groups.at(-1)
     if (last?.kind === 'registrations' && !last.stations.has(key)) {
-      last.registrations.push(one)
+      last.registrations.push(entry)
       last.stations.add(key)
-    } else groups.push({ kind: 'registrations', registrations: [one], stations: new Set([key]) })
+    } else groups.push({ kind: 'registrations', registrations: [entry], stations: new Set([key]) })
   }
   return groups
 }

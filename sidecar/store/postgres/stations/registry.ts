@@ -157,10 +157,10 @@ class PostgresRegistry implements Registry {
     this.#queue.write(() => this.#postgres.query(PROVE, [[key]])).catch(() => this.#proven.delete(key))
   }
 
-  readonly remove = (key: StationKey, which: DeviceFilter = {}): Promise<RemoveOutcome> =>
+  readonly remove = (key: StationKey, filter: DeviceFilter = {}): Promise<RemoveOutcome> =>
     this.#queue.write(() => {
-      const { pushToken } = which
-      return pushToken === undefined ? this.#remove(key, which) : this.#endByToken(key, pushToken)
+      const { pushToken } = filter
+      return pushToken === undefined ? this.#remove(key, filter) : this.#endByToken(key, pushToken)
     })
 
   readonly markTokenDead = (key: StationKey, _device: DeviceId, pushToken: string): Promise<void> =>
@@ -236,8 +236,8 @@ class PostgresRegistry implements Registry {
     )
     const outcome = ended?.outcome ?? 'none'
     if (outcome === 'none' || outcome === 'wrong_token') return outcome
-    const left = await this.#outcomeOfRemoval(key)
-    return outcome === 'silenced' ? outcome : left
+    const removal = await this.#outcomeOfRemoval(key)
+    return outcome === 'silenced' ? outcome : removal
   }
 
   /** Reads the station again instead of changing the copy, which may be older than the database. */

@@ -17,7 +17,7 @@ interface Entry {
   readonly version: number
 }
 
-/** What was read of a station after a change; undefined if it is not registered. */
+/** A station as it was read after a change; undefined if it is not registered. */
 export type Change = readonly [key: StationKey, record: StationRecord | undefined]
 
 /**

@@ -6,23 +6,23 @@ import type { Database } from '../database/database.ts'
 import { freeBytes } from '../database/database-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 
-// What a request may have to wait for: one slice. 100 pages took 1 to 3 ms of a 20 MB file, where VACUUM INTO held
-// everything up for 90 ms, and for as long as a slow disk writes all of it.
+// A request may have to wait for one slice. 100 pages of a 20 MB file took 1 to 3 ms. VACUUM INTO blocked everything
+// for 90 ms, and blocks it for as long as a slow disk takes to write the file.
 const SLICE_PAGES = 100
-// Handed to the disk outside the queue, so that the last slice, which waits for the disk, has little left to wait for.
+// Synced outside the queue, so that the last slice, which waits for the disk, has little left to wait for.
 const SLICES_PER_SYNC = 20
-// A backup must not take the last room, which messages need.
+// A backup must leave space for messages.
 const LEAVE_FREE_BYTES = 16_000_000
 
 const OWNER_ONLY = 0o600
 
-/** What {@link backUp} calls a file that is not complete yet. */
+/** The suffix of a backup that is not complete yet. */
 export const PARTIAL = '.part'
 
 /**
- * Copies the database into the new file `path` while it is in use, under another name until it is complete and on the
- * disk; resolves with its size in bytes. Rejects with a {@link StoreError}, and leaves nothing behind, when it fails or
- * `signal` is aborted.
+ * Copies the database into the new file `path` while it is in use. The file has another name until it is complete and
+ * durable. Resolves with its size in bytes. If it fails, or `signal` is aborted, it rejects with a {@link StoreError}
+ * and leaves nothing behind.
  */
 export async function backUp(
   database: Database,
@@ -64,7 +64,7 @@ async function assertRoom(database: Database, path: string): Promise<void> {
   }
 }
 
-/** A slice at a time, each an entry of the queue, so that messages and requests get in between. */
+/** Copies slice by slice, each an entry of the queue, so that messages and requests get in between. */
 async function copyPages(
   database: Database,
   connection: Connection,

@@ -21,7 +21,7 @@ const STATE = 'SELECT reserved_time AS lastStamp, per_station AS perStation FROM
 
 const KEYS = 'SELECT key FROM station'
 
-// What belongs to nobody, as after somebody edited the file, stays behind.
+// Rows without a station, as after an edit by hand, are not copied.
 const OWNED = `
   SELECT (SELECT count(*) FROM device WHERE station IN (SELECT key FROM station)) AS devices,
     (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars`
@@ -34,7 +34,7 @@ const STATIONS = `
 const DEVICES = `
   SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
     registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
-    asked AS newestCursor, first_token AS firstToken
+    newest_cursor AS newestCursor, first_token AS firstToken
   FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
 const MESSAGES = `
@@ -59,7 +59,7 @@ interface DeviceRow extends Omit<DeviceContents, 'tokenDead' | 'ackMessages'> {
   readonly ackMessages: number
 }
 
-/** The file is of a version whose tables are others; `remedy` is what the operator should do. */
+/** The file has an older schema. `remedy` says what the operator should do. */
 export class OutdatedFileError extends Error {
   override readonly name = 'OutdatedFileError'
   readonly remedy = 'Start this version of the sidecar on it once, which brings it up to date, stop it, and try again.'
@@ -69,17 +69,17 @@ export class OutdatedFileError extends Error {
   }
 }
 
-/** What is in a file, and the lock on it. */
+/** The content of a file, and the lock on it. */
 export interface FileContents extends Contents {
-  /** Lets go of the file. Never rejects. */
+  /** Releases the file. Never rejects. */
   close(): Promise<void>
 }
 
 /**
- * Reads the SQLite file `path`, which has to be there, and keeps every sidecar from opening it until it is closed.
- * Nothing in it is changed, but that what a crash left in the log beside it goes into it, as whenever it is opened.
- * Rejects with an {@link OutdatedFileError}, or a {@link StoreError}: `database_locked` while a sidecar has it open,
- * `database_foreign`, `database_newer` or `database_corrupt`.
+ * Opens the SQLite file `path`, which has to exist, to read it. No sidecar can open it until it is closed. Changes
+ * nothing, except that SQLite moves the log that a crash left into the file, as at every open. Rejects with an
+ * {@link OutdatedFileError}, or a {@link StoreError}: `database_locked` while a sidecar has it open,
+ * `database_foreign`, `database_outdated`, `database_newer` or `database_corrupt`.
  */
 export async function openFileContents(path: string, newest = NEWEST): Promise<FileContents> {
   const connection = await connect(path, 0).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export async function openFileContents(path: string, newest = NEWEST): Promise<F
     const [state] = await all<{ lastStamp: number; perStation: number }>(STATE)
     if (!state) throw new StoreError('database_corrupt')
     const { lastStamp, perStation } = state
-    // As large as the file knows them, so that nothing is fitted.
+    // With the ring size of the file, so that nothing is fitted.
     const { rings } = await openRingIndex(connection, {
       perStation,
       duplicateMinutes: 0,
@@ -123,7 +123,7 @@ export async function openFileContents(path: string, newest = NEWEST): Promise<F
   }
 }
 
-/** Whoever writes elsewhere what is read here would take SQLite's own errors for theirs. */
+/** Translates errors of SQLite here, because the caller would take them for errors of the database that it writes. */
 async function reading<Row>(
   connection: Pick<Connection, 'all'>,
   statement: Parameters<Connection['all']>,

@@ -7,19 +7,19 @@ import { demandVersion, fileVersion } from '../database/migrations.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 import { syncFolder } from './backup.ts'
 
-/** What is in the database now, and where the former one is. */
+/** The content of the restored database, and the path of the former one. */
 export interface Restored {
   readonly stations: number
   readonly messages: number
-  /** Undefined when there was no former one. */
+  /** Undefined if there was no former database. */
   readonly kept: string | undefined
 }
 
-/** Nothing was restored, and nothing changed; `remedy` is what the operator should do. */
+/** Nothing was restored and nothing changed. `remedy` says what the operator should do. */
 export class RestoreError extends Error {
   override readonly name = 'RestoreError'
   readonly remedy: string
-  /** Of the {@link StoreError} behind it, where there is one. */
+  /** The code of the {@link StoreError} that caused it, if there is one. */
   readonly code: StoreErrorCode | undefined
 
   constructor(message: string, remedy: string, options: ErrorOptions & { readonly code?: StoreErrorCode } = {}) {
@@ -29,10 +29,10 @@ export class RestoreError extends Error {
   }
 }
 
-/** What is wrong with a backup, which the store's own words would say of the database. */
-const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [what: string, remedy: string]>>> = {
-  database_corrupt: ['is damaged, or no database', 'Name another one.'],
-  database_foreign: ['is not one of ours', 'Name a file that this sidecar wrote to backup.folder.'],
+/** Faults of a backup, in other words than the same faults of the database. */
+const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [fault: string, remedy: string]>>> = {
+  database_corrupt: ['is damaged, or is not a database', 'Name another backup.'],
+  database_foreign: ['was not written by the sidecar', 'Name a file that the sidecar wrote to backup.folder.'],
   database_outdated: ['was made by a version of the sidecar that is too old to be upgraded', 'Name a newer backup.'],
   database_newer: [
     'was made by a newer version of the sidecar',
@@ -40,53 +40,54 @@ const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [what: str
   ],
 }
 
-// What belongs to a SQLite file by its name. One that is left beside another file would be taken for that one's.
+// Files that belong to a SQLite file by their name. If one is left beside another file, SQLite applies it to that file.
 const COMPANIONS = ['-wal', '-journal', '-shm'] as const
 
 const FOLDER_OWNER_ONLY = 0o700
 
 /**
- * Stamps may be ahead of the clock by half a minute, and a burst; what was issued after the backup was made, and after
- * the former database, if that cannot be read any more, is at most as far ahead of now. In milliseconds.
+ * Stamps may be ahead of the clock by half a minute, and by a burst. Stamps issued since the backup was made are at
+ * most so far ahead of now, also if the former database cannot be read. In milliseconds.
  */
 const STAMPS_AHEAD_MS = 60_000
 
 /**
- * Puts the backup `source` in the place of the file `database`, which is kept beside it. The backup itself is only
- * read. From then on stamps are above every one that was issued before, so that no client's cursor is ahead of what
- * comes.
+ * Replaces the file `database` by the backup `source`, and keeps the former file beside it. The backup is only read.
+ * New stamps are above every stamp that was issued before, so that no phone's cursor is ahead of them.
  *
- * Rejects with a {@link RestoreError} when the backup is none of ours that is whole; with a {@link StoreError} when the
- * database cannot be replaced: `database_locked` while a sidecar has it open, `database_foreign` when it belongs to
- * something else.
+ * Rejects with a {@link RestoreError} if the backup is not a sound file of the sidecar. Rejects with a
+ * {@link StoreError} if the database cannot be replaced: `database_locked` while a sidecar has it open,
+ * `database_foreign` if it belongs to another program.
  */
 export async function restoreDatabase(source: string, database: string, now: number): Promise<Restored> {
   if (database === IN_MEMORY) throw new RestoreError('"database" is in memory.', 'Name a file in "database".')
-  // What a link leads to is replaced, and not the link.
+  // Replaces the target of a link, not the link.
   const path = await realpath(database).catch(() => database)
   await assertIsFile(source, path)
   const draft = `${path}.restoring`
-  const kept = `${path}.before-restore-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
-  const former = await claimFormer(path, kept)
+  const keptPath = `${path}.before-restore-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
+  const former = await claimFormer(path, keptPath)
   const folders: string[] = []
-  let keeping = false
+  let isKeeping = false
   try {
     await makeFolder(dirname(path), folders)
     await discard(draft)
-    const held = await copyAndCheck(source, draft, Math.max(former.reserved, now + STAMPS_AHEAD_MS)).catch((error) => {
-      throw faultOf(source, error)
-    })
+    const contents = await copyAndCheck(source, draft, Math.max(former.reserved, now + STAMPS_AHEAD_MS)).catch(
+      (error) => {
+        throw faultOf(source, error)
+      },
+    )
     await giveTo(former.exists ? path : dirname(path), draft)
-    keeping = true
-    if (former.exists) await keep(path, kept)
-    // Gone with a crash, a database leaves its log, which SQLite would take for that of the backup.
+    isKeeping = true
+    if (former.exists) await keep(path, keptPath)
+    // A database that was lost in a crash leaves its log, which SQLite would apply to the backup.
     for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
     await rename(draft, path)
     await syncFolder(dirname(path))
-    return { ...held, kept: former.exists ? kept : undefined }
+    return { ...contents, kept: former.exists ? keptPath : undefined }
   } catch (error) {
     await discard(draft).catch(() => undefined)
-    if (!keeping) await discard(kept).catch(() => undefined)
+    if (!isKeeping) await discard(keptPath).catch(() => undefined)
     for (const folder of folders.toReversed()) await rmdir(folder).catch(() => undefined)
     throw error instanceof RestoreError ? error : toStoreError(error)
   } finally {
@@ -95,11 +96,11 @@ export async function restoreDatabase(source: string, database: string, now: num
 }
 
 async function assertIsFile(source: string, path: string): Promise<void> {
-  const found = await realpath(source).catch((error: NodeJS.ErrnoException) => {
+  const file = await realpath(source).catch((error: NodeJS.ErrnoException) => {
     throw new RestoreError(`The backup ${source} cannot be read (${error.code}).`, 'Name a backup.', { cause: error })
   })
-  if (!(await stat(found)).isFile()) throw new RestoreError(`The backup ${source} is no file.`, 'Name a backup.')
-  if (found === path) throw new RestoreError(`${source} is the database itself.`, 'Name a backup.')
+  if (!(await stat(file)).isFile()) throw new RestoreError(`The backup ${source} is not a file.`, 'Name a backup.')
+  if (file === path) throw new RestoreError(`${source} is the database itself.`, 'Name a backup.')
 }
 
 const HELD = `
@@ -109,69 +110,69 @@ const HELD = `
 
 interface Former {
   readonly exists: boolean
-  /** No stamp above it was issued by it; 0 when it cannot be read. */
+  /** The former database issued no stamp above it. */
   readonly reserved: number
-  /** Lets go of its lock. Never rejects. */
+  /** Releases its lock. Never rejects. */
   release(): Promise<void>
 }
 
 /**
- * Keeps every sidecar from opening the former database until it is replaced, and takes its log into it. Where it cannot
- * be read, or is gone, its log is kept beside `kept` instead.
+ * Locks the former database until it is replaced, and moves its log into it. If it cannot be read or is gone, its log
+ * is kept beside `keptPath` instead.
  */
-async function claimFormer(path: string, kept: string): Promise<Former> {
-  const found = await stat(path).catch(() => undefined)
-  if (found && !found.isFile())
-    throw new RestoreError(`"database" names ${path}, which is no file.`, 'Correct "database".')
-  // SQLite throws a log away that does not fit a damaged file, and there may be something in it. So there may be in one
-  // whose file is gone: it may come back.
-  for (const suffix of COMPANIONS) await copyFile(path + suffix, kept + suffix).catch(() => undefined)
-  if (!found) return { exists: false, reserved: 0, release: async () => {} }
+async function claimFormer(path: string, keptPath: string): Promise<Former> {
+  const file = await stat(path).catch(() => undefined)
+  if (file && !file.isFile())
+    throw new RestoreError(`"database" names ${path}, which is not a file.`, 'Correct "database".')
+  // The log may have messages that its file lacks. SQLite deletes a log that does not fit a damaged file, and a file
+  // that is gone may come back.
+  for (const suffix of COMPANIONS) await copyFile(path + suffix, keptPath + suffix).catch(() => undefined)
+  if (!file) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
   try {
     connection = await connect(path, 0)
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
     await fileVersion(connection)
     const [state] = await connection.all<{ reserved: number }>('SELECT reserved_time AS reserved FROM state')
-    // In this mode the log goes into the file, and nothing of it is left beside it.
+    // This mode moves the log into the file, and leaves none beside it.
     await connection.exec('PRAGMA journal_mode = DELETE')
-    await discard(kept)
+    await discard(keptPath)
     const { close } = connection
     return { exists: true, reserved: state?.reserved ?? 0, release: () => close().catch(() => undefined) }
   } catch (error) {
     await connection?.close().catch(() => undefined)
     const fault = toStoreError(error)
     if (fault.code === 'database_locked' || fault.code === 'database_foreign') {
-      await discard(kept)
+      await discard(keptPath)
       throw fault
     }
-    // Damaged: that may be why a backup is wanted. Nobody has it open, or it would be locked. Whoever wrote last did so
-    // by the clock of then.
-    return { exists: true, reserved: Math.floor(found.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
+    // A damaged database may be the reason for the restore. No process has it open, or it would be locked. Its last
+    // stamp is near the time of its last write.
+    return { exists: true, reserved: Math.floor(file.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
 }
 
 /**
- * As a start does where it is missing, as on a new machine; for whoever has the folder above it. Those that it makes
- * are added to `made`.
+ * Creates a missing folder, as on a new machine, for the owner of the folder above it. Adds the folders that it creates
+ * to `created`.
  */
-async function makeFolder(folder: string, made: string[]): Promise<void> {
-  const found = await stat(folder).catch(() => undefined)
-  if (found || dirname(folder) === folder) return
-  await makeFolder(dirname(folder), made)
+async function makeFolder(folder: string, created: string[]): Promise<void> {
+  const existing = await stat(folder).catch(() => undefined)
+  if (existing || dirname(folder) === folder) return
+  await makeFolder(dirname(folder), created)
   await mkdir(folder, { mode: FOLDER_OWNER_ONLY })
-  made.push(folder)
+  created.push(folder)
   await giveTo(dirname(folder), folder)
 }
 
 function faultOf(source: string, error: unknown): Error {
   const fault = toStoreError(error)
-  const [what, remedy] = BACKUP_FAULTS[fault.code] ?? []
-  if (!what || !remedy) return fault
-  return new RestoreError(`The backup ${source} ${what}.`, remedy, { cause: error, code: fault.code })
+  const [description, remedy] = BACKUP_FAULTS[fault.code] ?? []
+  if (!description || !remedy) return fault
+  return new RestoreError(`The backup ${source} ${description}.`, remedy, { cause: error, code: fault.code })
 }
 
-/** The checked copy in `draft`, durable and alone, with all stamps up to `reserved` taken. */
+/** Copies the backup to `draft`, checks it, reserves all stamps up to `reserved`, and makes it durable. */
 async function copyAndCheck(
   source: string,
   draft: string,
@@ -179,7 +180,7 @@ async function copyAndCheck(
 ): Promise<{ readonly stations: number; readonly messages: number }> {
   await copyFile(source, draft, constants.COPYFILE_EXCL)
   await restrictFile(draft)
-  // Ours have none; one that somebody copied while a sidecar was at work may.
+  // A backup of the sidecar has no log. A file that was copied while a sidecar was running may have one.
   await copyFile(`${source}-wal`, `${draft}-wal`).catch(() => undefined)
   const connection = await connect(draft, 0)
   try {
@@ -197,21 +198,21 @@ async function copyAndCheck(
 }
 
 async function assertWhole(connection: Connection): Promise<void> {
-  const [found] = await connection.all<{ integrity_check: string }>('PRAGMA integrity_check(1)')
-  const verdict = found?.integrity_check
+  const [row] = await connection.all<{ integrity_check: string }>('PRAGMA integrity_check(1)')
+  const verdict = row?.integrity_check
   if (verdict !== 'ok') throw new StoreError('database_corrupt', { cause: new Error(verdict) })
 }
 
-/** Restored by an administrator, it still has to be the sidecar's. */
+/** Gives the file to the user of the sidecar, also if root restores it. */
 async function giveTo(example: string, draft: string): Promise<void> {
-  const [{ uid, gid }, own] = await Promise.all([stat(example), stat(draft)])
-  if (uid !== own.uid || gid !== own.gid) await chown(draft, uid, gid)
+  const [{ uid, gid }, owner] = await Promise.all([stat(example), stat(draft)])
+  if (uid !== owner.uid || gid !== owner.gid) await chown(draft, uid, gid)
 }
 
-/** Under another name beside it; its own is still there, so that at no moment a start would find nothing. */
-async function keep(path: string, kept: string): Promise<void> {
-  // File systems without hard links take a copy.
-  await link(path, kept).catch(() => copyFile(path, kept, constants.COPYFILE_EXCL))
+/** Keeps the file under another name too. It stays at its path, so that a start finds a database at every moment. */
+async function keep(path: string, keptPath: string): Promise<void> {
+  // Copies it on file systems without hard links.
+  await link(path, keptPath).catch(() => copyFile(path, keptPath, constants.COPYFILE_EXCL))
 }
 
 async function discard(path: string): Promise<void> {

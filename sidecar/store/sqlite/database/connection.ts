@@ -15,35 +15,35 @@ interface OnlineBackup {
 
 export type SqlValue = string | number | Buffer | null
 
-/** What runs SQL. Statements are prepared once and kept, so `sql` has to be a constant. */
+/** Runs SQL. Statements are prepared once and kept, so `sql` has to be a constant. */
 export interface Queries {
   all<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
 /**
- * One SQLite connection behind promises; SQLite's own threads are those of libuv's pool. Rejects with SQLite's errors.
+ * One SQLite connection behind promises. SQLite runs in the thread pool of libuv. Rejects with errors of SQLite.
  */
 export interface Connection extends Queries {
-  /** Runs several statements that take no values. */
+  /** Runs several statements without values. */
   exec(sql: string): Promise<void>
   /**
-   * Begins a copy of the whole database in the file `path`, which has to be empty. To be finished before {@link close}.
+   * Begins a copy of the whole database in the file `path`, which has to be empty. Finish it before {@link close}.
    */
   copyTo(path: string): Promise<DatabaseCopy>
   close(): Promise<void>
 }
 
-/** A copy in the making (https://sqlite.org/backup.html). What this connection writes meanwhile goes into it too. */
+/** A copy in progress (https://sqlite.org/backup.html). It includes what this connection writes meanwhile. */
 export interface DatabaseCopy {
-  /** Copies so many pages more; says whether the copy is complete, and then it is durable. */
+  /** Copies so many more pages. Resolves with whether the copy is complete, and then durable. */
   step(pages: number): Promise<boolean>
-  /** Lets go of the file, be the copy complete or not. Never rejects. */
+  /** Releases the file, whether or not the copy is complete. Never rejects. */
   finish(): Promise<void>
 }
 
 /**
- * Opens `path` for reading and writing, creating it where it is missing; a lock of somebody else is waited for at most
- * `busyMs`. Rejects with `sqlite_missing` where SQLite's library is not there.
+ * Opens `path` for reading and writing, and creates a missing file. Waits for the lock of another process for at most
+ * `busyMs`. Rejects with `sqlite_missing` without the library of SQLite.
  */
 export async function connect(path: string, busyMs: number): Promise<Connection> {
   const sqlite3 = await loadSqlite()
@@ -54,20 +54,20 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
   const statements = new Map<string, Promise<sqlite3.Statement>>()
 
   function prepared(sql: string): Promise<sqlite3.Statement> {
-    const known = statements.get(sql)
-    if (known !== undefined) return known
-    const made = new Promise<sqlite3.Statement>((resolve, reject) => {
+    const existing = statements.get(sql)
+    if (existing !== undefined) return existing
+    const preparing = new Promise<sqlite3.Statement>((resolve, reject) => {
       const statement = handle.prepare(sql, (error: Error | null) => (error ? reject(error) : resolve(statement)))
     })
-    statements.set(sql, made)
-    made.catch(() => statements.delete(sql))
-    return made
+    statements.set(sql, preparing)
+    preparing.catch(() => statements.delete(sql))
+    return preparing
   }
 
   return {
     async all<Row>(sql: string, ...values: readonly SqlValue[]) {
       const statement = await prepared(sql)
-      // Never `get`: it leaves the statement standing on its row, and with it a read transaction open.
+      // Never `get`: it leaves the statement on its row, and with it an open read transaction.
       return new Promise<readonly Row[]>((resolve, reject) => {
         statement.all<Row>(values, (error, rows) => (error ? reject(error) : resolve(rows)))
       })
@@ -89,9 +89,9 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
       }
     },
     async close() {
-      // SQLite does not close while a prepared statement is left.
-      for (const made of statements.values()) {
-        const statement = await made.catch(() => undefined)
+      // SQLite does not close while it has prepared statements.
+      for (const preparing of statements.values()) {
+        const statement = await preparing.catch(() => undefined)
         if (statement) await new Promise<void>((resolve) => statement.finalize(() => resolve()))
       }
       statements.clear()
@@ -102,10 +102,7 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
   }
 }
 
-/**
- * Here and not above, so that whoever starts without it is told what to do, instead of a list of places where it is
- * not.
- */
+/** Imports the library here, so that a start without it says what to do, and not where Node.js looked for it. */
 async function loadSqlite(): Promise<typeof sqlite3> {
   try {
     return (await import('sqlite3')).default

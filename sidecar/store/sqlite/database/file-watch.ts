@@ -4,51 +4,54 @@ import { isPostgresAddress } from '../../../config/postgres-address.ts'
 import type { Log } from '../../../log.ts'
 import { IN_MEMORY } from './database-file.ts'
 
-/** Whether the open database is still the one that a restart would find. */
+/** Watches whether a restart would find the database that is open. */
 export interface FileWatch {
-  /** False while what is stored will be lost, as far as the last look has shown: nobody may be told that it is safe. */
+  /** False while the last check shows that stored messages will be lost. Then no message may be acknowledged. */
   kept(): boolean
   problems(): readonly 'database_replaced'[]
   close(): Promise<void>
 }
 
-/** A third of the time within which it has to be noticed; it costs two calls of the system. */
+/** A third of the time within which a loss has to be noticed. A check costs two system calls. */
 const CHECK_EVERY_MS = 3000
 
 const REMEDY =
-  'Save what the process still holds by POST /backup on the operator port, stop it, restore that, and start it again; or move the very same file back.'
+  'Save the data of the process with POST /backup on the operator port. Then stop it, restore that backup and start it again. Or move the same file back.'
 
 /**
- * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for
- * whoever has it open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost.
- * Of a database that is no file there is nothing to be watched; and what is written into the file by others, past
- * SQLite's lock, nobody notices.
+ * Watches the files of the database that is open at `path`. SQLite does not notice that an open file was deleted or
+ * replaced: it goes on working, and is gone with the process. If it is moved back in time, nothing is lost. A database
+ * that is not a file is not watched. Writes of other programs into the file, past the lock of SQLite, go unnoticed.
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)
   let isKept = true
   let timer: Timer | undefined
-  let closed = false
+  let isClosed = false
 
   async function check(): Promise<void> {
-    const found = await Promise.all(opened.map(({ file }) => identityOf(file)))
-    if (closed) return
+    const identities = await Promise.all(opened.map(({ file }) => identityOf(file)))
+    if (isClosed) return
     plan()
-    // What the system does not say for another reason says nothing of a lost file.
-    if (found.includes('unknown')) return
-    const index = opened.findIndex(({ identity }, at) => found[at] !== identity)
+    // An error of the system does not mean that a file is lost.
+    if (identities.includes('unknown')) return
+    const index = opened.findIndex(({ identity }, place) => identities[place] !== identity)
     const lost = opened[index]
     if (isKept === (lost === undefined)) return
     isKept = lost === undefined
     if (!lost) {
-      log.info('database-back', 'The file of the database is back: nothing was lost.')
+      log.info('database-back', 'The file of the database is back. Nothing was lost.')
       return
     }
-    const fate = found[index] === 'none' ? 'deleted' : 'replaced'
-    log.error('database-gone', `A file of the database was ${fate}: what is stored now goes with this process.`, {
-      file: lost.file,
-      remedy: REMEDY,
-    })
+    const fate = identities[index] === 'none' ? 'deleted' : 'replaced'
+    log.error(
+      'database-gone',
+      `A file of the database was ${fate}. Messages stored now are lost when this process ends.`,
+      {
+        file: lost.file,
+        remedy: REMEDY,
+      },
+    )
   }
 
   function plan(): void {
@@ -60,13 +63,13 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
     kept: () => isKept,
     problems: () => (isKept ? [] : ['database_replaced']),
     async close() {
-      closed = true
+      isClosed = true
       timer?.cancel()
     },
   }
 }
 
-/** Device and inode: no other file has them while this one is open. `none` where there is no file. */
+/** Device and inode, which no other file has while this one is open. `none` if there is no file. */
 export type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
 
 interface OpenFile {
@@ -74,13 +77,14 @@ interface OpenFile {
   readonly identity: Identity
 }
 
-/** The database and its log, which keeps its file for as long as the database is open. */
+/** The database and its log, which is the same file for as long as the database is open. */
 async function filesOf(path: string): Promise<readonly OpenFile[]> {
   const files = [path, `${path}-wal`]
-  const found = await Promise.all(files.map(async (file) => ({ file, identity: await identityOf(file) })))
-  return found.filter(({ identity }) => identity !== 'none' && identity !== 'unknown')
+  const identified = await Promise.all(files.map(async (file) => ({ file, identity: await identityOf(file) })))
+  return identified.filter(({ identity }) => identity !== 'none' && identity !== 'unknown')
 }
 
+/** Returns the identity of the file at a path. Never rejects. */
 export async function identityOf(file: string): Promise<Identity> {
   try {
     const { dev, ino } = await stat(file, { bigint: true })

@@ -6,10 +6,10 @@ import type { Connection } from './connection.ts'
 const APPLICATION_ID = 0x6d637363
 
 /** The version of the schema that the files in `tables/` create. Older ones were never published. */
-export const BASELINE = 7
+export const BASELINE = 8
 
 /**
- * The steps after {@link BASELINE}: the first makes version 8 of version 7, and so on. A published step is never
+ * The steps after {@link BASELINE}: the first makes version 9 of version 8, and so on. A published step is never
  * changed.
  */
 const STEPS: readonly string[] = []
@@ -46,8 +46,8 @@ export async function demandVersion(connection: Connection, newest = NEWEST): Pr
 }
 
 /**
- * Takes the file from `version` to the newest, one transaction a step. An interrupted step starts over at the next open.
- * Foreign keys have to be off, so that a step may replace a table without deleting the rows that refer to it.
+ * Takes the file from `version` to the newest, one transaction a step. An interrupted step starts over at the next
+ * open. Foreign keys have to be off, so that a step may replace a table without deleting the rows that refer to it.
  */
 export async function migrate(connection: Connection, version: number, steps = STEPS): Promise<void> {
   if (version === 0) await takeStep(connection, TABLES, BASELINE)

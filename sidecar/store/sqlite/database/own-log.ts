@@ -4,36 +4,36 @@ import type { Log } from '../../../log.ts'
 import { IN_MEMORY } from './database-file.ts'
 import { identityOf } from './file-watch.ts'
 
-/** The log beside a database that is open. */
+/** The log beside an open database. */
 export interface OwnLog {
   /**
-   * Puts it aside where its database is not in its place any more. To be called once that is closed. Never rejects;
-   * twice is fine.
+   * Moves the log aside if its database is no longer at its path. Call it once the database is closed. Idempotent, and
+   * never rejects.
    */
   leave(): Promise<void>
 }
 
 /**
- * Knows the log of the database that is open at `path`. SQLite leaves it as it is when the file was deleted or replaced
- * under it, and would take it for that of whatever file has the name at the next start, such as a backup that somebody
- * put there: pages of one database in the middle of another.
+ * Remembers the log of the database that is open at `path`. If that file is deleted or replaced, SQLite leaves the log.
+ * At the next start it would apply the log to whatever file has that name, such as a backup: pages of one database in
+ * the middle of another.
  */
 export async function knowLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<OwnLog> {
   if (path === IN_MEMORY) return { leave: async () => {} }
-  // SQLite puts it beside the file itself, wherever a link to that is.
+  // SQLite writes the log beside the file itself, not beside a link to it.
   const file = await realpath(path)
   const identities = () => Promise.all([identityOf(file), identityOf(`${file}-wal`)])
-  const [database, own] = await identities()
+  const [database, ownLog] = await identities()
   return {
     async leave() {
-      const [found, beside] = await identities()
-      if (found === database || found === 'unknown' || beside !== own || own === 'none') return
+      const [databaseNow, logNow] = await identities()
+      if (databaseNow === database || databaseNow === 'unknown' || logNow !== ownLog || ownLog === 'none') return
       const aside = `${file}.gone-${new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, '')}-wal`
       try {
         await rename(`${file}-wal`, aside)
         log.warn(
           'database-log-left',
-          'The log of the database that is gone was put aside: it is that of no other file.',
+          'The log of the lost database was moved aside, because it belongs to no other file.',
           {
             file: aside,
           },
@@ -41,7 +41,7 @@ export async function knowLog(path: string, clock: Pick<Clock, 'now'>, log: Log)
       } catch (error) {
         log.error(
           'database-log-left',
-          'The log of the database that is gone is still there: move it away before a start.',
+          'The log of the lost database is still there. Move it away before the next start.',
           {
             file: `${file}-wal`,
             error,

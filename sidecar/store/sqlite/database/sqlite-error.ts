@@ -1,6 +1,7 @@
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
-// SQLite's result codes (https://sqlite.org/rescode.html) and the file system's, as far as they say whose fault it is.
+// Result codes of SQLite (https://sqlite.org/rescode.html) and of the file system with a cause that the operator can
+// mend.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   SQLITE_BUSY: 'database_locked',
   SQLITE_LOCKED: 'database_locked',
@@ -25,7 +26,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   EIO: 'disk_failing',
 }
 
-/** The error as callers of the store see it. What nobody foresaw is a `store_fault`. */
+/** Translates an error for callers of the store. An unexpected error becomes a `store_fault`. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const code = error instanceof Error && 'code' in error ? CODES[String(error.code)] : undefined

@@ -6,13 +6,15 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
 
-// What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
+// A crash loses cursors of this time. A phone then gets an older stamp than it has, which is safe, and does not store
+// it.
 const WRITE_AFTER_MS = 10_000
 
-const LOAD = "SELECT station, id, asked FROM device WHERE asked > 0 AND id <> ''"
+const LOAD = `
+  SELECT station, id, newest_cursor AS newestCursor FROM device WHERE newest_cursor > 0 AND id <> ''`
 
 const WRITE = `
-  UPDATE device SET asked = row.value ->> 2 FROM json_each(?) AS row
+  UPDATE device SET newest_cursor = row.value ->> 2 FROM json_each(?) AS row
   WHERE device.station = row.value ->> 0 AND device.id = row.value ->> 1`
 
 interface CursorsParts {
@@ -23,85 +25,105 @@ interface CursorsParts {
   readonly clock: Clock
 }
 
-/** The cursors as the rest of the store takes them. */
+/** The cursors as the rest of the store uses them. */
 export interface StoredCursors extends Cursors {
-  /** Writes down what is not written yet. */
+  /** Writes cursors that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
 }
 
-/** Which cursor each device has brought. Read into memory once; written behind, since being late costs nothing. */
-export async function openCursors(
-  queries: Queries,
-  { database, stations, rings, stamps, clock }: CursorsParts,
-): Promise<StoredCursors> {
-  const newest = new Map<string, number>()
-  const unwritten = new Set<string>()
-  let writing: Timer | undefined
-  for (const { station, id, asked } of await queries.all<{ station: StationKey; id: DeviceId; asked: number }>(LOAD))
-    newest.set(deviceKey(station, id), asked)
+/** Opens the cursors, and reads them into memory. */
+export async function openCursors(queries: Queries, parts: CursorsParts): Promise<StoredCursors> {
+  const rows = await queries.all<{ station: StationKey; id: DeviceId; newestCursor: number }>(LOAD)
+  return new SqliteCursors(
+    new Map(rows.map(({ station, id, newestCursor }) => [deviceKey(station, id), newestCursor])),
+    parts,
+  )
+}
 
-  /** That of an earlier registration is older than the stamp of the present one. */
-  const cursorOf = (key: StationKey, { id, registeredAt }: Device, brought = newest.get(deviceKey(key, id))) =>
-    Math.max(registeredAt, brought ?? 0)
+/**
+ * The newest cursor that each device sent, in memory. A cursor that moved past a message is written 10 s later,
+ * together with others; if that fails, with the next ones. A cursor that is late does no harm. `seal` writes the rest.
+ *
+ * Public members are bound, because callers pass them on.
+ */
+class SqliteCursors implements StoredCursors {
+  readonly #parts: CursorsParts
+  /** Keyed by {@link deviceKey}. */
+  readonly #newest: Map<string, number>
+  readonly #unwritten = new Set<string>()
+  #writing: Timer | undefined
 
-  function bring(key: StationKey, device: Device, cursor: number): void {
-    if (!remembersCursor(device.id)) return
-    const before = cursorOf(key, device)
-    if (cursor <= before) return
-    const name = deviceKey(key, device.id)
-    newest.set(name, cursor)
-    if (newest.size > MAX_DEVICES * stations.size) forgetOthers()
-    // Where nothing was stored in between, the older one says as much.
-    if (rings.newest(key) > before) changed(name)
+  constructor(newest: Map<string, number>, parts: CursorsParts) {
+    this.#newest = newest
+    this.#parts = parts
   }
 
-  function forgetOthers(): void {
-    for (const name of newest.keys()) {
+  readonly stampFor: Cursors['stampFor'] = async (station, deviceId, since, lastMessage) => {
+    const { stations, rings, stamps } = this.#parts
+    const { devices = [] } = stations.get(station) ?? {}
+    const sent = since !== undefined && since <= stamps.newest ? Math.floor(since) : undefined
+    const callers = deviceId === undefined ? devices : devices.filter(({ id }) => id === deviceId)
+    if (sent !== undefined) for (const device of callers) this.#note(station, device, sent)
+    if (lastMessage !== undefined) return lastMessage
+    const cursors = callers.map((device) => this.#cursorOf(station, device, sent))
+    const cursor = callers.length > 0 ? Math.min(...cursors) : 0
+    // The index has the messages of the transaction in progress as soon as they have stamps. A message that is not in
+    // it gets a newer stamp.
+    const isBehind = () => rings.newest(station) > cursor
+    if (isBehind()) return cursor
+    // Without a new stamp, as while the disk refuses writes, the phone's own cursor is as safe.
+    const stamp = await stamps.issue().catch(() => cursor)
+    return isBehind() ? cursor : stamp
+  }
+
+  readonly seal = async (tx: Transaction): Promise<void> => {
+    this.#writing?.cancel()
+    await this.#write.run(tx, [[...this.#unwritten]])
+  }
+
+  /** A cursor of an earlier registration is older than the stamp of the present one. */
+  #cursorOf(key: StationKey, { id, registeredAt }: Device, sent = this.#newest.get(deviceKey(key, id))): number {
+    return Math.max(registeredAt, sent ?? 0)
+  }
+
+  /** Notes the cursor that a device sent. */
+  #note(key: StationKey, device: Device, cursor: number): void {
+    if (!remembersCursor(device.id)) return
+    const { stations, rings } = this.#parts
+    const former = this.#cursorOf(key, device)
+    if (cursor <= former) return
+    const name = deviceKey(key, device.id)
+    this.#newest.set(name, cursor)
+    if (this.#newest.size > MAX_DEVICES * stations.size) this.#forgetRemovedDevices()
+    // If no message was stored in between, the older cursor means the same.
+    if (rings.newest(key) > former) this.#planWrite(name)
+  }
+
+  #forgetRemovedDevices(): void {
+    for (const name of this.#newest.keys()) {
       const [key, id] = parseDeviceKey(name)
-      if (!deviceOf(stations.get(key), id)) newest.delete(name)
+      if (!deviceOf(this.#parts.stations.get(key), id)) this.#newest.delete(name)
     }
   }
 
-  function changed(name: string): void {
-    unwritten.add(name)
-    writing ??= clock.after(WRITE_AFTER_MS, () => {
-      writing = undefined
-      const names = [...unwritten]
-      unwritten.clear()
-      database.write(write, names).catch(() => {
-        for (const late of names) unwritten.add(late)
+  #planWrite(name: string): void {
+    const { database, clock } = this.#parts
+    this.#unwritten.add(name)
+    this.#writing ??= clock.after(WRITE_AFTER_MS, () => {
+      this.#writing = undefined
+      const names = [...this.#unwritten]
+      this.#unwritten.clear()
+      database.write(this.#write, names).catch(() => {
+        for (const late of names) this.#unwritten.add(late)
       })
     })
   }
 
-  const write: Write<readonly string[], void> = {
-    async run(tx, inputs) {
-      const rows = inputs.flat().map((name) => [...parseDeviceKey(name), newest.get(name) ?? 0])
+  readonly #write: Write<readonly string[], void> = {
+    run: async (tx, inputs) => {
+      const rows = inputs.flat().map((name) => [...parseDeviceKey(name), this.#newest.get(name) ?? 0])
       await tx.last(WRITE, JSON.stringify(rows))
       return inputs.map(() => undefined)
-    },
-  }
-
-  return {
-    async stampFor(station, deviceId, since, lastMessage) {
-      const { devices = [] } = stations.get(station) ?? {}
-      const brought = since !== undefined && since <= stamps.newest ? Math.floor(since) : undefined
-      const callers = deviceId === undefined ? devices : devices.filter(({ id }) => id === deviceId)
-      if (brought !== undefined) for (const device of callers) bring(station, device, brought)
-      if (lastMessage !== undefined) return lastMessage
-      const cursor = callers.length > 0 ? Math.min(...callers.map((device) => cursorOf(station, device, brought))) : 0
-      // The index has the messages of the transaction in progress since their stamps were taken: what is not in it gets
-      // newer ones.
-      const isBehind = () => rings.newest(station) > cursor
-      if (isBehind()) return cursor
-      // Without a new stamp, as while the disk refuses writes, the phone's own cursor is as safe.
-      const stamp = await stamps.issue().catch(() => cursor)
-      return isBehind() ? cursor : stamp
-    },
-
-    async seal(tx) {
-      writing?.cancel()
-      await write.run(tx, [[...unwritten]])
     },
   }
 }

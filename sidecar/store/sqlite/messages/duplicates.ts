@@ -3,33 +3,24 @@ import { contentEnd, messageNumber } from '../../../aprs/sequence-id.ts'
 import type { HistorySettings } from '../../../config/settings.ts'
 import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import type { IncomingMessage, StationKey } from '../../../messages/store.ts'
+import { readSql } from '../../read-sql.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
 import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
- * More than the messages that the whole network carries in two hours. At least the newest so many are remembered, and
- * at most twice as many, in 15 MB.
+ * More than the messages that the whole network carries in two hours. At least so many of the newest are remembered,
+ * and at most twice as many, in 15 MB.
  */
-const MOST_MARKS = 98_304
+const MAX_MARKS = 98_304
 
-/** Read at a time at the start. */
+/** Rows that a start reads at a time. */
 const PAGE_ROWS = 10_000
 
-// One string instead of a row object for each message: half the time of a start.
-const MARKS = 'SELECT json_group_array(json_array(station, source, seq_id, hex(text), received_at)) AS marks FROM'
+const DROPPED = readSql(new URL('./dropped-marks.sql', import.meta.url))
 
-// The newest last, so that it is the one that counts.
-const DROPPED = `${MARKS} (SELECT * FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
-
-const FROM_SENDERS = `
-  ${MARKS} (
-    SELECT message.*
-    FROM json_each(?) AS pair
-      CROSS JOIN json_each(pair.value, '$[1]') AS row
-      CROSS JOIN message ON message.time = row.value AND message.source = pair.value ->> 0
-    ORDER BY time)`
+const FROM_SENDERS = readSql(new URL('./sender-marks.sql', import.meta.url))
 
 type Mark = readonly [station: StationKey, source: string, seqId: string, hex: string, receivedAt: number]
 
@@ -38,100 +29,123 @@ interface MarksRow {
   readonly marks: string
 }
 
-/** Tells copies of messages from news. Two messages are equal when sender, addressee, number and text are. */
+/** Tells copies of messages from new ones. Two messages are equal if sender, addressee, number and text are. */
 export interface Duplicates {
   /**
-   * Whether each of `messages`, which `tx` stores at `now` by the wall clock, is a copy of one that was stored lately
-   * or that stands before it here. Takes those that are none for stored, unless `tx` is rolled back. Of a station that
-   * is not registered nothing is.
+   * Returns for each of `messages`, which `tx` stores at `now` by the wall clock, whether it is a copy: of a message
+   * that was stored lately, or of an earlier one of `messages`. Remembers the others as stored, unless `tx` is rolled
+   * back. Messages to a station that is not registered are no copies, and are not remembered.
    */
   among(tx: Transaction, messages: readonly IncomingMessage[], now: number): Promise<readonly boolean[]>
 }
 
-/**
- * The marks are in memory; what they are made of is in the file. What rings have dropped is read now, and what rings
- * hold when its sender first writes again, both whatever their age: a machine without a battery for its clock learns
- * the time only after the start.
- */
+/** Opens the marks, and reads those of messages that left their rings. */
 export async function openDuplicates(
   connection: Connection,
   { rings, senders }: OpenedRingIndex,
   stations: Pick<StationTable, 'registeredAt'>,
   settings: HistorySettings,
 ): Promise<Duplicates> {
-  // When each was stored last, by its digest. When the young ones are as many as may be, the old ones are forgotten all
-  // at once: nothing in here depends on what a clock says.
-  let young = new Map<string, number>()
-  let old = young
-  // So that nobody can look for two messages of one digest beforehand.
-  const secret = randomBytes(9).toString('base64')
-  const horizons = horizonsMs(settings)
+  const duplicates = new MarkedDuplicates(rings, senders, stations, settings)
+  const dropped = rings.dropped()
+  for (let first = 0; first < dropped.length; first += PAGE_ROWS)
+    duplicates.remember(
+      await connection.all<MarksRow>(DROPPED, JSON.stringify(dropped.slice(first, first + PAGE_ROWS))),
+    )
+  return duplicates
+}
 
-  /** Another registration of the same station has nothing to do with what came before it. */
-  function digestOf(registeredAt: number, to: string, from: string, seqId: string, text: Buffer): string {
-    const content = text.toString('latin1')
-    const shown = content.slice(0, contentEnd(content))
-    const identity = `${secret}\n${registeredAt}\n${to}\n${from}\n${messageNumber(seqId)}\n${shown}`
-    return hash('sha256', identity, 'binary').slice(0, 8)
+/**
+ * The marks in memory: when each message was stored last, by a digest of it. The file has the messages that they are
+ * made of. A start reads the messages that left their rings. Messages in a ring are read when their sender writes again
+ * for the first time. Both are read whatever their age: a machine without a battery for its clock learns the time only
+ * after the start.
+ *
+ * Marks are young or old. When there are {@link MAX_MARKS} young ones, these become the old ones, and the former old
+ * ones are forgotten all at once. So nothing here depends on what a clock says.
+ */
+class MarkedDuplicates implements Duplicates {
+  readonly #rings: OpenedRingIndex['rings']
+  readonly #senders: OpenedRingIndex['senders']
+  readonly #stations: Pick<StationTable, 'registeredAt'>
+  readonly #horizons: ReturnType<typeof horizonsMs>
+  /** Prevents anyone from looking for two messages with one digest beforehand. */
+  readonly #secret = randomBytes(9).toString('base64')
+  #young = new Map<string, number>()
+  #old = this.#young
+
+  constructor(
+    rings: OpenedRingIndex['rings'],
+    senders: OpenedRingIndex['senders'],
+    stations: Pick<StationTable, 'registeredAt'>,
+    settings: HistorySettings,
+  ) {
+    this.#rings = rings
+    this.#senders = senders
+    this.#stations = stations
+    this.#horizons = horizonsMs(settings)
   }
 
-  function mark(digest: string, time: number): void {
-    if (young.size >= MOST_MARKS) {
-      old = young
-      young = new Map()
-    }
-    young.set(digest, time)
+  async among(tx: Transaction, messages: readonly IncomingMessage[], now: number): Promise<readonly boolean[]> {
+    await this.#readRings(tx, messages)
+    const formerMarks: { digest: string; time: number }[] = []
+    tx.onRollback(() => {
+      for (const { digest, time } of formerMarks) this.#mark(digest, time)
+    })
+    return messages.map(({ from, to, seqId, text }) => {
+      const registeredAt = this.#stations.registeredAt(to)
+      if (registeredAt === undefined) return false
+      const digest = this.#digestOf(registeredAt, to, from, seqId, text)
+      // In either direction, so that a clock that was wrong for a while has no lasting effect.
+      const time = this.#young.get(digest) ?? this.#old.get(digest) ?? Number.NEGATIVE_INFINITY
+      const horizon = seqId === '' ? this.#horizons.unnumbered : this.#horizons.numbered
+      if (Math.abs(now - time) < horizon) return true
+      formerMarks.push({ digest, time })
+      this.#mark(digest, now)
+      return false
+    })
   }
 
-  function remember([found]: readonly MarksRow[]): void {
-    for (const [station, source, seqId, hex, receivedAt] of JSON.parse(found?.marks ?? '[]') as readonly Mark[]) {
-      const registeredAt = stations.registeredAt(station)
+  /** Marks the messages of a row. */
+  remember([row]: readonly MarksRow[]): void {
+    for (const [station, source, seqId, hex, receivedAt] of JSON.parse(row?.marks ?? '[]') as readonly Mark[]) {
+      const registeredAt = this.#stations.registeredAt(station)
       if (registeredAt === undefined) continue
-      mark(digestOf(registeredAt, station, source, seqId, Buffer.from(hex, 'hex')), receivedAt)
+      this.#mark(this.#digestOf(registeredAt, station, source, seqId, Buffer.from(hex, 'hex')), receivedAt)
     }
   }
 
   /**
-   * Of a whole ring, 50 rows or more, a few at most are from one sender: the others may wait until theirs writes again.
+   * Reads what senders of `messages` have in the rings. At most a few messages of a ring, which has 50 or more, are
+   * from one sender; the others can wait until their sender writes again.
    */
-  async function readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
-    const wanted = messages.filter(({ to, from }) => senders.get(to)?.has(from))
-    if (wanted.length === 0) return
-    const pairs = wanted.map(({ to, from }) => [from, rings.fromBefore(to)])
-    remember(await tx.look<MarksRow>(FROM_SENDERS, JSON.stringify(pairs)))
+  async #readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
+    const unread = messages.filter(({ to, from }) => this.#senders.get(to)?.has(from))
+    if (unread.length === 0) return
+    const pairs = unread.map(({ to, from }) => [from, this.#rings.fromBefore(to)])
+    this.remember(await tx.look<MarksRow>(FROM_SENDERS, JSON.stringify(pairs)))
     tx.onCommit(() => {
-      for (const { to, from } of wanted) {
-        const left = senders.get(to)
-        left?.delete(from)
-        if (left?.size === 0) senders.delete(to)
+      for (const { to, from } of unread) {
+        const senders = this.#senders.get(to)
+        senders?.delete(from)
+        if (senders?.size === 0) this.#senders.delete(to)
       }
     })
   }
 
-  const dropped = rings.dropped()
-  for (let first = 0; first < dropped.length; first += PAGE_ROWS) {
-    remember(await connection.all<MarksRow>(DROPPED, JSON.stringify(dropped.slice(first, first + PAGE_ROWS))))
+  /** Includes the registration: messages before it have nothing to do with another registration of the same station. */
+  #digestOf(registeredAt: number, to: string, from: string, seqId: string, text: Buffer): string {
+    const content = text.toString('latin1')
+    const shown = content.slice(0, contentEnd(content))
+    const identity = `${this.#secret}\n${registeredAt}\n${to}\n${from}\n${messageNumber(seqId)}\n${shown}`
+    return hash('sha256', identity, 'binary').slice(0, 8)
   }
 
-  return {
-    async among(tx, messages, now) {
-      await readRings(tx, messages)
-      const before: { digest: string; time: number }[] = []
-      tx.onRollback(() => {
-        for (const { digest, time } of before) mark(digest, time)
-      })
-      const copies = messages.map(({ from, to, seqId, text }) => {
-        const registeredAt = stations.registeredAt(to)
-        if (registeredAt === undefined) return false
-        const digest = digestOf(registeredAt, to, from, seqId, text)
-        // However long ago it seems, in either direction: a clock that was wrong for a while leaves nothing behind.
-        const time = young.get(digest) ?? old.get(digest) ?? Number.NEGATIVE_INFINITY
-        if (Math.abs(now - time) < (seqId === '' ? horizons.unnumbered : horizons.numbered)) return true
-        before.push({ digest, time })
-        mark(digest, now)
-        return false
-      })
-      return copies
-    },
+  #mark(digest: string, time: number): void {
+    if (this.#young.size >= MAX_MARKS) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(digest, time)
   }
 }

@@ -3,7 +3,7 @@ import type { StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 
 const PAGE_ROWS = 20_000
-/** Takes a stamp below 0, and keeps the order: 2^52. */
+/** 2^52: moves a stamp below 0, and keeps the order. */
 const BELOW = 4_503_599_627_370_496
 
 const LOAD = `
@@ -13,24 +13,28 @@ const RECEIVED = `
   SELECT json_group_array(received_at) AS received
   FROM (SELECT received_at FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
 const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
-/** A station's rows in the file. */
+
+/** The rows of a station in the file. */
 export interface Rows {
   /** Their stamps, oldest first. */
   times: number[]
-  /** When its ring has dropped the oldest of them, so many as there are here: by the wall clock, in milliseconds. */
+  /** When the oldest of them left the ring, by the wall clock in milliseconds; one for each row that left. */
   droppedAt: number[]
 }
 
-/** What is in the file. */
+/** The content of the file. */
 interface Loaded {
   readonly stations: Map<StationKey, Rows>
-  /** Of each station who wrote to it. */
+  /** Senders to each station. */
   readonly senders: Map<StationKey, Set<string>>
-  /** The newest stamp; 0 where there is none. */
+  /** The newest stamp; 0 if there is none. */
   readonly newest: number
 }
 
-/** Reads it, and fits it to rings of `perStation` messages. What was dropped before counts as dropped when it came. */
+/**
+ * Reads the file, and fits it to rings of `perStation` messages. Rows that left their ring before the start count as
+ * having left when they arrived.
+ */
 export async function loadRows(connection: Connection, perStation: number): Promise<Loaded> {
   const loaded = await load(connection)
   const counts = await fitRings(connection, loaded.stations, perStation)
@@ -38,7 +42,7 @@ export async function loadRows(connection: Connection, perStation: number): Prom
   return loaded
 }
 
-/** All rows count as held by their ring. */
+/** Reads all rows, as if they were in their rings. */
 async function load(connection: Connection): Promise<Loaded> {
   const stations = new Map<StationKey, Rows>()
   const senders = new Map<StationKey, Set<string>>()
@@ -53,8 +57,8 @@ async function load(connection: Connection): Promise<Loaded> {
       const rows = stations.get(owner)
       if (rows) rows.times.push(time)
       else stations.set(owner, { times: [time], droppedAt: [] })
-      const known = senders.get(owner)
-      if (known) known.add(sources[index] as string)
+      const ownerSenders = senders.get(owner)
+      if (ownerSenders) ownerSenders.add(sources[index] as string)
       else senders.set(owner, new Set([sources[index] as string]))
     }
     newest = Math.max(newest, times.at(-1) ?? 0)
@@ -70,8 +74,8 @@ interface LoadedPage {
 }
 
 /**
- * Finds how many each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps
- * else. Interrupted anywhere, it is done again at the next start.
+ * Counts the rows of each station that left its ring. A row that left a smaller ring does not return to a larger one,
+ * which would have gaps otherwise. If this is interrupted, the next start does it again.
  */
 async function fitRings(
   connection: Connection,
@@ -79,12 +83,12 @@ async function fitRings(
   perStation: number,
 ): Promise<ReadonlyMap<Rows, number>> {
   const [state] = await connection.all<{ perStation: number }>('SELECT per_station AS perStation FROM state')
-  const before = state?.perStation || perStation
+  const formerSize = state?.perStation || perStation
   const below: number[] = []
   const counts = new Map<Rows, number>()
   for (const rows of stations.values()) {
-    const dropped = Math.max(firstNewer(rows.times, 0), rows.times.length - before)
-    if (before < perStation) {
+    const dropped = Math.max(firstNewer(rows.times, 0), rows.times.length - formerSize)
+    if (formerSize < perStation) {
       for (const time of rows.times.slice(0, dropped)) if (time > 0) below.push(time)
       rows.times = rows.times.map((time, index) => (index < dropped && time > 0 ? time - BELOW : time))
     }
@@ -96,11 +100,11 @@ async function fitRings(
 }
 
 async function dateDropped(connection: Connection, counts: ReadonlyMap<Rows, number>): Promise<void> {
-  const found = [...counts]
+  const dropped = [...counts]
     .flatMap(([rows, count]) => rows.times.slice(0, count).map((time) => ({ time, rows })))
-    .sort((one, other) => one.time - other.time)
-  for (let first = 0; first < found.length; first += PAGE_ROWS) {
-    const some = found.slice(first, first + PAGE_ROWS)
+    .sort((a, b) => a.time - b.time)
+  for (let first = 0; first < dropped.length; first += PAGE_ROWS) {
+    const some = dropped.slice(first, first + PAGE_ROWS)
     const [page] = await connection.all<{ received: string }>(RECEIVED, JSON.stringify(some.map(({ time }) => time)))
     const received = numbersOf(page?.received)
     for (const [index, { rows }] of some.entries()) rows.droppedAt.push(received[index] ?? 0)

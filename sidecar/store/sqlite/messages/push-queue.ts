@@ -1,40 +1,33 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../../../messages/push-queue.ts'
-import { deviceKey, deviceOf, PLATFORMS, parseDeviceKey } from '../../../messages/station.ts'
+import { deviceKey, deviceOf, PLATFORMS } from '../../../messages/station.ts'
 import type { Device, DeviceId, Feed, Platform, StationKey, Stations, StoredMessage } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
-import type { Database, Transaction, Write } from '../database/database.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import { PushMarks } from './push-marks.ts'
 import type { RingIndex } from './ring-index.ts'
 
-// A read that failed is made again by and by, not as fast as it fails.
+// A read that failed is tried again, but not as fast as it fails.
 const CLAIM_AGAIN_MS = 1_000
-// Answers of gateways come one by one. While others are to come, they wait for each other so long: 2,000 of them took
-// 159 flushes of the disk where each was written as it came, and take 22.
-const GATHER_MS = 100
 
-const TOLD = 'SELECT station, id, pushed_through AS through FROM device'
+const PUSHED = 'SELECT station, id, pushed_through AS through FROM device'
 
 const MESSAGES = `
   SELECT time AS stamp, station AS "to", source AS "from", seq_id AS seqId, text FROM message
   WHERE time IN (SELECT value FROM json_each(?))`
 
-const MARK_PUSHED = `
-  UPDATE device SET pushed_through = mark.time
-  FROM (SELECT value ->> 0 AS station, value ->> 1 AS id, max(value ->> 2) AS time FROM json_each(?) GROUP BY 1, 2) AS mark
-  WHERE device.station = mark.station AND device.id = mark.id AND pushed_through < mark.time`
-
-/** One device's notification. Times are elapsed ones. */
+/** The notification of one device. Times are elapsed ones. */
 interface Entry {
   readonly key: StationKey
   readonly id: DeviceId
-  /** It was told of everything up to this stamp. */
+  /** The device was notified of everything up to this stamp. */
   readonly since: number
-  /** The newest message, unless that is in the file from before the start. */
+  /** The newest message; undefined if only the file has it, from before the start. */
   newest: StoredMessage | undefined
-  isTaken: boolean
-  /** Until it is due; undefined from then on. */
+  isClaimed: boolean
+  /** Runs until the entry is due; undefined from then on. */
   timer: Timer | undefined
-  /** When the oldest message came in of what it is about. */
+  /** When the oldest message of the notification came in. */
   oldestAt: number
   /** When the first message came in that the claim has not read. */
   againAt: number | undefined
@@ -52,48 +45,118 @@ interface PushQueueParts {
   readonly clock: Clock
 }
 
-/** The queue as the rest of the store takes it. */
+/** The queue as the rest of the store uses it. */
 export interface MemoryPushQueue extends PushQueue {
-  /** Writes down what is settled and could not be written before. */
+  /** Writes settlements that could not be written before. */
   seal(tx: Transaction): Promise<void>
 }
 
-/**
- * Keeps the entries in memory, one per device at most: one process has the file for itself, and what it says of each
- * device, how far it was told, makes them anew at the next start.
- */
+/** Opens the queue, with what the last process left. */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
-  const { database, stations, rings, feed, coalesceMs, clock } = parts
-  /** By {@link deviceKey}. */
-  const entries = new Map<string, Entry>()
-  /** In the order in which they fell due, each under the platform that its device had then. */
-  const due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
-  /**
-   * Settled, and not in the file yet, or not taken by it. Not told again while this process lives, nor after it was
-   * closed.
-   */
-  const unwritten = new Map<string, number>()
-  /** Since when some of them wait to be written; in elapsed time. */
-  let gatheringSince: number | undefined
-  let taken = 0
-  const listeners: (() => void)[] = []
-  let askingAgain: Timer | undefined
-  let closed = false
+  return new SqlitePushQueue(parts, await withUnpushed(queries, parts.rings))
+}
 
-  for (const { key, id, since } of await withUnpushed(queries, rings))
-    fallDue(newEntry(key, id, since, clock.elapsed()))
-  feed.onStored((messages) => {
-    const at = clock.elapsed()
-    for (const message of messages) stored(message, at)
-  })
+/**
+ * The queue in memory, with at most one entry a device. One process has the file for itself, and the file knows how far
+ * each device was notified, which makes the entries again at the next start.
+ *
+ * An entry waits for the end of its window (`timer`), is due, and is then claimed:
+ * - A stored message creates an entry that waits, and joins one that waits or is due. A message that arrives during the
+ *   claim is noted (`againAt`).
+ * - `settle` removes the entry. If a message arrived during the claim, a new one waits for the rest of its window.
+ * - `retryLater` has the entry wait for its delay. A claim whose read failed is due again.
+ * - If the device is gone, or has no unpushed message, the entry is removed at the claim.
+ *
+ * {@link PushMarks} writes settlements, several at a time. After `close`, no listener is called and no timer runs, and
+ * claims can still be settled.
+ *
+ * Public members are bound, because callers pass them on.
+ */
+class SqlitePushQueue implements MemoryPushQueue {
+  readonly #parts: PushQueueParts
+  /** Keyed by {@link deviceKey}. */
+  readonly #entries = new Map<string, Entry>()
+  /** In the order in which they became due, each under the platform that its device had then. */
+  readonly #due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
+  readonly #marks: PushMarks
+  readonly #listeners: (() => void)[] = []
+  #claimingAgain: Timer | undefined
+  #isClosed = false
 
-  function newEntry(key: StationKey, id: DeviceId, since: number, oldestAt: number): Entry {
+  constructor(parts: PushQueueParts, unpushed: readonly Pick<Entry, 'key' | 'id' | 'since'>[]) {
+    this.#parts = parts
+    const { feed, clock } = parts
+    this.#marks = new PushMarks(parts.database, clock)
+    for (const { key, id, since } of unpushed) this.#becomeDue(this.#createEntry(key, id, since, clock.elapsed()))
+    feed.onStored((messages) => {
+      const now = clock.elapsed()
+      for (const message of messages) this.#add(message, now)
+    })
+  }
+
+  readonly claim: PushQueue['claim'] = async (room) => {
+    const entries = PLATFORMS.flatMap((platform) => this.#take(platform, room[platform]))
+    if (entries.length === 0) return []
+    try {
+      const unpushed = await this.#read(entries)
+      return entries.flatMap((entry) => this.#claimOf(entry, unpushed.get(entry)))
+    } catch (error) {
+      this.#release(entries)
+      throw error
+    }
+  }
+
+  readonly settle: PushQueue['settle'] = async ({ station, device, unpushed: { newest } }) => {
+    const name = deviceKey(station, device.id)
+    const entry = this.#entries.get(name)
+    this.#marks.add(name, newest.stamp)
+    try {
+      await this.#marks.ended(entry?.isClaimed === true)
+    } finally {
+      if (entry) this.#finish(entry, newest.stamp)
+    }
+  }
+
+  readonly retryLater: PushQueue['retryLater'] = async ({ station, device }, { delayMs, tries, refusals }) => {
+    const entry = this.#entries.get(deviceKey(station, device.id))
+    if (!entry) return
+    const written = this.#marks.ended(entry.isClaimed)
+    entry.isClaimed = false
+    // The next claim reads it.
+    entry.againAt = undefined
+    entry.tries = tries
+    entry.refusals = refusals
+    this.#plan(entry, delayMs)
+    await written
+  }
+
+  readonly onDue = (listener: () => void): void => {
+    this.#listeners.push(listener)
+    if (PLATFORMS.some((platform) => this.#due[platform].size > 0)) listener()
+  }
+
+  readonly waiting = (platform: Platform): number => {
+    let count = 0
+    for (const entry of this.#entries.values()) if (this.#deviceOf(entry)?.platform === platform) count += 1
+    return count
+  }
+
+  readonly close = (): void => {
+    this.#isClosed = true
+    this.#claimingAgain?.cancel()
+    for (const { timer } of this.#entries.values()) timer?.cancel()
+    this.#listeners.length = 0
+  }
+
+  readonly seal = (tx: Transaction): Promise<void> => this.#marks.seal(tx)
+
+  #createEntry(key: StationKey, id: DeviceId, since: number, oldestAt: number): Entry {
     const entry: Entry = {
       key,
       id,
       since,
       newest: undefined,
-      isTaken: false,
+      isClaimed: false,
       timer: undefined,
       oldestAt,
       againAt: undefined,
@@ -101,228 +164,146 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       refusals: 0,
       firstTryAt: 0,
     }
-    entries.set(deviceKey(key, id), entry)
+    this.#entries.set(deviceKey(key, id), entry)
     return entry
   }
 
-  function deviceIn({ key, id }: Entry): Device | undefined {
-    return deviceOf(stations.get(key), id)
+  #deviceOf({ key, id }: Entry): Device | undefined {
+    return deviceOf(this.#parts.stations.get(key), id)
   }
 
-  function stored(message: StoredMessage, at: number): void {
+  /** Adds a message that was stored at `now`. */
+  #add(message: StoredMessage, now: number): void {
+    const { stations, coalesceMs } = this.#parts
     for (const { id } of stations.get(message.to)?.devices ?? []) {
-      const known = entries.get(deviceKey(message.to, id))
-      // Without an entry, the phone was told of everything before.
-      const entry = known ?? newEntry(message.to, id, message.stamp - 1, at)
+      const former = this.#entries.get(deviceKey(message.to, id))
+      // Without an entry, the device was notified of everything before.
+      const entry = former ?? this.#createEntry(message.to, id, message.stamp - 1, now)
       entry.newest = message
-      if (!known) plan(entry, coalesceMs)
-      else if (known.isTaken) known.againAt ??= at
+      if (!former) this.#plan(entry, coalesceMs)
+      else if (former.isClaimed) former.againAt ??= now
     }
   }
 
-  function plan(entry: Entry, delayMs: number): void {
-    if (closed) return
-    entry.timer = clock.after(delayMs, () => {
+  #plan(entry: Entry, delayMs: number): void {
+    if (this.#isClosed) return
+    entry.timer = this.#parts.clock.after(delayMs, () => {
       entry.timer = undefined
-      fallDue(entry)
-      tell()
+      this.#becomeDue(entry)
+      this.#notify()
     })
   }
 
-  function fallDue(entry: Entry): void {
-    const platform = deviceIn(entry)?.platform
-    // Unregistered meanwhile, with all that was its own.
-    if (platform === undefined) entries.delete(deviceKey(entry.key, entry.id))
-    else due[platform].add(entry)
+  #becomeDue(entry: Entry): void {
+    const platform = this.#deviceOf(entry)?.platform
+    // The device was unregistered meanwhile.
+    if (platform === undefined) this.#entries.delete(deviceKey(entry.key, entry.id))
+    else this.#due[platform].add(entry)
   }
 
-  function tell(): void {
-    for (const listener of listeners) listener()
+  #notify(): void {
+    for (const listener of this.#listeners) listener()
   }
 
-  function take(platform: Platform, room: number): readonly Entry[] {
-    const took: Entry[] = []
-    for (const entry of due[platform]) {
-      if (took.length >= room) break
-      due[platform].delete(entry)
-      if (deviceIn(entry)?.platform === platform) {
-        entry.isTaken = true
-        took.push(entry)
+  /** Claims at most `room` due entries of a platform. */
+  #take(platform: Platform, room: number): readonly Entry[] {
+    const entries: Entry[] = []
+    for (const entry of this.#due[platform]) {
+      if (entries.length >= room) break
+      this.#due[platform].delete(entry)
+      if (this.#deviceOf(entry)?.platform === platform) {
+        entry.isClaimed = true
+        entries.push(entry)
       } else {
-        fallDue(entry)
-        tell()
+        this.#becomeDue(entry)
+        this.#notify()
       }
     }
-    taken += took.length
-    return took
+    this.#marks.began(entries.length)
+    return entries
   }
 
-  async function read(took: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
-    // Where no transaction is in progress, so that nothing is told of that may be taken back.
+  /** Reads what the devices were not notified of. */
+  async #read(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
+    const { database, rings } = this.#parts
+    // Between transactions, so that no device is notified of a message that may be rolled back.
     return database.read(async (reading) => {
-      const found = took.flatMap((entry) => {
-        // Not of what came before it was unregistered, and registered anew.
-        const times = rings.newer(entry.key, Math.max(entry.since, deviceIn(entry)?.registeredAt ?? 0))
-        const time = times.at(-1)
-        // In the same breath: what is stored from here on was not read.
+      const newest = entries.flatMap((entry) => {
+        // Not what came before the device was unregistered and registered again.
+        const stamps = rings.newer(entry.key, Math.max(entry.since, this.#deviceOf(entry)?.registeredAt ?? 0))
+        const stamp = stamps.at(-1)
+        // Without a pause after the read: it has not seen what is stored from here on.
         entry.againAt = undefined
-        return time === undefined ? [] : [{ entry, time, count: times.length }]
+        return stamp === undefined ? [] : [{ entry, stamp, count: stamps.length }]
       })
-      const unknown = found.filter(({ entry }) => entry.newest === undefined).map(({ time }) => time)
-      const rows = unknown.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(unknown)) : []
+      const onlyInFile = newest.filter(({ entry }) => entry.newest === undefined).map(({ stamp }) => stamp)
+      const rows = onlyInFile.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(onlyInFile)) : []
       const inFile = new Map(rows.map((message) => [message.stamp, message]))
       return new Map(
-        found.flatMap(({ entry, time, count }) => {
-          const message = entry.newest ?? inFile.get(time)
+        newest.flatMap(({ entry, stamp, count }) => {
+          const message = entry.newest ?? inFile.get(stamp)
           return message ? [[entry, { count, newest: message }]] : []
         }),
       )
     })
   }
 
-  function claimOf(entry: Entry, unpushed: Unpushed | undefined): readonly PushClaim[] {
-    const device = deviceIn(entry)
+  #claimOf(entry: Entry, unpushed: Unpushed | undefined): readonly PushClaim[] {
+    const device = this.#deviceOf(entry)
     if (!device || !unpushed) {
-      oneLess(entry).catch(() => undefined)
-      finish(entry, entry.since)
+      this.#marks.ended(entry.isClaimed).catch(() => undefined)
+      this.#finish(entry, entry.since)
       return []
     }
-    const now = clock.elapsed()
+    const now = this.#parts.clock.elapsed()
     const { tries, refusals, oldestAt } = entry
     if (tries === 0) entry.firstTryAt = now
-    const times = { firstTryMs: now - entry.firstTryAt, waitedMs: now - oldestAt }
-    return [{ station: entry.key, device, unpushed, tries, refusals, ...times }]
+    const [firstTryMs, waitedMs] = [now - entry.firstTryAt, now - oldestAt]
+    return [{ station: entry.key, device, unpushed, tries, refusals, firstTryMs, waitedMs }]
   }
 
-  /** Its phone was told of everything up to `through`: nothing is left of it but what came since it was claimed. */
-  function finish(entry: Entry, through: number): void {
+  /** Removes an entry whose device was notified up to `through`. What came during the claim gets a new entry. */
+  #finish(entry: Entry, through: number): void {
     const { key, id, againAt, newest } = entry
-    entries.delete(deviceKey(key, id))
+    this.#entries.delete(deviceKey(key, id))
     if (againAt === undefined) return
-    const next = newEntry(key, id, through, againAt)
+    const { coalesceMs, clock } = this.#parts
+    const next = this.#createEntry(key, id, through, againAt)
     next.newest = newest
-    plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
+    this.#plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
 
-  /** Puts back, in front of the others, what was taken and could not be read. */
-  function release(took: readonly Entry[]): void {
-    const behind = PLATFORMS.flatMap((platform) => [...due[platform]])
-    for (const platform of PLATFORMS) due[platform].clear()
-    taken -= took.length
-    for (const entry of took) {
-      entry.isTaken = false
+  /** Returns entries that could not be read to the front of those that are due. */
+  #release(entries: readonly Entry[]): void {
+    const behind = PLATFORMS.flatMap((platform) => [...this.#due[platform]])
+    for (const platform of PLATFORMS) this.#due[platform].clear()
+    this.#marks.began(-entries.length)
+    for (const entry of entries) {
+      entry.isClaimed = false
       entry.againAt = undefined
     }
-    for (const entry of [...took, ...behind]) fallDue(entry)
-    if (closed) return
-    askingAgain ??= clock.after(CLAIM_AGAIN_MS, () => {
-      askingAgain = undefined
-      tell()
+    for (const entry of [...entries, ...behind]) this.#becomeDue(entry)
+    if (this.#isClosed) return
+    this.#claimingAgain ??= this.#parts.clock.after(CLAIM_AGAIN_MS, () => {
+      this.#claimingAgain = undefined
+      this.#notify()
     })
-  }
-
-  const mark: Write<void, void> = {
-    async run(tx, inputs) {
-      const marks = [...unwritten]
-      await tx.last(MARK_PUSHED, JSON.stringify(marks.map(([name, time]) => [...parseDeviceKey(name), time])))
-      tx.onCommit(() => {
-        for (const [name, time] of marks) if (unwritten.get(name) === time) unwritten.delete(name)
-      })
-      return inputs
-    },
-  }
-
-  /**
-   * Of one claim it is known what became of it. The last one, or one that is late enough, has what is settled written.
-   */
-  async function oneLess(entry: Entry | undefined): Promise<void> {
-    if (entry?.isTaken) taken -= 1
-    const since = gatheringSince
-    if (since === undefined || (taken > 0 && clock.elapsed() - since < GATHER_MS)) return
-    gatheringSince = undefined
-    try {
-      await database.write(mark, undefined)
-    } catch (error) {
-      gatheringSince = since
-      throw error
-    }
-  }
-
-  return {
-    async claim(room) {
-      const took = PLATFORMS.flatMap((platform) => take(platform, room[platform]))
-      if (took.length === 0) return []
-      try {
-        const found = await read(took)
-        return took.flatMap((entry) => claimOf(entry, found.get(entry)))
-      } catch (error) {
-        release(took)
-        throw error
-      }
-    },
-
-    async settle({ station, device, unpushed: { newest } }) {
-      const name = deviceKey(station, device.id)
-      const entry = entries.get(name)
-      unwritten.set(name, newest.stamp)
-      gatheringSince ??= clock.elapsed()
-      try {
-        await oneLess(entry)
-      } finally {
-        if (entry) finish(entry, newest.stamp)
-      }
-    },
-
-    async retryLater({ station, device }, { delayMs, tries, refusals }) {
-      const entry = entries.get(deviceKey(station, device.id))
-      if (!entry) return
-      const written = oneLess(entry)
-      entry.isTaken = false
-      // The next claim reads it.
-      entry.againAt = undefined
-      entry.tries = tries
-      entry.refusals = refusals
-      plan(entry, delayMs)
-      await written
-    },
-
-    onDue(listener) {
-      listeners.push(listener)
-      if (PLATFORMS.some((platform) => due[platform].size > 0)) listener()
-    },
-
-    waiting(platform) {
-      let count = 0
-      for (const entry of entries.values()) if (deviceIn(entry)?.platform === platform) count += 1
-      return count
-    },
-
-    close() {
-      closed = true
-      askingAgain?.cancel()
-      for (const { timer } of entries.values()) timer?.cancel()
-      listeners.length = 0
-    },
-
-    async seal(tx) {
-      if (unwritten.size > 0) await mark.run(tx, [])
-    },
   }
 }
 
 /**
- * Devices that were not told of everything, and up to where they were; those first whose oldest message of the rest
- * came first.
+ * Returns the devices with unpushed messages, and up to which stamp each was notified. Devices whose oldest unpushed
+ * message is older come first.
  */
 async function withUnpushed(
   queries: Queries,
   rings: Pick<RingIndex, 'newer'>,
 ): Promise<readonly Pick<Entry, 'key' | 'id' | 'since'>[]> {
-  const devices = await queries.all<{ station: StationKey; id: DeviceId; through: number }>(TOLD)
+  const devices = await queries.all<{ station: StationKey; id: DeviceId; through: number }>(PUSHED)
   return devices
     .flatMap(({ station: key, id, through }) => {
       const [oldest] = rings.newer(key, through)
       return oldest === undefined ? [] : [{ key, id, since: through, oldest }]
     })
-    .sort((one, other) => one.oldest - other.oldest)
+    .sort((a, b) => a.oldest - b.oldest)
 }

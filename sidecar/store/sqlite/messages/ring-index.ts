@@ -7,183 +7,213 @@ import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
 import { loadRows, type Rows } from './load-rows.ts'
 
-/** Rows that rings have dropped: 11 MB, as many as there are marks for. Beyond it the oldest go. */
-const MOST_DROPPED = 100_000
+/** Rows that left their rings: 11 MB, as many as there are marks for. Above that, the oldest are deleted. */
+const MAX_DROPPED = 100_000
 /**
- * What goes, goes many at a time, and the oldest first, whenever it was dropped: those are neighbours in the file, of
- * which whole pages fall free. In the order of dropping it was seven times as much to write where stations get as it
- * comes.
+ * Rows that are deleted together, the oldest first, whenever they left their ring: these are neighbours in the file, so
+ * whole pages become free. In the order of dropping, there was seven times as much to write for stations of different
+ * traffic.
  */
 const SWEPT_AT_ONCE = 1000
-/** Where so many come together, as many go with them: the pages that fall free are taken at once, and written once. */
+/** If so many arrive together, as many are deleted with them: free pages are reused at once, and written once. */
 const MANY = 250
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
- * Where in the file each station's messages are: their stamps, which are their keys. Changed with the transaction in
- * progress, and changed back when that fails; who looks between transactions sees what is in the file.
+ * Where the messages of each station are in the file: their stamps, which are the keys of their rows. Changes with the
+ * transaction in progress, and back if that is rolled back; between transactions it shows what is in the file.
  */
 export interface RingIndex {
   /** Stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
   newer(station: StationKey, since: number): readonly number[]
-  /** The stamp of its newest message; 0 where it has none. */
+  /** The stamp of the station's newest message; 0 if it has none. */
   newest(station: StationKey): number
-  /** All that have rows. */
+  /** All stations with rows. */
   keys(): IterableIterator<StationKey>
-  /** What was in a station's ring at the start, and is still in the file. */
+  /** Messages that were in the station's ring at the start, and are still in the file. */
   fromBefore(station: StationKey): readonly number[]
-  /** Stamps of everything in the file that rings have dropped, oldest first. */
+  /** Stamps of all rows in the file that left their rings, oldest first. */
   dropped(): readonly number[]
-  /** `tx` stores these at `now` by the wall clock. Of more than a ring has room for, the oldest are dropped from it. */
+  /** Adds messages that `tx` stores at `now` by the wall clock. The oldest leave a ring that is full. */
   add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly stamp: number }[], now: number): void
-  /** Deletes of what was dropped what is too much, if it is enough where so many rows are `coming`. */
+  /** Deletes surplus rows that left their rings, if that is worth it with `coming` new rows. */
   sweepFor(tx: Transaction, now: number, coming: number): Promise<void>
   /** Whether {@link sweep} would find anything. */
   isSweepable(now: number): boolean
-  /** Deletes of what was dropped what has expired at `now`, or is too much: a slice at most. */
+  /** Deletes rows that left their rings and have expired at `now` or are surplus, at most one slice. */
   sweep(tx: Transaction, now: number): Promise<void>
-  /** Deletes what stations have, of each at most so many rows; resolves with how many they were. */
+  /** Deletes the rows of stations, at most so many of each. Resolves with their number. */
   discard(tx: Transaction, stations: readonly StationKey[], atMost?: number): Promise<number>
 }
 
-/** A row that a ring has dropped. */
+/** A row that left its ring. */
 interface Dropped {
   readonly rows: Rows
-  readonly time: number
+  readonly stamp: number
 }
 
-/** The rings of a file, and of each station who wrote to it before the start. */
+/** The rings of a file, and who wrote to each station before the start. */
 export interface OpenedRingIndex {
   readonly rings: RingIndex
   readonly senders: Map<StationKey, Set<string>>
 }
 
-/** Reads them from the file, which is fitted to the size of rings in `settings`. */
+/** Reads the rings from the file, and fits the file to the size of rings in `settings`. */
 export async function openRingIndex(connection: Connection, settings: HistorySettings): Promise<OpenedRingIndex> {
   const { perStation } = settings
-  const { longest: longestMs } = horizonsMs(settings)
-  const { stations, senders, newest: startedAt } = await loadRows(connection, perStation)
-  const firstAtStart = new Map(
-    [...stations].map(([key, { times, droppedAt }]) => [key, times[droppedAt.length] ?? startedAt + 1]),
-  )
+  const { stations, senders, newest } = await loadRows(connection, perStation)
+  const rings = new MemoryRingIndex(stations, newest, perStation, horizonsMs(settings).longest)
+  return { senders, rings }
+}
 
-  /** Whose row it is, by its stamp. Of stations that were removed it may have what is in the file no more. */
-  const dropped = new FlatQueue<Rows>()
-  for (const rows of stations.values())
-    for (const time of rows.times.slice(0, rows.droppedAt.length)) dropped.push(rows, time)
+/**
+ * The index in memory.
+ *
+ * A row of a station is in its ring, or has left it (`droppedAt` counts those, oldest first). `add` puts a row into its
+ * ring and may have the oldest leave it; a sweep deletes rows that left; `discard` deletes any.
+ *
+ * `#dropped` orders all rows that left by their stamp. It may have rows that `discard` deleted already: a sweep skips
+ * them. Every change notes how to undo it if the transaction is rolled back. Rows enter `#dropped` with the commit.
+ *
+ * Public members are bound, because callers pass them on.
+ */
+class MemoryRingIndex implements RingIndex {
+  readonly #stations: Map<StationKey, Rows>
+  readonly #startedAt: number
+  readonly #perStation: number
+  readonly #longestMs: number
+  readonly #firstAtStart: ReadonlyMap<StationKey, number>
+  readonly #dropped = new FlatQueue<Rows>()
 
-  /** Returns what the ring has dropped for it. */
-  function addOne(key: StationKey, time: number, now: number): Dropped | undefined {
-    const rows = stations.get(key) ?? newRows(key)
-    rows.times.push(time)
-    const first = rows.droppedAt.length
-    if (rows.times.length - first <= perStation) return undefined
-    rows.droppedAt.push(now)
-    return { rows, time: rows.times[first] as number }
+  /** `startedAt`: the newest stamp in the file. `longestMs`: how long a duplicate of a message may arrive. */
+  constructor(stations: Map<StationKey, Rows>, startedAt: number, perStation: number, longestMs: number) {
+    this.#stations = stations
+    this.#startedAt = startedAt
+    this.#perStation = perStation
+    this.#longestMs = longestMs
+    this.#firstAtStart = new Map(
+      [...stations].map(([key, { times, droppedAt }]) => [key, times[droppedAt.length] ?? startedAt + 1]),
+    )
+    for (const rows of stations.values())
+      for (const stamp of rows.times.slice(0, rows.droppedAt.length)) this.#dropped.push(rows, stamp)
   }
 
-  function takeBack(key: StationKey, leaving: Dropped | undefined): void {
-    const rows = stations.get(key)
+  readonly newer = (station: StationKey, since: number): readonly number[] => {
+    const rows = this.#stations.get(station)
+    return rows ? rows.times.slice(Math.max(rows.droppedAt.length, firstNewer(rows.times, since))) : []
+  }
+
+  readonly newest = (station: StationKey): number => Math.max(0, this.#stations.get(station)?.times.at(-1) ?? 0)
+
+  readonly keys = (): IterableIterator<StationKey> => this.#stations.keys()
+
+  readonly fromBefore = (station: StationKey): readonly number[] => {
+    const times = this.#stations.get(station)?.times ?? []
+    const first = this.#firstAtStart.get(station) ?? this.#startedAt
+    return times.slice(firstNewer(times, first - 1), firstNewer(times, this.#startedAt))
+  }
+
+  readonly dropped = (): readonly number[] =>
+    [...this.#stations.values()]
+      .flatMap(({ times, droppedAt }) => times.slice(0, droppedAt.length))
+      .sort((a, b) => a - b)
+
+  readonly add: RingIndex['add'] = (tx, messages, now) => {
+    const leaving = messages.map(({ to, stamp }) => this.#addOne(to, stamp, now))
+    tx.onRollback(() => {
+      for (const [index, { to }] of [...messages.entries()].reverse()) this.#takeBack(to, leaving[index])
+    })
+    tx.onCommit(() => {
+      for (const row of leaving) if (row) this.#dropped.push(row.rows, row.stamp)
+    })
+  }
+
+  readonly sweepFor: RingIndex['sweepFor'] = async (tx, now, coming) => {
+    const most = coming < MANY ? SWEPT_AT_ONCE : coming
+    if (this.#dropped.length >= MAX_DROPPED + most) await this.#sweep(tx, now, most)
+  }
+
+  readonly isSweepable = (now: number): boolean => this.#nextSurplus(now) !== undefined
+
+  readonly sweep = (tx: Transaction, now: number): Promise<void> => this.#sweep(tx, now, SWEPT_AT_ONCE)
+
+  readonly discard: RingIndex['discard'] = async (tx, keys, atMost = Number.POSITIVE_INFINITY) => {
+    const deleted = keys.flatMap((key) => {
+      const rows = this.#stations.get(key)
+      if (!rows) return []
+      const first = cut(tx, rows, atMost)
+      if (rows.times.length > 0) return first
+      this.#stations.delete(key)
+      tx.onRollback(() => this.#stations.set(key, rows))
+      return first
+    })
+    if (deleted.length > 0) await tx.all(DELETE, JSON.stringify(deleted))
+    return deleted.length
+  }
+
+  /** Adds a row to its ring. Returns the row that leaves the ring for it. */
+  #addOne(key: StationKey, stamp: number, now: number): Dropped | undefined {
+    const rows = this.#stations.get(key) ?? this.#createRows(key)
+    rows.times.push(stamp)
+    const first = rows.droppedAt.length
+    if (rows.times.length - first <= this.#perStation) return undefined
+    rows.droppedAt.push(now)
+    return { rows, stamp: rows.times[first] as number }
+  }
+
+  #takeBack(key: StationKey, leaving: Dropped | undefined): void {
+    const rows = this.#stations.get(key)
     if (!rows) return
     rows.times.pop()
-    if (rows.times.length === 0) stations.delete(key)
+    if (rows.times.length === 0) this.#stations.delete(key)
     if (leaving) rows.droppedAt.pop()
   }
 
-  function newRows(key: StationKey): Rows {
+  #createRows(key: StationKey): Rows {
     const rows = { times: [], droppedAt: [] }
-    stations.set(key, rows)
+    this.#stations.set(key, rows)
     return rows
   }
 
   /**
-   * Of what was dropped and is too much, or has expired at `now`, or is in the file no more, the oldest; undefined when
-   * there is none.
+   * Returns the oldest row that left its ring if it is surplus, has expired at `now`, or is in the file no more;
+   * undefined otherwise. `swept`: how many rows of each station the sweep has taken already.
    */
-  function nextOver(now: number, taken?: ReadonlyMap<Rows, number>): Dropped | undefined {
-    const rows = dropped.peek()
-    const time = dropped.peekValue()
-    if (!rows || time === undefined) return undefined
-    const index = taken?.get(rows) ?? 0
-    const gone = rows.times[index] !== time
-    // In either direction, so that a clock that was wrong for a while leaves nothing behind.
-    const expired = Math.abs(now - (rows.droppedAt[index] ?? now)) >= longestMs
-    return gone || expired || dropped.length > MOST_DROPPED ? { rows, time } : undefined
+  #nextSurplus(now: number, swept?: ReadonlyMap<Rows, number>): Dropped | undefined {
+    const rows = this.#dropped.peek()
+    const stamp = this.#dropped.peekValue()
+    if (!rows || stamp === undefined) return undefined
+    const index = swept?.get(rows) ?? 0
+    const isDeleted = rows.times[index] !== stamp
+    // In either direction, so that a clock that was wrong for a while has no lasting effect.
+    const isExpired = Math.abs(now - (rows.droppedAt[index] ?? now)) >= this.#longestMs
+    return isDeleted || isExpired || this.#dropped.length > MAX_DROPPED ? { rows, stamp } : undefined
   }
 
-  /** Takes the first `count` rows of a station out; undone when `tx` fails. */
-  function cut(tx: Transaction, rows: Rows, count: number): readonly number[] {
-    const gone = rows.times.splice(0, count)
-    const droppedAt = rows.droppedAt.splice(0, count)
-    tx.onRollback(() => {
-      rows.times = gone.concat(rows.times)
-      rows.droppedAt = droppedAt.concat(rows.droppedAt)
-    })
-    return gone
-  }
-
-  async function sweep(tx: Transaction, now: number, most: number): Promise<void> {
-    const over: Dropped[] = []
+  async #sweep(tx: Transaction, now: number, most: number): Promise<void> {
+    const surplus: Dropped[] = []
     const counts = new Map<Rows, number>()
-    for (let one = nextOver(now, counts); one && over.length < most; one = nextOver(now, counts)) {
-      over.push(one)
-      dropped.pop()
-      const before = counts.get(one.rows) ?? 0
-      if (one.rows.times[before] === one.time) counts.set(one.rows, before + 1)
+    for (let row = this.#nextSurplus(now); row && surplus.length < most; row = this.#nextSurplus(now, counts)) {
+      surplus.push(row)
+      this.#dropped.pop()
+      const count = counts.get(row.rows) ?? 0
+      if (row.rows.times[count] === row.stamp) counts.set(row.rows, count + 1)
     }
     tx.onRollback(() => {
-      for (const { rows, time } of over) dropped.push(rows, time)
+      for (const { rows, stamp } of surplus) this.#dropped.push(rows, stamp)
     })
-    const gone = [...counts].flatMap(([rows, count]) => cut(tx, rows, count))
-    if (gone.length > 0) await tx.all(DELETE, JSON.stringify(gone))
+    const deleted = [...counts].flatMap(([rows, count]) => cut(tx, rows, count))
+    if (deleted.length > 0) await tx.all(DELETE, JSON.stringify(deleted))
   }
+}
 
-  return {
-    senders,
-    rings: {
-      newer(station, since) {
-        const rows = stations.get(station)
-        return rows ? rows.times.slice(Math.max(rows.droppedAt.length, firstNewer(rows.times, since))) : []
-      },
-      newest: (station) => Math.max(0, stations.get(station)?.times.at(-1) ?? 0),
-      keys: () => stations.keys(),
-      fromBefore(station) {
-        const times = stations.get(station)?.times ?? []
-        const first = firstAtStart.get(station) ?? startedAt
-        return times.slice(firstNewer(times, first - 1), firstNewer(times, startedAt))
-      },
-      dropped: () =>
-        [...stations.values()]
-          .flatMap(({ times, droppedAt }) => times.slice(0, droppedAt.length))
-          .sort((a, b) => a - b),
-      add(tx, messages, now) {
-        const leaving = messages.map(({ to, stamp }) => addOne(to, stamp, now))
-        tx.onRollback(() => {
-          for (const [index, { to }] of [...messages.entries()].reverse()) takeBack(to, leaving[index])
-        })
-        tx.onCommit(() => {
-          for (const one of leaving) if (one) dropped.push(one.rows, one.time)
-        })
-      },
-      async sweepFor(tx, now, coming) {
-        const most = coming < MANY ? SWEPT_AT_ONCE : coming
-        if (dropped.length >= MOST_DROPPED + most) await sweep(tx, now, most)
-      },
-      isSweepable: (now) => nextOver(now) !== undefined,
-      sweep: (tx, now) => sweep(tx, now, SWEPT_AT_ONCE),
-      async discard(tx, keys, atMost = Number.POSITIVE_INFINITY) {
-        const gone = keys.flatMap((key) => {
-          const rows = stations.get(key)
-          if (!rows) return []
-          const first = cut(tx, rows, atMost)
-          if (rows.times.length > 0) return first
-          stations.delete(key)
-          tx.onRollback(() => stations.set(key, rows))
-          return first
-        })
-        if (gone.length > 0) await tx.all(DELETE, JSON.stringify(gone))
-        return gone.length
-      },
-    },
-  }
+/** Cuts the first `count` rows of a station off; undone if `tx` is rolled back. */
+function cut(tx: Transaction, rows: Rows, count: number): readonly number[] {
+  const times = rows.times.splice(0, count)
+  const droppedAt = rows.droppedAt.splice(0, count)
+  tx.onRollback(() => {
+    rows.times = times.concat(rows.times)
+    rows.droppedAt = droppedAt.concat(rows.droppedAt)
+  })
+  return times
 }

@@ -4,95 +4,118 @@ import type { Stamps } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 
-/** The stamps as the rest of the store takes them. */
+/** The stamps as the rest of the store uses them. */
 export interface StampSequence extends Stamps {
   /** No stamp above it was issued. */
   readonly newest: number
   /**
-   * The first of `count` consecutive stamps for rows of `tx`, which has to {@link cover} them. Given back when that is
-   * rolled back.
+   * Takes `count` consecutive stamps for rows of `tx`, which has to {@link cover} them. Returns the first. They are
+   * given back if `tx` is rolled back.
    */
   take(tx: Transaction, count: number): number
-  /** Has the file say, with `tx`, that what was taken was issued. */
+  /** Writes with `tx` that the stamps it took were issued. */
   cover(tx: Transaction): Promise<void>
-  /** Writes down that no stamp was issued after the newest one, so that nothing is skipped at the next start. */
+  /** Writes that no stamp was issued after the newest one, so that the next start skips none. */
   seal(tx: Transaction): Promise<void>
 }
 
-// A stamp may only be issued once the file says that stamps up to it may have been; else a crash, and a clock that is
-// set back, could issue it again. So they are reserved ahead, and after a crash at most so many are skipped.
+// How far ahead stamps are reserved. A crash skips at most so many.
 const AHEAD_MS = 10_000
 const ISSUE_ATTEMPTS = 3
 
-/**
- * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back.
- * A burst of more than one a millisecond runs ahead of the clock, which then catches up.
- */
+/** Opens the sequence after the stamps that the file has reserved. */
 export async function openServerTime(queries: Queries, database: Database, clock: Clock): Promise<StampSequence> {
   const [state] = await queries.all<{ reserved: number }>('SELECT reserved_time AS reserved FROM state')
+  return new ReservedStamps(state?.reserved ?? 0, database, clock)
+}
+
+/**
+ * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back. A
+ * burst of more than one a millisecond runs ahead of the clock, which then catches up.
+ *
+ * A stamp is issued only once the file says that stamps up to it may have been. Otherwise a crash and a clock that is
+ * set back could issue it again. So stamps are reserved ahead: `#newest` moves up to `#reserved`, and then a write
+ * reserves the next ones. Callers share a reservation in progress.
+ *
+ * Public members are bound, because callers pass them on.
+ */
+class ReservedStamps implements StampSequence {
+  readonly #database: Database
+  readonly #clock: Clock
   /** No stamp above it may leave this file. Durable. */
-  let reserved = state?.reserved ?? 0
-  let newest = reserved
-  let reserving: Promise<void> | undefined
+  #reserved: number
+  #newest: number
+  #reserving: Promise<void> | undefined
 
-  const next = () => Math.max(clock.now(), newest + 1)
+  constructor(reserved: number, database: Database, clock: Clock) {
+    this.#reserved = reserved
+    this.#newest = reserved
+    this.#database = database
+    this.#clock = clock
+  }
 
-  async function reserve(tx: Transaction): Promise<void> {
-    const bound = next() + AHEAD_MS
-    await tx.all('UPDATE state SET reserved_time = max(reserved_time, ?)', bound)
-    tx.onCommit(() => {
-      reserved = Math.max(reserved, bound)
+  get newest(): number {
+    return this.#newest
+  }
+
+  readonly issue = async (): Promise<number> => {
+    this.#database.assertOpen()
+    for (let attempt = 0; attempt < ISSUE_ATTEMPTS; attempt += 1) {
+      const stamp = this.#tryIssue()
+      if (stamp !== undefined) return stamp
+      this.#reserving ??= this.#database.write(this.#reservation, undefined).finally(() => {
+        this.#reserving = undefined
+      })
+      await this.#reserving
+    }
+    // Each time, ten seconds' worth of stamps were issued during the reservation.
+    throw new StoreError('store_overloaded')
+  }
+
+  readonly take = (tx: Transaction, count: number): number => {
+    const former = this.#newest
+    const first = this.#next()
+    const top = first + count - 1
+    this.#newest = top
+    // Otherwise a full disk would use up stamps at each try.
+    tx.onRollback(() => {
+      if (this.#newest === top) this.#newest = former
     })
+    return first
   }
 
-  const reservation: Write<undefined, void> = {
-    async run(tx, inputs) {
-      await reserve(tx)
-      return inputs.map(() => undefined)
-    },
+  readonly cover = async (tx: Transaction): Promise<void> => {
+    if (this.#newest > this.#reserved) await this.#reserve(tx)
   }
 
-  /** Undefined when what is reserved is used up. */
-  function tryIssue(): number | undefined {
-    const stamp = next()
-    if (stamp > reserved) return undefined
-    newest = stamp
+  readonly seal = async (tx: Transaction): Promise<void> => {
+    await tx.all('UPDATE state SET reserved_time = ?', this.#newest)
+  }
+
+  #next(): number {
+    return Math.max(this.#clock.now(), this.#newest + 1)
+  }
+
+  /** Returns undefined if the reserved stamps are used up. */
+  #tryIssue(): number | undefined {
+    const stamp = this.#next()
+    if (stamp > this.#reserved) return undefined
+    this.#newest = stamp
     return stamp
   }
 
-  return {
-    get newest() {
-      return newest
-    },
-    async issue() {
-      database.assertOpen()
-      for (let attempt = 0; attempt < ISSUE_ATTEMPTS; attempt += 1) {
-        const stamp = tryIssue()
-        if (stamp !== undefined) return stamp
-        reserving ??= database.write(reservation, undefined).finally(() => {
-          reserving = undefined
-        })
-        await reserving
-      }
-      // Each time, ten seconds' worth of stamps went while it was being reserved.
-      throw new StoreError('store_overloaded')
-    },
-    take(tx, count) {
-      const before = newest
-      const first = next()
-      const top = first + count - 1
-      newest = top
-      // Kept, a full disk would burn stamps at each try.
-      tx.onRollback(() => {
-        if (newest === top) newest = before
-      })
-      return first
-    },
-    async cover(tx) {
-      if (newest > reserved) await reserve(tx)
-    },
-    async seal(tx) {
-      await tx.all('UPDATE state SET reserved_time = ?', newest)
+  async #reserve(tx: Transaction): Promise<void> {
+    const bound = this.#next() + AHEAD_MS
+    await tx.all('UPDATE state SET reserved_time = max(reserved_time, ?)', bound)
+    tx.onCommit(() => {
+      this.#reserved = Math.max(this.#reserved, bound)
+    })
+  }
+
+  readonly #reservation: Write<undefined, void> = {
+    run: async (tx, inputs) => {
+      await this.#reserve(tx)
+      return inputs.map(() => undefined)
     },
   }
 }

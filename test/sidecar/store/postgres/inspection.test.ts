@@ -135,6 +135,6 @@ describe('A check of a PostgreSQL database', () => {
     await prepare('GRANT CREATE ON DATABASE db TO guest; ALTER ROLE guest SET synchronous_commit = off')
     const { errors, warnings } = await check()
     expect(errors).to.deep.equal([])
-    expect(warnings.join()).to.include('PostgreSQL confirms what no synchronous standby has')
+    expect(warnings.join()).to.include('PostgreSQL confirms writes that no synchronous standby has')
   })
 })

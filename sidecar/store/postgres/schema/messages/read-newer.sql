@@ -7,8 +7,8 @@
 -- which took as long as answering 15 syncs.
 CREATE OR REPLACE FUNCTION read_newer(stations text[], devices text[], sinces float8[])
 RETURNS TABLE (
-  i bigint, "last" bigint, station_registered_at bigint, keys text[], registered_at bigint[], asked bigint[],
-  newest bigint, messages bytea)
+  i bigint, "last" bigint, station_registered_at bigint, keys text[], registered_at bigint[],
+  cursors bigint[], newest bigint, messages bytea)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
@@ -18,7 +18,7 @@ BEGIN
       CROSS JOIN clock
       LEFT JOIN station ON station.key = one.station
       LEFT JOIN LATERAL (
-        SELECT array_agg(key), array_agg(device.registered_at), array_agg(device.asked) FROM device
+        SELECT array_agg(key), array_agg(device.registered_at), array_agg(device.newest_cursor) FROM device
         WHERE device.station = one.station AND (one.device IS NULL OR key = one.device)) AS asking ON true
       LEFT JOIN LATERAL (
         SELECT max(ring.time) AS newest,

@@ -12,7 +12,7 @@ CREATE TABLE device (
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.
   pushed_through bigint NOT NULL,
   -- The newest cursor that the device sent, or an older one.
-  asked bigint NOT NULL DEFAULT 0,
+  newest_cursor bigint NOT NULL DEFAULT 0,
   -- The first push token of the device, once another one has replaced it.
   first_token text
 ) WITH (fillfactor = 70);

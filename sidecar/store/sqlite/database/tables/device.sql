@@ -11,7 +11,7 @@ CREATE TABLE device (
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.
   pushed_through INTEGER NOT NULL,
   -- The newest cursor that the device sent, or an older one.
-  asked INTEGER NOT NULL DEFAULT 0,
+  newest_cursor INTEGER NOT NULL DEFAULT 0,
   -- The first push token of the device, once another one has replaced it.
   first_token TEXT,
   PRIMARY KEY (station, id)

@@ -13,7 +13,7 @@ const REFUSE = `
   CREATE SEQUENCE refused;
   CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM nextval('refused'); RAISE EXCEPTION 'not now'; END $$;
-  CREATE TRIGGER refuse BEFORE UPDATE OF asked ON device EXECUTE FUNCTION refuse()`
+  CREATE TRIGGER refuse BEFORE UPDATE OF newest_cursor ON device EXECUTE FUNCTION refuse()`
 
 describe('The cursors of several instances', () => {
   const stores = postgresStores()
@@ -31,13 +31,13 @@ describe('The cursors of several instances', () => {
   })
 
   const one = async (text: string) => Number(Object.values((await stores.run(text))[0] ?? {})[0])
-  const asked = () => one('SELECT asked FROM device')
+  const written = () => one('SELECT newest_cursor FROM device')
 
   it('go by what the phone brought to any of them, once that is written down', async () => {
     expect(await here.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
     expect(await there.cursors.stampFor(KEY, PHONE)).to.be.below(first)
     await stores.clock.advance(WRITTEN_AFTER_MS)
-    await until('the cursor to be written', async () => (await asked()) > 0)
+    await until('the cursor to be written', async () => (await written()) > 0)
     expect(await there.cursors.stampFor(KEY, PHONE)).to.equal(first)
   })
 
@@ -46,7 +46,7 @@ describe('The cursors of several instances', () => {
     await there.cursors.stampFor(KEY, PHONE, second)
     await there.close()
     await here.close()
-    expect(await asked()).to.equal(second)
+    expect(await written()).to.equal(second)
   })
 
   it('are written down later where the database does not take them', async () => {
@@ -55,12 +55,12 @@ describe('The cursors of several instances', () => {
     await stores.clock.advance(WRITTEN_AFTER_MS)
     const refusals = "SELECT coalesce(pg_sequence_last_value('refused'::regclass), 0)"
     await until('a write to be refused', async () => (await one(refusals)) > 0)
-    expect([await asked(), await here.cursors.stampFor(KEY, PHONE)]).to.deep.equal([0, first])
+    expect([await written(), await here.cursors.stampFor(KEY, PHONE)]).to.deep.equal([0, first])
     await stores.run('DROP TRIGGER refuse ON device')
     await until('the cursor to be written', async () => {
       await stores.clock.advance(WRITTEN_AFTER_MS)
-      return (await asked()) > 0
+      return (await written()) > 0
     })
-    expect(await asked()).to.equal(first)
+    expect(await written()).to.equal(first)
   })
 })

@@ -2,7 +2,8 @@ import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import type { Platform } from '../../../../../sidecar/messages/store.ts'
 import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
-import { type Database, groupCommits, type Write } from '../../../../../sidecar/store/sqlite/database/database.ts'
+import type { Database, Write } from '../../../../../sidecar/store/sqlite/database/database.ts'
+import { groupCommits } from '../../../../../sidecar/store/sqlite/database/group-commits.ts'
 import {
   append,
   held,

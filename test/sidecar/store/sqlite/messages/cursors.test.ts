@@ -51,10 +51,10 @@ describe('The server time of an answer', () => {
     await store.stations.remove('W1AW')
     await stores.shift(10_000)
     await append(store, 'comes after the write that is on its way')
-    const written = await connection.all('SELECT station AS key, asked FROM device ORDER BY station')
+    const written = await connection.all('SELECT station AS key, newest_cursor FROM device ORDER BY station')
     expect(written).to.deep.equal([
-      { key: 'K1ABC', asked: 0 },
-      { key: 'N0CALL', asked: Math.max(...times) },
+      { key: 'K1ABC', newest_cursor: 0 },
+      { key: 'N0CALL', newest_cursor: Math.max(...times) },
     ])
   })
 })

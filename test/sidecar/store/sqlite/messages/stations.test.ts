@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { AvatarUpload, Store } from '../../../../../sidecar/messages/store.ts'
-import { OLDEST_UNPROVEN } from '../../../../../sidecar/store/sqlite/messages/stations.ts'
+import { OLDEST_UNPROVEN } from '../../../../../sidecar/store/sqlite/messages/registrations.ts'
 import { stationsContract } from '../../contract/stations.contract.ts'
 import { register, registration, temporaryStores } from '../temporary-stores.ts'
 

@@ -1,0 +1,39 @@
+import type { SeenDevice } from '../../../messages/station-record.ts'
+import type { Device, Registration, StationKey } from '../../../messages/store.ts'
+import { eachInTurn, type Transaction, type Write } from '../database/database.ts'
+import type { StationMemory } from './station-memory.ts'
+
+const MARK_TOKEN_DEAD = 'UPDATE device SET token_dead = 1 WHERE station = ? AND id = ?'
+
+/** Marks the tokens of those `devices` that `isMeant` names as dead. Returns all devices as they are then. */
+export function markTokensDead(
+  tx: Transaction,
+  memory: StationMemory,
+  key: StationKey,
+  devices: readonly SeenDevice[],
+  isMeant: (device: Device) => boolean,
+): Promise<readonly SeenDevice[]> {
+  return eachInTurn(devices, async (device) => {
+    if (device.tokenDead || !isMeant(device)) return device
+    await tx.all(MARK_TOKEN_DEAD, key, device.id)
+    const dead = { ...device, tokenDead: true }
+    memory.setLastSeenInFile(dead, memory.lastSeenInFile(device))
+    return dead
+  })
+}
+
+/** The write that marks a token as dead, if the device still has it. */
+export function tokenDeathWrite(
+  memory: StationMemory,
+): Write<Pick<Registration, 'key' | 'deviceId' | 'pushToken'>, void> {
+  return {
+    run: (tx, inputs) =>
+      eachInTurn(inputs, async ({ key, deviceId, pushToken }) => {
+        const station = memory.current(key)
+        if (!station) return
+        const isMeant = (device: Device) => device.id === deviceId && device.pushToken === pushToken
+        const devices = await markTokensDead(tx, memory, key, station.devices, isMeant)
+        memory.change(tx, key, { ...station, devices })
+      }),
+  }
+}

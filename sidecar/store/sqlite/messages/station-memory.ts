@@ -1,0 +1,140 @@
+import type { Log } from '../../../log.ts'
+import { type ByPlatform, deviceOf } from '../../../messages/station.ts'
+import {
+  changesNothing,
+  createPlatformCounts,
+  isSameAvatar,
+  type SeenDevice,
+  type SeenStation,
+} from '../../../messages/station-record.ts'
+import type { Device, Registration, Station, StationKey } from '../../../messages/store.ts'
+import type { Transaction } from '../database/database.ts'
+
+/**
+ * The registry in memory, which the file has too.
+ *
+ * `get` answers with what is committed. A transaction in progress notes its changes by {@link change}, and sees them by
+ * {@link current}. With its commit they become what `get` answers; with its rollback they are forgotten. So memory never
+ * knows more than the disk, except for one thing: the times of heartbeats, which {@link touch} changes in place and the
+ * file has once an hour.
+ */
+export class StationMemory {
+  readonly #stations = new Map<StationKey, SeenStation>()
+  /** What the transaction in progress has changed; undefined for a station that it removed. */
+  readonly #uncommitted = new Map<StationKey, SeenStation | undefined>()
+  /** `lastSeenAt` of each device as the file has it, up to an hour behind. */
+  readonly #lastSeenInFile = new WeakMap<Device, number>()
+  /** Stations that are not proven, as the file has them. */
+  readonly #unproven: Set<StationKey>
+  readonly #counts = createPlatformCounts()
+  readonly #listeners: (() => void)[] = []
+  readonly #log: Log
+  #avatarChanges = 0
+
+  constructor(stations: readonly SeenStation[], unproven: Iterable<StationKey>, log: Log) {
+    this.#log = log
+    this.#unproven = new Set(unproven)
+    for (const station of stations) {
+      for (const device of station.devices) this.#lastSeenInFile.set(device, device.lastSeenAt)
+      this.#remember(station.key, station)
+    }
+  }
+
+  get size(): number {
+    return this.#stations.size
+  }
+
+  /** Grows with each change of an avatar. */
+  get avatarChanges(): number {
+    return this.#avatarChanges
+  }
+
+  get(key: StationKey): SeenStation | undefined {
+    return this.#stations.get(key)
+  }
+
+  /** The station as the transaction in progress has it. */
+  current(key: StationKey): SeenStation | undefined {
+    return this.#uncommitted.has(key) ? this.#uncommitted.get(key) : this.#stations.get(key)
+  }
+
+  keys(): IterableIterator<StationKey> {
+    return this.#stations.keys()
+  }
+
+  countStations(): ByPlatform {
+    return this.#counts.stations()
+  }
+
+  countDevices(): ByPlatform {
+    return this.#counts.devices()
+  }
+
+  /** Calls `listener` after a station came or went. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Notes that `tx` sets the station, or removes it. */
+  change(tx: Transaction, key: StationKey, station: SeenStation | undefined): void {
+    this.#uncommitted.set(key, station)
+    tx.onCommit(() => {
+      this.#uncommitted.clear()
+      this.#remember(key, station)
+    })
+    tx.onRollback(() => this.#uncommitted.clear())
+  }
+
+  isUnproven(key: StationKey): boolean {
+    return this.#unproven.has(key)
+  }
+
+  /** Notes whether the station is proven, once `tx` is committed. */
+  setProven(tx: Transaction, key: StationKey, isProven: boolean): void {
+    tx.onCommit(() => {
+      if (isProven) this.#unproven.delete(key)
+      else this.#unproven.add(key)
+    })
+  }
+
+  /** When the device was last seen, as the file has it. */
+  lastSeenInFile(device: Device): number {
+    return this.#lastSeenInFile.get(device) ?? 0
+  }
+
+  /** Notes what the file has as the time of a device. */
+  setLastSeenInFile(device: SeenDevice, time: number): void {
+    this.#lastSeenInFile.set(device, time)
+  }
+
+  /** Notes the time of a heartbeat. Returns undefined if the heartbeat brings more than its time. */
+  touch(registration: Registration, now: number): Station | undefined {
+    const station = this.#stations.get(registration.key)
+    if (!station || !changesNothing(registration, station)) return undefined
+    const device = deviceOf(station, registration.deviceId)
+    if (device) device.lastSeenAt = now
+    return station
+  }
+
+  #remember(key: StationKey, station: SeenStation | undefined): void {
+    const former = this.#stations.get(key)
+    if (!isSameAvatar(station?.avatar, former?.avatar)) this.#avatarChanges += 1
+    this.#counts.change(former, station)
+    if (station) this.#stations.set(key, station)
+    else {
+      this.#stations.delete(key)
+      this.#unproven.delete(key)
+    }
+    if ((former === undefined) !== (station === undefined)) this.#notify()
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener()
+      } catch (error) {
+        this.#log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
+      }
+    }
+  }
+}
