@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
 import { isLocal, readAddress, tlsTo } from '../../../../sidecar/store/postgres/database/address.ts'
 import { openPostgresStore, type PostgresStoreSettings } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
+import { BASELINE } from '../../../../sidecar/store/postgres/schema/schema-version.ts'
 import { freePort } from '../../../support/host-process.ts'
 import { onLoopback } from '../../../support/on-loopback.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
@@ -51,6 +52,19 @@ describe('Opening the store in PostgreSQL', () => {
     // As a dump that was restored elsewhere.
     await own.run('UPDATE mesh_companion.clock SET server = server + 1')
     await open()
+  })
+
+  it('takes each step after the baseline once, and none of a step that fails', async () => {
+    const postgres = await own.tables()
+    const version = async () => (await own.run('SELECT version FROM clock'))[0]?.version
+    const steps = ['CREATE TABLE remark (x int); INSERT INTO remark VALUES (1)', 'UPDATE remark SET x = x + 1']
+    await rejection(migrate(postgres, [...steps, 'SELECT * FROM nowhere']))
+    expect(await version()).to.equal(BASELINE)
+    await migrate(postgres, steps.slice(0, 1))
+    await migrate(postgres, steps)
+    await migrate(postgres, steps)
+    expect(await own.run('SELECT x, version FROM remark, clock')).to.deep.equal([{ x: 2, version: BASELINE + 2 }])
+    expect((await rejection(migrate(postgres))).code).to.equal('database_newer')
   })
 
   it('refuses a server that is older than version 15', async () => {
