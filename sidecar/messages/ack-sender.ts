@@ -6,21 +6,21 @@ import type { Acknowledgeable } from './ack-throttle.ts'
 export interface AckSender {
   /** Whether an ack could be sent now. */
   ready(): boolean
-  /** Sends the ack of a message that is durable. To be called where the store says that it is ours to send. */
+  /** Sends the ack of a durable message. Call only if the store has assigned the ack to this process. */
   acknowledge(message: Acknowledgeable): void
-  /** Counts one that is not sent now, though its station wants acks; `ready` is what was true when it was stored. */
+  /** Counts an ack that is not sent although its station wants acks. `ready`: the value of {@link ready} before storing. */
   withhold(ready: boolean): void
 }
 
 interface AckSenderParts {
-  /** Hands a line without line break to a verified connection; false when there is none. Never throws. */
+  /** Sends a line without line break by a verified connection. Returns false if there is none. Never throws. */
   readonly send: (line: string) => boolean
-  /** Whether {@link AckSenderParts.send} would find one. Asked for each read: to be cheap. */
+  /** Whether {@link AckSenderParts.send} would find a verified connection. Called for each read, so it must be cheap. */
   readonly canSend: () => boolean
   readonly metrics: Metrics
 }
 
-/** An ack that cannot be sent is not made up for: the sender repeats its message, and that is acknowledged again. */
+/** An ack that cannot be sent is not sent later: the sender retransmits its message, and that is acknowledged. */
 export function createAckSender({ send, canSend, metrics }: AckSenderParts): AckSender {
   return {
     ready: canSend,

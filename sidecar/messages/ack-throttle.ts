@@ -1,45 +1,43 @@
 import { canonicalKey } from '../aprs/station.ts'
 
-/** A message as far as acknowledging it goes: an identical one gets an identical ack. */
+/** The parts of a message that its ack repeats. Equal parts give equal acks. */
 export interface Acknowledgeable {
-  /** The sender's call exactly as it was received. */
+  /** The sender's callsign exactly as it was received. */
   readonly from: string
   readonly to: string
-  /** The number that the ack gives back; not empty. */
+  /** The sequence id that the ack repeats; not empty. */
   readonly seqId: string
 }
 
-/**
- * Which acks may be sent when. `now` is in milliseconds; when it steps backwards, what seems to lie ahead is forgotten.
- */
+/** Decides which acks may be sent. `now` is in milliseconds. If it steps backwards, later times are forgotten. */
 export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
-  /** Counts an ack that was sent; one that could not be is not counted. */
+  /** Counts an ack that was sent. */
   sent(message: Acknowledgeable, now: number): void
 }
 
 export interface AckLimits {
-  /** Least time between two acks for the same message: the network drops identical packets for about 30 s anyway. */
+  /** Minimum time between two acks of the same message. The network drops identical packets for about 30 s anyway. */
   readonly minIntervalMs: number
-  /** Of one sender and station; of a sender and all stations together ten times as many. */
+  /** Per sender and station. For a sender and all stations together, ten times as many. */
   readonly maxPerSenderPerMinute: number
 }
 
 const MINUTE_MS = 60_000
 /**
- * A message to a whole net is a message to each of its stations, and each of them acknowledges; more than that of one
- * sender is a flood, or somebody who writes in another's name.
+ * A message to a net is sent to each of its stations, and each of them acknowledges. More acks to one sender mean a
+ * flood, or a station that writes in the name of another.
  */
 const STATIONS_PER_SENDER = 10
 /**
- * Acks, senders, and pairs of sender and station that are remembered at a time. Beyond it the oldest is forgotten: that
- * costs one needless packet, where holding back would cost somebody the ack.
+ * Maximum number of acks, of senders, and of pairs of sender and station that are remembered. Above it, the oldest is
+ * forgotten. This costs one needless packet; withholding an ack instead would cost a sender its ack.
  */
 const MAX_REMEMBERED = 10_000
 
-/** A throttle that has sent nothing yet. */
+/** Creates a throttle that has counted no ack yet. */
 export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckLimits): AckThrottle {
-  // In the order of the last ack, so that what may be forgotten stands in front.
+  // In the order of the last ack, so that the entries to forget are in front.
   const sentAt = new Map<string, number>()
   const ofPair = createMinuteCount(maxPerSenderPerMinute)
   const ofSender = createMinuteCount(maxPerSenderPerMinute * STATIONS_PER_SENDER)
@@ -61,9 +59,9 @@ export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckL
   }
 }
 
-/** Counts by key what was done in the last minute. */
+/** Counts events of the last minute by key. */
 function createMinuteCount(max: number) {
-  // In the order of the last time.
+  // In the order of each key's last event.
   const timesOf = new Map<string, readonly number[]>()
   const inLastMinute = (key: string, now: number) =>
     (timesOf.get(key) ?? []).filter((time) => isWithin(MINUTE_MS, time, now))
@@ -81,7 +79,7 @@ function isWithin(spanMs: number, time: number, now: number): boolean {
   return time <= now && now - time < spanMs
 }
 
-// No station's name has a blank in it, so two messages never share an identity.
+// No station's key contains a blank, so two messages never share an identity.
 function identity({ from, to, seqId }: Acknowledgeable): string {
   return `${from} ${to} ${seqId}`
 }
@@ -91,9 +89,9 @@ function moveToEnd<V>(map: Map<string, V>, key: string, value: V): void {
   map.set(key, value)
 }
 
-function dropFront<V>(map: Map<string, V>, isOver: (value: V) => boolean): void {
+function dropFront<V>(map: Map<string, V>, isExpired: (value: V) => boolean): void {
   for (const [key, value] of map) {
-    if (map.size <= MAX_REMEMBERED && !isOver(value)) return
+    if (map.size <= MAX_REMEMBERED && !isExpired(value)) return
     map.delete(key)
   }
 }

@@ -2,31 +2,31 @@ import { canonicalKey } from '../aprs/station.ts'
 import type { Log } from '../log.ts'
 import type { StationKey, Stations } from './store.ts'
 
-/** The operator's lists of calls; a final `*` of an entry stands for any end. */
+/** The operator's lists of callsigns. A final `*` in an entry matches any ending. */
 export interface CallsignLists {
-  /** Nobody can register these. */
+  /** Callsigns that no station can register. */
   readonly reserved: readonly string[]
-  /** Their messages are dropped. */
+  /** Senders whose messages are dropped. */
   readonly blockedSenders: readonly string[]
 }
 
-/** Who may register, and whose messages count. */
+/** Decides which stations may register, and which senders' messages are accepted. */
 export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registry without those stations whose calls are reserved by now: they stay in it until they expire, for an
-   * entry may be a mistake, but nothing is asked for or stored in their names. `get` is asked for each packet, and goes
-   * by what the last `keys` found.
+   * The registry without the stations whose callsigns have become reserved. These stay registered until they expire,
+   * because an entry of the list may be a mistake. Their messages are neither requested nor stored. `get` is called for
+   * each packet, and follows the stations that the last `keys` found.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys'>
-  /** Follows other lists from now on. */
+  /** Replaces the lists. */
   setLists(lists: CallsignLists): void
 }
 
 interface CallsignRulesParts {
   readonly lists: CallsignLists
-  /** Calls of our own, which are always reserved. */
+  /** The callsigns that the sidecar logs in with, which are always reserved. */
   readonly loginCallsigns: readonly string[]
   readonly stations: Pick<Stations, 'get' | 'keys'>
   readonly log: Log
@@ -50,18 +50,22 @@ export function createCallsignRules({
     return keys.filter((key) => !silenced.has(key))
   }
 
-  function follow({ reserved, blockedSenders }: CallsignLists): void {
+  function apply({ reserved, blockedSenders }: CallsignLists): void {
     isReserved = callsignMatcher([...ownCalls, ...reserved])
     isBlocked = callsignMatcher(blockedSenders)
     heardKeys()
     if (silenced.size === 0) return
-    log.warn('stations-reserved', 'Registered stations have calls that are reserved: they get no messages any more.', {
-      count: silenced.size,
-      stations: [...silenced].slice(0, MAX_LOGGED_STATIONS),
-    })
+    log.warn(
+      'stations-reserved',
+      'Callsigns of registered stations are reserved now, so these stations get no messages. If this is a mistake, correct stations.reserved.',
+      {
+        count: silenced.size,
+        stations: [...silenced].slice(0, MAX_LOGGED_STATIONS),
+      },
+    )
   }
 
-  follow(lists)
+  apply(lists)
   return {
     isReserved: (key) => isReserved(key),
     isBlocked: (sender) => isBlocked(sender),
@@ -70,8 +74,8 @@ export function createCallsignRules({
       keys: heardKeys,
     },
     setLists(changed) {
-      follow(changed)
-      log.info('call-lists-changed', 'stations.reserved and stations.blockedSenders are as in the file now.', {
+      apply(changed)
+      log.info('call-lists-changed', 'Applied stations.reserved and stations.blockedSenders from the configuration.', {
         reserved: changed.reserved.length,
         blockedSenders: changed.blockedSenders.length,
       })
@@ -79,12 +83,12 @@ export function createCallsignRules({
   }
 }
 
-/** Whether a call is on a list. */
-type CallsignMatcher = (call: string) => boolean
+/** Tells whether a callsign is on a list. */
+type CallsignMatcher = (callsign: string) => boolean
 
 /**
- * A list of calls: each as it is, letter case and an SSID of 0 aside, or with a final `*`, which stands for any end. A
- * look-up takes the same time however long the list is.
+ * Creates a matcher for a list of callsigns. Letter case and an SSID of 0 do not count. A final `*` in an entry matches
+ * any ending. The time of a match does not depend on the length of the list.
  */
 export function callsignMatcher(entries: readonly string[]): CallsignMatcher {
   const whole = new Set<string>()
@@ -95,14 +99,14 @@ export function callsignMatcher(entries: readonly string[]): CallsignMatcher {
       continue
     }
     const beginning = entry.slice(0, -1).toUpperCase()
-    const alike = beginnings.get(beginning.length) ?? new Set()
-    beginnings.set(beginning.length, alike.add(beginning))
+    const group = beginnings.get(beginning.length) ?? new Set()
+    beginnings.set(beginning.length, group.add(beginning))
   }
   if (entries.length === 0) return () => false
-  return (call) => {
-    if (whole.has(canonicalKey(call))) return true
-    const upper = call.toUpperCase()
-    for (const [length, alike] of beginnings) if (alike.has(upper.slice(0, length))) return true
+  return (callsign) => {
+    if (whole.has(canonicalKey(callsign))) return true
+    const upper = callsign.toUpperCase()
+    for (const [length, group] of beginnings) if (group.has(upper.slice(0, length))) return true
     return false
   }
 }

@@ -1,34 +1,33 @@
 import type { Device, StationKey } from './station.ts'
 
-/** A message of a ring, as it lies in a database. */
+/** A message of a ring, as a database holds it. */
 export interface RingMessage {
-  /** Its stamp. */
   readonly stamp: number
   readonly source: string
   readonly seqId: string
   readonly text: Buffer
-  /** By the wall clock, in milliseconds since 1970. */
+  /** Wall-clock time in milliseconds since 1970. */
   readonly receivedAt: number
 }
 
-/** A device with all that is its own. */
+/** A device with all its data. */
 export interface DeviceContents extends Device {
-  /** The stamp up to which it was told. */
+  /** Stamp of the newest message that it was notified of. */
   readonly pushedThrough: number
-  /** The newest cursor that it has brought; 0 where it has brought none. */
+  /** The newest cursor that it has sent; 0 if none. */
   readonly newestCursor: number
-  /** Its first push token, once another one has replaced that; null before. */
+  /** Its first push token, once another token has replaced it; null before. */
   readonly firstToken: string | null
 }
 
-/** A station with all that is its own. */
+/** A station with all its data. */
 export interface StationContents {
   readonly key: StationKey
   readonly registeredAt: number
-  /** A phone is known to be behind it. */
+  /** Whether it is known to belong to a real phone; see {@link Stations.prove}. */
   readonly proven: boolean
   readonly devices: readonly DeviceContents[]
-  /** Undefined where it never set one; of one that was cleared all texts are empty. */
+  /** Undefined if it never set one. All texts are empty if it cleared its avatar. */
   readonly avatar:
     | { readonly icon: string; readonly hash: string; readonly updatedAt: number; readonly image: string }
     | undefined
@@ -36,12 +35,12 @@ export interface StationContents {
   readonly messages: readonly RingMessage[]
 }
 
-/** A message that a ring had no room for, and of which a duplicate may still come. */
+/** A message that a full ring has dropped. It is kept to recognize its duplicates. */
 export interface DroppedMessage extends Omit<RingMessage, 'time'> {
   readonly station: StationKey
 }
 
-/** How much there is, to be compared at both ends of a way. */
+/** Row counts, to compare the source and the target of a copy. */
 export interface ContentCounts {
   readonly stations: number
   readonly devices: number
@@ -50,16 +49,14 @@ export interface ContentCounts {
   readonly dropped: number
 }
 
-/**
- * All that a database holds of stations, at one moment, for another one: in pages, so that it need not fit into memory.
- */
+/** A snapshot of all stations in a database, to be copied to another. Read in pages, so that it need not fit in memory. */
 export interface Contents {
   readonly counts: ContentCounts
-  /** No stamp above it was issued. */
+  /** The last stamp that was issued. */
   readonly lastStamp: number
-  /** How many messages the fullest ring has. */
+  /** Number of messages in the fullest ring. */
   readonly fullestRing: number
   stations(): AsyncIterable<readonly StationContents[]>
-  /** In the order in which they were dropped. */
+  /** Returns the dropped messages in the order in which they were dropped. */
   dropped(): AsyncIterable<readonly DroppedMessage[]>
 }

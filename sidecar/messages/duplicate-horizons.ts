@@ -4,8 +4,8 @@ const MS_PER_MINUTE = 60_000
 const MS_PER_SECOND = 1000
 
 /**
- * How long after a message with a sequence id, and after one without, an equal one is a copy of it, and the longer of
- * the two; in whole milliseconds.
+ * Returns for how long an equal message counts as a duplicate: of a message with a sequence id, of one without, and the
+ * longer of the two; in whole milliseconds.
  */
 export function horizonsMs({ duplicateMinutes, duplicateSecondsUnnumbered }: HistorySettings) {
   const numbered = Math.round(duplicateMinutes * MS_PER_MINUTE)

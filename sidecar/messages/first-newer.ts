@@ -1,4 +1,4 @@
-/** Index of the first of `times`, which grow, that is strictly newer than `since`; how many they are where none is. */
+/** Returns the index of the first of the ascending `times` that is above `since`, or their number if none is. */
 export function firstNewer(times: readonly number[], since: number): number {
   let low = 0
   let high = times.length

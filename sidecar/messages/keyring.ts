@@ -1,11 +1,11 @@
-/** Keys that all processes which share the store must have alike. They are secret: in no log, and in no error. */
+/** Keys that all processes sharing a store must have in common. They are secret and appear in no log or error. */
 export interface Keyring {
   /**
-   * What is kept under `name`: `proposal`, kept from now on, where nothing was. Of several that propose at once, one is
-   * heard by all.
+   * Returns the value stored under `name`. If there is none, stores and returns `proposal`. If several processes propose
+   * at once, all of them get the same value.
    */
   settle(name: string, proposal: string): Promise<string>
 }
 
-/** The keys of Web Push, in JSON: `{ publicKey, privateKey }`. */
+/** Name of the VAPID keys of Web Push. Their value is JSON: `{ publicKey, privateKey }`. */
 export const VAPID_KEYS = 'vapid'

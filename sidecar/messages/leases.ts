@@ -1,24 +1,25 @@
-/** For how long a lease is given, in milliseconds: whoever holds one renews it several times within that. */
+/** Duration of a lease in milliseconds. Its holder renews it several times within this. */
 export const LEASE_MS = 6000
 
-/** Rights that one process has at a time, of those that share a store. Where one has it for itself, all are granted. */
+/** Leases that one process at a time holds, of those that share a store. An exclusive store grants all of them. */
 export interface Leases {
   /**
-   * Takes those of `names` that nobody else holds, and renews those that this process holds, all for {@link LEASE_MS};
-   * resolves with the ones that it holds now. `note` is for others to see. What somebody else held and did not renew in
-   * time is taken only after this process has been in touch with the store for {@link LEASE_MS} without a break: when
-   * the store was away, its holder comes first.
+   * Leases those of `names` that no other process holds, and renews those that this process holds, for {@link LEASE_MS}.
+   * Resolves with the names that this process holds now. Other processes can read `note`.
+   *
+   * An expired lease of another process is taken only after this process has been in touch with the store for
+   * {@link LEASE_MS} without a break. So after an outage of the store, the holder can renew its lease first.
    */
   hold(names: readonly string[], note?: string): Promise<ReadonlySet<string>>
-  /** Lets others have them at once. Those that it does not hold are left alone. */
+  /** Releases those of `names` that this process holds, so that others can lease them at once. */
   release(names: readonly string[]): Promise<void>
-  /** All that are held by anybody now. */
+  /** Returns all leases that are held now, by any process. */
   list(): Promise<readonly Lease[]>
 }
 
 export interface Lease {
   readonly name: string
-  /** Who holds it. */
+  /** Name of the holder. */
   readonly instance: string
   readonly note: string
   readonly mine: boolean
@@ -26,18 +27,18 @@ export interface Lease {
 
 /** The processes that share a store. */
 export interface Instances {
-  /** What this one is called. */
+  /** The name of this process. */
   readonly name: string
-  /** Those that were seen in the last {@link LEASE_MS}, this one included, by name. */
+  /** Returns the processes that were seen within the last {@link LEASE_MS}, this one included, sorted by name. */
   list(): Promise<readonly Instance[]>
-  /** What others see of this one from now on, as {@link Instance.note}. */
+  /** Sets what other processes read of this one in {@link Instance.note}. */
   publishNote(note: string): void
 }
 
 export interface Instance {
   readonly name: string
-  /** Clock time in milliseconds. */
+  /** Wall-clock time in milliseconds since 1970. */
   readonly startedAt: number
-  /** JSON that it says of itself; empty before it said anything. */
+  /** JSON that the process published about itself; empty before the first. */
   readonly note: string
 }

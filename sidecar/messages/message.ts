@@ -1,22 +1,23 @@
 import type { StationKey } from './station.ts'
 
-/** A message for a station as it came from the air. */
+/** A received message to a station. */
 export interface IncomingMessage {
   readonly from: StationKey
   readonly to: StationKey
-  /** What the sender put after the last `{`, trailing blanks dropped; empty when none. */
+  /** The characters after the last `{`, without trailing blanks; empty if there are none. */
   readonly seqId: string
   /** The text's bytes, unchanged. */
   readonly text: Buffer
 }
 
-/** A message that was heard, with what its ack needs. */
+/** A received message, with what its ack needs. */
 export interface ReceivedMessage extends IncomingMessage {
-  /** The sender's call exactly as it was received: an ack goes there. */
+  /** The sender's callsign exactly as it was received, which is the addressee of the ack. */
   readonly sourceAsReceived: string
 }
 
-/** A stored message; `time` is its server time. */
+/** A stored message. */
 export interface StoredMessage extends IncomingMessage {
+  /** Its unique stamp: the server's time in milliseconds when it was stored. See {@link Stamps}. */
   readonly stamp: number
 }

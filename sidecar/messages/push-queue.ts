@@ -1,71 +1,68 @@
 import type { StoredMessage } from './message.ts'
 import type { Device, Platform, StationKey } from './station.ts'
 
-/**
- * For how long a device is leased to whoever claimed it where several share the store: three times what a gateway may
- * take.
- */
+/** With a shared store, for how long a claimed device is leased: three times the time limit of a push gateway. */
 export const PUSH_LEASE_MS = 30_000
 
 /**
- * Which phones are to be told, and when. A device has an entry from the first message that it was not told of until
- * that is settled, made with the message itself: no message is durable without its notification being due. Of one entry
- * only one notification is ever under way.
+ * The devices to notify, and when each is due. A device has one entry from its first message without a notification
+ * until that is settled. The entry is stored in the same transaction as the message, so no durable message lacks its
+ * notification. Only one notification per entry is in flight at a time.
  */
 export interface PushQueue {
   /**
-   * Leases devices that are due to the caller, those first that are due the longest: of each platform `room[platform]`
-   * at most. Nobody else is given them until they are settled, put off, or {@link PUSH_LEASE_MS} is over (where one
-   * process has the store for itself: until then only). Rejects where the store does; those devices stay due, and
-   * {@link onDue} tells when to ask again.
+   * Leases due devices to the caller, those due the longest first, and at most `free[platform]` of each platform. No
+   * other caller gets them until they are settled or retried later. With a shared store, the lease also ends after
+   * {@link PUSH_LEASE_MS}. If the store rejects, this rejects too. The devices then stay due, and {@link onDue} says when
+   * to claim again.
    */
-  claim(room: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
+  claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
-   * The phone was told of everything up to `claim.unpushed.newest`, or never will be. What was stored since is due when
-   * its own window ends, or now where that is past. When it rejects, the phone may be told again, and so it may after a
-   * crash that comes before another is settled 100 ms later, or none is under way any more.
+   * Ends a claim: the phone was notified of everything up to `claim.unpushed.newest`, or never will be. Messages stored
+   * since are due at the end of their own window, or now if that has passed.
+   *
+   * If this rejects, the phone may be notified again. The same holds for a crash within 100 ms, unless no other claim
+   * was in flight.
    */
   settle(claim: PushClaim): Promise<void>
   /**
-   * Tries again in `delayMs`: what is stored until then does not bring it forward, and is told with it. The next claim
-   * brings `tries` and `refusals` back; with no tries, another notification begins.
+   * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier, and are part of that
+   * notification. The next claim has these `tries` and `refusals`; without tries, it starts a new notification.
    */
   retryLater(
     claim: PushClaim,
     next: { readonly delayMs: number; readonly tries: number; readonly refusals: number },
   ): Promise<void>
   /**
-   * Calls `listener` whenever something may be due: at the end of a window, of a delay, or of somebody's lease, some
-   * time after a claim that was rejected, and at once for what a stop left. It must not throw.
+   * Calls `listener` whenever a device may be due: at the end of a window, a delay or another process's lease, some time
+   * after a rejected claim, and at once for devices that were due at the last stop. The listener must not throw.
    */
   onDue(listener: () => void): void
-  /**
-   * How many devices of a platform have an entry, as far as this process knows without asking. Looks at all of them.
-   */
+  /** Returns how many devices of a platform have an entry, as far as this process knows. Looks at all entries. */
   waiting(platform: Platform): number
-  /** No more calls of listeners, and no more timers. What is claimed can still be settled. May be called twice. */
+  /** Stops all calls of listeners and all timers. Claims can still be settled. Idempotent. */
   close(): void
 }
 
-/** A device to be notified, leased to whoever claimed it. */
+/** A due device, leased to the caller that claimed it. */
 export interface PushClaim {
   readonly station: StationKey
-  /** As the store has it at the moment of the claim. */
+  /** The device as stored at the moment of the claim. */
   readonly device: Pick<Device, 'id' | 'platform' | 'pushToken' | 'tokenDead'>
   readonly unpushed: Unpushed
-  /** How many tries were made before; 0 at first. */
+  /** Number of earlier tries of this notification. */
   readonly tries: number
-  /** Tries in a row at which the gateway refused us. */
+  /** Number of tries in a row at which the push gateway refused the sidecar. */
   readonly refusals: number
-  /** Since the first try of this notification began, in elapsed milliseconds; 0 at first. */
+  /** Elapsed milliseconds since the first try of this notification began; 0 before it. */
   readonly firstTryMs: number
-  /** Since the oldest message behind it came in, in elapsed milliseconds. */
+  /** Elapsed milliseconds since the oldest message of this notification arrived. */
   readonly waitedMs: number
 }
 
-/** What a device has not been told about yet. */
+/** The messages that a device was not notified of yet. */
 export interface Unpushed {
-  /** How many messages, at least 1. */
+  /** Number of messages, at least 1. */
   readonly count: number
   readonly newest: StoredMessage
 }

@@ -1,9 +1,6 @@
-/** Counts what each client did, and says when it was too much. Pure but for its memory: time comes in. */
+/** Counts the actions of each client, and tells when they exceed a limit. Time is a parameter. */
 export interface RateLimit {
-  /**
-   * Counts one more for `client`, or `weight` more; false when that is over the limit. `now` in milliseconds of elapsed
-   * time.
-   */
+  /** Counts `weight` more actions of `client`, 1 by default. Returns false above the limit. `now`: elapsed milliseconds. */
   take(client: string, now: number, weight?: number): boolean
 }
 
@@ -12,28 +9,28 @@ interface Window {
   count: number
 }
 
-/** Clients remembered in each of the two generations, about 10 MB together; past that the older ones are forgotten. */
+/** Clients remembered in each of the two generations, about 10 MB together. Above it, the older generation is dropped. */
 const MAX_CLIENTS = 50_000
 
-/** At most `max` in `windowMs` milliseconds from a client's first one; then a new window begins. */
+/** Allows each client `max` actions in `windowMs` milliseconds from its first one. Then a new window begins. */
 export function createRateLimit({ windowMs, max }: { readonly windowMs: number; readonly max: number }): RateLimit {
-  // Two generations of a window's length each, so that what is over is forgotten in one go: taking the oldest out of
-  // one map at a time gets slower with each that was taken out before.
+  // Two generations, each as long as a window, so that expired windows are dropped together. Deleting the oldest entry
+  // of a single map gets slower with each entry that was deleted before.
   let young = new Map<string, Window>()
   let old = new Map<string, Window>()
-  let turnedAt = Number.NEGATIVE_INFINITY
+  let generationAt = Number.NEGATIVE_INFINITY
 
-  const isOver = (startedAt: number, now: number) => now - startedAt >= windowMs
+  const hasEnded = (startedAt: number, now: number) => now - startedAt >= windowMs
 
   return {
     take(client, now, weight = 1) {
-      if (isOver(turnedAt, now) || young.size >= MAX_CLIENTS) {
+      if (hasEnded(generationAt, now) || young.size >= MAX_CLIENTS) {
         old = young
         young = new Map()
-        turnedAt = now
+        generationAt = now
       }
       const window = young.get(client) ?? old.get(client)
-      if (window && !isOver(window.startedAt, now)) {
+      if (window && !hasEnded(window.startedAt, now)) {
         window.count += weight
         return window.count <= max
       }

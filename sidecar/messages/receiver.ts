@@ -7,9 +7,9 @@ import { wantsAcks } from './station.ts'
 import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.ts'
 
 /**
- * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages
- * are stored, or given up; never rejects. The caller should hold the next read back while too many calls are open, for
- * that is all that bounds what waits to be stored.
+ * Processes the packet lines of one read from a connection, as Latin-1 without line breaks. Resolves once their messages
+ * are stored or lost; never rejects. The caller must limit how many calls are open, because nothing else limits the
+ * messages that wait to be stored.
  */
 export type Receiver = (lines: readonly string[]) => Promise<void>
 
@@ -25,39 +25,19 @@ interface ReceiverParts {
 const OUTCOME_COUNTERS = {
   stored: 'messages_stored',
   duplicate: 'messages_duplicate',
-  // It was unregistered while its message waited.
+  // The station was unregistered while its message waited.
   no_station: 'messages_not_addressed',
 } as const
 
 type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator' | 'messages_blocked'
 
 /**
- * The pipeline of what arrives: parse, store once, acknowledge. What is stored is due to be pushed by that. Nobody
- * hears of a message before it is durable. A message that a station sends to itself is a message like any other: that
- * is how people try their set-up.
+ * Creates the pipeline of received lines: parse, store once, acknowledge. Storing a message also makes its notification
+ * due. A message has no effect outside before it is durable. A message that a station sends to itself is treated like
+ * any other, because people test their setup that way.
  */
-export function createReceiver(parts: ReceiverParts): Receiver {
-  const { stations, history, isBlocked, acks, metrics, log } = parts
-  let lostInARow = 0
-
-  /** The message for a registered station's operator in a line; everything else is counted. */
-  function read(line: string): ReceivedMessage | undefined {
-    const packet = parsePacket(line)
-    const addressee = packet && addresseeOf(packet)
-    if (!addressee) return dropped('packets_unparsable')
-    if (!stations.get(addressee.to)) return dropped('messages_not_addressed')
-    const message = parseMessage(line, addressee)
-    if (message.kind !== 'message') return dropped('messages_not_for_operator')
-    if (isBlocked(packet.source)) return dropped('messages_blocked')
-    const { to, seqId, text } = message
-    // Bytes of its own: a view would keep the whole chunk in memory while the message waits.
-    const bytes = Buffer.from(text, 'latin1')
-    return { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
-  }
-
-  function dropped(reason: DropCounter): undefined {
-    metrics.count(reason)
-  }
+export function createReceiver({ stations, history, isBlocked, acks, metrics, log }: ReceiverParts): Receiver {
+  const losses = new Losses(metrics, log)
 
   function settle(message: ReceivedMessage, outcome: AppendOutcome, mayAck: boolean): void {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
@@ -67,36 +47,12 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     else if (seqId !== '' && wantsAcks(stations.get(to))) acks.withhold(mayAck)
   }
 
-  /** One line when storing begins to fail and one when it works again, however long and busy the time between. */
-  function lost(count: number, error: unknown): void {
-    const reason = reasonOf(error)
-    metrics.countCase('messages_lost', { reason }, count)
-    if (lostInARow === 0)
-      if (reason === 'store_closed')
-        log.warn(
-          'messages-not-stored',
-          'The sidecar stopped before it stored all messages; it did not acknowledge them, so their senders try again.',
-        )
-      else
-        log.error(
-          'messages-not-stored',
-          'Messages cannot be stored; they are not acknowledged, so senders try again.',
-          { error },
-        )
-    lostInARow += count
-  }
-
-  function storingWorks(): void {
-    if (lostInARow === 0) return
-    log.info('messages-stored-again', 'Messages can be stored again.', { lost: lostInARow })
-    lostInARow = 0
-  }
-
   return async (lines) => {
     const received: ReceivedMessage[] = []
     for (const line of lines) {
-      const one = read(line)
-      if (one) received.push(one)
+      const message = readMessage(line, stations, isBlocked)
+      if (typeof message === 'string') metrics.count(message)
+      else received.push(message)
     }
     if (received.length === 0) return
     const mayAck = acks.ready()
@@ -104,14 +60,72 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     try {
       outcomes = await history.append(received, mayAck)
     } catch (error) {
-      return lost(received.length, error)
+      return losses.lost(received.length, error)
     }
-    storingWorks()
+    losses.stored()
     for (const [i, outcome] of outcomes.entries()) settle(received[i] as ReceivedMessage, outcome, mayAck)
   }
 }
 
-/** The store's code, where it is the store that failed. */
+/** Reads a message to a registered station from a line. Returns the counter of its kind for any other line. */
+function readMessage(
+  line: string,
+  stations: Pick<Stations, 'get'>,
+  isBlocked: (sender: string) => boolean,
+): ReceivedMessage | DropCounter {
+  const packet = parsePacket(line)
+  const addressee = packet && addresseeOf(packet)
+  if (!addressee) return 'packets_unparsable'
+  if (!stations.get(addressee.to)) return 'messages_not_addressed'
+  const message = parseMessage(line, addressee)
+  if (message.kind !== 'message') return 'messages_not_for_operator'
+  if (isBlocked(packet.source)) return 'messages_blocked'
+  const { to, seqId, text } = message
+  // Copied: a view would keep the whole chunk in memory while the message waits.
+  const bytes = Buffer.from(text, 'latin1')
+  return { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
+}
+
+/** Logs one line when storing begins to fail and one when it works again, however long the outage lasts. */
+class Losses {
+  readonly #metrics: Metrics
+  readonly #log: Log
+  #lostInARow = 0
+
+  constructor(metrics: Metrics, log: Log) {
+    this.#metrics = metrics
+    this.#log = log
+  }
+
+  lost(count: number, error: unknown): void {
+    const reason = reasonOf(error)
+    this.#metrics.countCase('messages_lost', { reason }, count)
+    if (this.#lostInARow === 0) this.#report(reason, error)
+    this.#lostInARow += count
+  }
+
+  stored(): void {
+    if (this.#lostInARow === 0) return
+    this.#log.info('messages-stored-again', 'Messages are stored again.', { lost: this.#lostInARow })
+    this.#lostInARow = 0
+  }
+
+  #report(reason: string, error: unknown): void {
+    if (reason === 'store_closed')
+      this.#log.warn(
+        'messages-not-stored',
+        'The sidecar stopped before it stored all messages. They are not acknowledged, so their senders retransmit them.',
+      )
+    else
+      this.#log.error(
+        'messages-not-stored',
+        'Could not store messages; error says why. They are not acknowledged, so their senders retransmit them.',
+        { error },
+      )
+  }
+}
+
+/** Returns the code of a store error, or `other`. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'other'
 }

@@ -9,7 +9,7 @@ import {
 } from './station.ts'
 import type { AvatarUpload, Registration } from './store.ts'
 
-/** A station as a database has it, with what its avatar is but for the image; null where it never had one. */
+/** A station as a database row, with its avatar but for the image. The members of the avatar are null if it never set one. */
 export interface StationRecord {
   readonly key: StationKey
   readonly registeredAt: number
@@ -19,15 +19,15 @@ export interface StationRecord {
   readonly updatedAt: number | null
 }
 
-/** A device whose {@link Device.lastSeenAt} is kept up to date in place. */
+/** A device whose {@link Device.lastSeenAt} is updated in place. */
 export type SeenDevice = Device & { lastSeenAt: number }
 
-/** A station whose devices' heartbeats are noted. */
+/** A station whose devices' heartbeats are recorded in place. */
 export interface SeenStation extends Station {
   readonly devices: readonly SeenDevice[]
 }
 
-/** The station that it stands for; its devices are its own to change. */
+/** Builds a station from a record. Its devices are copies, which may be changed. */
 export function stationFrom(record: StationRecord): SeenStation {
   const { key, registeredAt, devices } = record
   return { key, registeredAt, devices: devices.map((device) => ({ ...device })), avatar: avatarOf(record) }
@@ -38,15 +38,15 @@ function avatarOf({ icon, hash, updatedAt }: StationRecord): Avatar {
   return hash === '' ? { state: 'cleared', updatedAt } : { state: 'set', icon, hash, updatedAt }
 }
 
-/** Whether both are seen alike by others: an avatar that was cleared, or never set, is none. */
-export function isSameAvatar(one: Avatar | undefined, other: Avatar | undefined): boolean {
+/** Whether two avatars look the same to others. A cleared avatar looks like none. */
+export function isSameAvatar(first: Avatar | undefined, second: Avatar | undefined): boolean {
   const hash = (avatar: Avatar | undefined) => (avatar?.state === 'set' ? avatar.hash : '')
-  return hash(one) === hash(other)
+  return hash(first) === hash(second)
 }
 
 /**
- * What an avatar is once `uploaded` is stored at the stamp `updatedAt`, if anything was uploaded. The same again keeps
- * its time, and who never set one has nothing to clear: then it is `before` itself.
+ * Returns the avatar after an upload at the stamp `updatedAt`. Returns `before` itself if nothing was uploaded, if the
+ * upload equals `before`, or if there is nothing to clear.
  */
 export function avatarAfter(before: Avatar, uploaded: AvatarUpload | undefined, updatedAt: number): Avatar {
   if (!uploaded) return before
@@ -55,7 +55,7 @@ export function avatarAfter(before: Avatar, uploaded: AvatarUpload | undefined, 
   return before.state === 'set' && before.hash === hash ? before : { state: 'set', icon, hash, updatedAt }
 }
 
-/** Whether a registration says of the station and its device what is known already, but for its time. */
+/** Whether a registration changes nothing of the station and its device but the time of the last registration. */
 export function changesNothing(registration: Registration, station: Station): boolean {
   const { deviceId, platform, pushToken, ackMessages, avatar } = registration
   const device = deviceOf(station, deviceId)
@@ -72,18 +72,16 @@ const HOUR_MS = 3_600_000
 const MONTH_HOURS = 30 * 24
 
 /**
- * After so many milliseconds without a call a device of a station that has as many as it may makes room for another
- * one.
+ * Returns after how many milliseconds without a registration a device may be replaced, if its station has the maximum
+ * number of devices.
  */
 export function replaceableAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS
 }
 
-/**
- * What a registry counts as its stations change, so that nobody has to go through all of them who asks for the numbers.
- */
+/** Counts stations and devices by platform. Updated with each change, so that reading the counts needs no scan. */
 export interface PlatformCounts {
-  /** A station is another one, or there no more, or there for the first time. */
+  /** A station was added, changed or removed. */
   change(before: Station | undefined, after: Station | undefined): void
   stations(): ByPlatform
   devices(): ByPlatform

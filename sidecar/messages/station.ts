@@ -1,98 +1,96 @@
-/** `CALL` or `CALL-SSID`, upper case, at most 9 characters. */
+/** A callsign with optional SSID, `N0CALL` or `N0CALL-7`: upper case, at most 9 characters. */
 export type StationKey = string
 
-/** Where a station's notifications go: FCM, APNs, or the push service of its own choice by Web Push (RFC 8030). */
+/** The push gateways: FCM, APNs, and Web Push (RFC 8030), for which the app chooses the push service. */
 export const PLATFORMS = ['android', 'ios', 'webpush'] as const
 export type Platform = (typeof PLATFORMS)[number]
-/** How many there are of each. */
+/** A number for each platform. */
 export type ByPlatform = Readonly<Record<Platform, number>>
 
 /**
- * What a station is known by.
- * - `never`: it never set an avatar;
- * - `cleared`: it had one and took it away at `updatedAt`;
- * - `set`: `hash` is the SHA-256 form when there is an image, else `icon:<name>`.
+ * The avatar of a station. `updatedAt` is a stamp.
+ * - `never`: the station has never set an avatar;
+ * - `cleared`: the station cleared its avatar at `updatedAt`;
+ * - `set`: `hash` is a SHA-256 if there is an image, otherwise `icon:<name>`.
  */
 export type Avatar =
   | { readonly state: 'never' }
   | { readonly state: 'cleared'; readonly updatedAt: number }
   | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
 
-/**
- * What an app calls its phone among those of its station: a secret between the two of us. Empty for the one that has no
- * name.
- */
+/** The id that an app chose for its phone: a secret between app and sidecar. Empty for a device without an id. */
 export type DeviceId = string
 
-/** How many devices a station may have. */
+/** The maximum number of devices of a station. */
 export const MAX_DEVICES = 8
 
-/** After so many milliseconds a station that was never proven makes room for a new one in a full registry. */
+/** The age in milliseconds from which an unproven station may be replaced in a full registry. */
 export const UNPROVEN_MS = 3_600_000
 
-/** A phone of a station. */
+/** A phone that is registered for a station. */
 export interface Device {
   readonly id: DeviceId
   readonly platform: Platform
   readonly pushToken: string
   /**
-   * The gateway said that the token is dead, or another device of the station has it by now; true until this one
-   * registers a token again.
+   * Whether the push gateway reported the token dead, or another device of the station has registered it. True until
+   * this device registers a token again.
    */
   readonly tokenDead: boolean
   readonly ackMessages: boolean
   /**
-   * Server time of its first registration: its cursor before it has brought one. It is told of nothing that was stored
-   * before.
+   * Stamp of its first registration. It is the device's cursor until the device has sent one. The device is notified of
+   * nothing that was stored before it.
    */
   readonly registeredAt: number
   /**
-   * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it
-   * back by up to an hour, or to before the disk stopped taking anything.
+   * Wall-clock time of the last registration, updated in place. If a registration changed nothing else, a crash may lose
+   * up to an hour of it, or everything since the disk failed.
    */
   readonly lastSeenAt: number
 }
 
-/** One registered station. Images stay in the database: with thousands of stations they would fill the memory. */
+/** A registered station. Images stay in the database, because those of thousands of stations would fill the memory. */
 export interface Station {
   readonly key: StationKey
-  /** Server time of the first registration; what was stored before it is no business of this station's. */
+  /** Stamp of the first registration. Messages stored before it do not belong to this registration. */
   readonly registeredAt: number
-  /** At least one; in the order in which they came. */
+  /** At least one, in the order of their first registration. */
   readonly devices: readonly Device[]
   readonly avatar: Avatar
 }
 
 /**
- * Whether the cursors that calls of the device bring are remembered for its later calls. Not for the device without an
- * id: anybody who computes the passcode can bring one in its name, and a newer cursor than its own would have its next
- * heartbeat skip messages.
+ * Whether the cursors that requests of the device send are remembered for its later requests. Those of the device
+ * without an id are not: anyone can compute the passcode and send a cursor in its name. If that was newer than its own,
+ * its next heartbeat would skip messages.
  */
 export function remembersCursor(id: DeviceId): boolean {
   return id !== ''
 }
 
-/** The station's device of that id. */
-export function deviceOf<One extends Device>(
-  station: { readonly devices: readonly One[] } | undefined,
+/** Returns the device of the station with this id. */
+export function deviceOf<Kind extends Device>(
+  station: { readonly devices: readonly Kind[] } | undefined,
   id: DeviceId,
-): One | undefined {
+): Kind | undefined {
   return station?.devices.find((device) => device.id === id)
 }
 
-/** What a device is kept by among those of all stations: `KEY`, or `KEY ID`, neither of which has a blank in it. */
+/** Returns the key of a device among those of all stations: `STATION` or `STATION ID`. Neither part contains a blank. */
 export function deviceKey(station: StationKey, id: DeviceId): string {
   return id === '' ? station : `${station} ${id}`
 }
 
-/** Whose name it is. */
-export function parseDeviceKey(name: string): readonly [station: StationKey, id: DeviceId] {
-  const [station = '', id = ''] = name.split(' ')
+/** Splits a key of {@link deviceKey} into its parts. */
+export function parseDeviceKey(key: string): readonly [station: StationKey, id: DeviceId] {
+  const [station = '', id = ''] = key.split(' ')
   return [station, id]
 }
 
 /**
- * Whether the station's messages are acknowledged: to be told of phones that no push reaches would mislead the sender.
+ * Whether messages to the station are acknowledged: some device wants acks and can be notified. An ack for a station
+ * that no notification reaches would mislead the sender.
  */
 export function wantsAcks(station: Station | undefined): boolean {
   return station?.devices.some(({ ackMessages, tokenDead }) => ackMessages && !tokenDead) ?? false

@@ -15,14 +15,14 @@ export type { IncomingMessage, ReceivedMessage, StoredMessage } from './message.
 export type { Avatar, Device, DeviceId, Platform, Station, StationKey } from './station.ts'
 export { MAX_DEVICES, PLATFORMS } from './station.ts'
 
-/** The parts of the configuration that a store follows, wherever it keeps what it stores. */
+/** The settings that every store follows. */
 export interface StoreSettings {
   readonly history: HistorySettings
   readonly stations: Pick<StationsSettings, 'max' | 'expireAfterHours'>
   readonly ack: AckSettings
   readonly push: Pick<PushSettings, 'coalesceMs'>
   readonly rateLimit: Pick<RateLimitSettings, 'newStationsPerHour'>
-  /** What this process is called among those that share the store. */
+  /** The name of this process among those that share the store. */
   readonly instance: string
 }
 
@@ -71,7 +71,7 @@ interface StoreParts {
   close(): Promise<void>
 }
 
-/** What a register call says of a station and one of its devices. `avatar` absent: leave it as it is. */
+/** A registration of a station and one of its devices. Without `avatar`, the avatar stays as it is. */
 export interface Registration {
   readonly key: StationKey
   readonly deviceId: DeviceId
@@ -79,18 +79,18 @@ export interface Registration {
   readonly pushToken: string
   readonly ackMessages: boolean
   readonly avatar?: AvatarUpload
-  /** Whose address the call came from, by which new stations and new devices are counted. */
+  /** The network of the client, by which new stations and new devices are counted. */
   readonly client: string
 }
 
-/** A full avatar as uploaded, `hash` already computed by us; `icon` and `image` both empty clears it. */
+/** An uploaded avatar. The sidecar has computed `hash`. If `icon` and `image` are empty, it clears the avatar. */
 export interface AvatarUpload {
   readonly icon: string
   readonly image: string
   readonly hash: string
 }
 
-/** A full avatar as stored. */
+/** A stored avatar with its image. */
 export interface AvatarRecord {
   readonly icon: string
   /** Base64 of a 64x64 PNG, or empty. */
@@ -99,21 +99,24 @@ export interface AvatarRecord {
 }
 
 /**
+ * The outcome of a registration:
  * - `created`: the station is new;
- * - `joined`: it has another device by it, which may have taken the place of one that had not called for long;
- * - `devices_full`: it has as many as it may, and all of them have called lately;
- * - `limited`: station or device is new, and its client has registered as many in this hour as it may.
+ * - `joined`: the device is new. It may have replaced a device that had not registered for long;
+ * - `refreshed`: station and device were registered before;
+ * - `full`: the registry has no room for another station;
+ * - `devices_full`: the station has no room for another device, and all of its devices have registered recently;
+ * - `limited`: station or device is new, and its client has reached its limit of new ones for this hour.
  */
 export type RegisterOutcome =
-  /** `displaced`: the unproven station that made room for it, and is gone. */
+  /** `displaced`: the unproven station that was removed to make room. */
   | { readonly kind: 'created'; readonly station: Station; readonly displaced?: StationKey }
   | { readonly kind: 'joined' | 'refreshed'; readonly station: Station }
   | { readonly kind: 'full' | 'devices_full' | 'limited' }
 
-/** Which of a station's devices are meant; all of them where nothing is said. Times are of the clock. */
+/** Selects devices of a station; all of them by default. `seenBeforeMs` is wall-clock time. */
 export interface DeviceFilter {
   readonly deviceId?: DeviceId
-  /** Only while the device of {@link deviceId} has this token. */
+  /** Selects the device only if this is its token. */
   readonly pushToken?: string
   readonly seenBeforeMs?: number
 }
@@ -122,151 +125,148 @@ export interface DeviceFilter {
  * The outcome of a removal:
  * - `none`: there were no such devices;
  * - `wrong_token`: the device has another push token;
- * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed, so
- *   that a stranger may have taken it over, or registered it first: the history stays for the phone that comes back;
- * - `devices`: the devices went; `station`: the station went with its last device.
+ * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed before,
+ *   so a stranger may have taken the device over, or registered it first. The history stays for the phone's return;
+ * - `devices`: the devices were removed; `station`: the last device was removed, and the station with it.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'
 
-/**
- * The registry. Look-ups but {@link Stations.find} are answered from memory, so that the pipeline asks them for each
- * packet.
- */
+/** The registry. All lookups but {@link Stations.find} use memory only, because the pipeline makes one per packet. */
 export interface Stations {
   get(key: StationKey): Station | undefined
-  /** As {@link get}, and asks the store where memory has none: another process may have registered it just now. */
+  /** Like {@link get}, but also asks a shared store: another process may just have registered the station. */
   find(key: StationKey): Promise<Station | undefined>
   readonly size: number
   keys(): Iterable<StationKey>
-  /** Each station once, by its oldest device: all platforms together are how many stations there are. */
+  /** Counts each station once, by its oldest device. So the sum over all platforms is the number of stations. */
   countStations(): ByPlatform
-  /** How many devices the stations have. */
+  /** Counts the devices of all stations. */
   countDevices(): ByPlatform
   /**
-   * Of the station's other devices, one that has this `pushToken` has it no more: it counts as dead there. Other
-   * stations are not touched: one phone may have two calls.
+   * Registers a station and device. If another device of the station has this `pushToken`, the token counts as dead
+   * there. Other stations do not change, because one phone may have two callsigns.
    */
   register(registration: Registration): Promise<RegisterOutcome>
   /**
-   * Notes that a phone is behind the station, which synced or whose token a gateway accepted. A second register call
-   * says so, too. In a full registry, a new station takes the place of the oldest one that is over {@link UNPROVEN_MS}
-   * old and of which nothing says so. Never throws; written down later.
+   * Marks the station as proven: it synced, or a push gateway accepted its token. A second registration proves it too.
+   * In a full registry, a new station replaces the oldest unproven station that is older than {@link UNPROVEN_MS}. Never
+   * throws; stored later.
    */
   prove(key: StationKey): void
-  /** Removes devices; with its last one the station goes, and its history with it. */
-  remove(key: StationKey, which?: DeviceFilter): Promise<RemoveOutcome>
-  /** The gateway refused `pushToken` for good. Does nothing when the device has another token by now. */
+  /** Removes devices. With the last device, the station and its history are removed. */
+  remove(key: StationKey, filter?: DeviceFilter): Promise<RemoveOutcome>
+  /** Records that the push gateway reported `pushToken` dead. No effect if the device has another token by now. */
   markTokenDead(key: StationKey, deviceId: DeviceId, pushToken: string): Promise<void>
-  /**
-   * Grows whenever another answer to "which avatar hash does this station have" may be true, for who keeps such
-   * answers.
-   */
+  /** Grows whenever the avatar hash of any station may have changed, so that caches of hashes know when to reload. */
   readonly avatarChanges: number
-  /** Full avatars of those of `keys` that have one. */
+  /** Reads the avatars, with images, of those of `keys` that have one. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
-  /** Called after stations were added or removed, once the change is durable. */
+  /** Calls `listener` after stations were added or removed, once the change is durable. */
   onChange(listener: () => void): void
 }
 
-/** `ack`: the caller is the one who acknowledges the message, now. */
+/** The outcome of storing a message. With `ack`, the caller must send the ack now. */
 export type AppendOutcome =
   | { readonly kind: 'stored'; readonly message: StoredMessage; readonly ack: boolean }
   | { readonly kind: 'duplicate'; readonly ack: boolean }
-  /** The station is not registered (any more). */
+  /** The station is not registered, or no longer. */
   | { readonly kind: 'no_station' }
 
-/** Ring of the newest messages per station. */
+/** The newest messages of each station, in a ring of fixed size. */
 export interface History {
   /**
-   * Stores what is new, in order, in one transaction with whatever else waits to be written. Outcomes are in the order
-   * of `messages`. Rejects when nothing of it could be stored: with `store_overloaded` the caller was too fast and
-   * should wait for earlier calls before it reads on.
+   * Stores the messages that are no duplicates, in order, in one transaction with other waiting writes. Outcomes are in
+   * the order of `messages`. Rejects if none of them could be stored. With `store_overloaded`, the caller should await
+   * its earlier appends before it reads more.
    *
-   * `mayAck`: the caller could send acks now. Only then, and of all callers to one, an outcome says `ack`: when the
-   * message has a number, its station wants acks by {@link wantsAcks}, and the throttle lets it through, which counts
-   * it as sent.
+   * `mayAck`: whether the caller could send acks now. Only then an outcome can say `ack`, and only to one of all callers.
+   * The message must have a sequence id, its station must want acks ({@link wantsAcks}), and the throttle must allow the
+   * ack, which then counts as sent.
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Messages strictly newer than `from`, oldest first, and the server time of an answer with those that are newer than
-   * `since`, which the device has brought, as {@link Cursors.stampFor} gives it. Undefined when the station is not
-   * registered, or has no such device.
+   * Returns the messages newer than `from` (by default `since`), oldest first. `since` is the cursor that the device sent.
+   * `answerStamp` is that of {@link Cursors.stampFor} for an answer with the messages newer than `since`. Returns
+   * undefined if the station is not registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
-  /** How many messages a ring holds; older ones are dropped. */
+  /** Size of a ring. Older messages are dropped. */
   readonly perStation: number
 }
 
-/** What a station has, all of one moment. */
+/** The messages of a station, and what belongs to an answer with them, all read at one moment. */
 export interface NewMessages {
   readonly messages: readonly StoredMessage[]
+  /** The stamp of the answer, which the phone stores as its next cursor. */
   readonly answerStamp: number
-  /** Of its present registration, with which another ring began. */
+  /** Stamp of the station's registration, with which its ring began. */
   readonly registeredAt: number
-  /** Time of its newest message, 0 before the first. */
+  /** Stamp of its newest message; 0 before the first. */
   readonly newest: number
   /**
-   * Differs from that of an earlier answer once the store may have lost messages in between: copies from before are no
-   * good then. Absent if one process has the store for itself.
+   * Changes if the store may have lost messages, as after a failover. Cached messages from before are then invalid.
+   * Absent for an exclusive store.
    */
   readonly lineage?: string
 }
 
-/** What is stored, as it is stored, for who keeps rings in memory. */
+/** A feed of all messages as they are stored, for caches of rings in memory. */
 export interface Feed {
-  /** Calls `listener` with what was stored, in order, as soon as it is durable and before anybody else hears of it. */
+  /** Calls `listener` with stored messages, in order, once they are durable and before any outcome is returned. */
   onStored(listener: (messages: readonly StoredMessage[]) => void): void
 }
 
 /**
- * Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included.
+ * Issues stamps: times in milliseconds that strictly increase, across restarts and backward steps of the clock. Stored
+ * messages have stamps, and answers to phones have stamps that serve as cursors.
  */
 export interface Stamps {
-  /** A stamp that is newer than everything that is stored. */
+  /** Returns a stamp above the stamps of everything that is stored. */
   issue(): Promise<number>
 }
 
 /**
- * The server times of answers, by a cursor for each device. A phone stores the newest of every answer as its next
- * cursor, so that none may be newer than a message that it has not seen; whether an answer arrives nobody knows before
- * the phone brings its time as a cursor.
+ * Decides the stamps of answers, by a cursor for each device. A phone stores the newest stamp of its answers as its next
+ * cursor. So no answer may have a stamp above that of a message that the phone has not seen. The sidecar knows that an
+ * answer arrived only once the phone sends its stamp as a cursor.
  */
 export interface Cursors {
   /**
-   * The server time of an answer to the station's device, which brings the cursor `since`, where it does, and gets
-   * messages up to the stamp `lastMessage`, where it gets some: that stamp then. Else a new stamp where nothing newer
-   * than the device's cursor is stored, and where something is, that cursor: the one that it brings, or the newest that
-   * it ever brought, or the stamp of its registration. The device without an id is the exception: what it brought
-   * before is not remembered, because a stranger could have brought it. A cursor above every stamp that was issued
-   * counts for nothing. Where `deviceId` is undefined, for any of its devices could have called, the oldest of their
-   * cursors decides.
+   * Returns the stamp of an answer to a device.
+   *
+   * - If the answer has messages, it is `lastMessage`, the stamp of the last one.
+   * - Otherwise it is a new stamp if nothing newer than the device's cursor is stored, and that cursor if something is.
+   *
+   * The device's cursor is `since`, which this request sent, or the newest that it sent before, or the stamp of its
+   * registration. A cursor above every stamp ever issued is ignored. Cursors that the device without an id sent before
+   * are not remembered, because a stranger could have sent them. If `deviceId` is undefined, the request may be from any
+   * device of the station, and the oldest of their cursors decides.
    */
   stampFor(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
 
 /**
- * What keeps the store in order over the years. All of it works in slices of a few milliseconds, so that requests get
- * in between, and stops early, without an error, once `signal` is aborted.
+ * Maintenance of the store. It works in slices of a few milliseconds, so that requests are served in between. Once
+ * `signal` is aborted, it stops early, without an error.
  */
 export interface Housekeeping {
   /**
-   * Removes the devices that were last seen before `beforeMs` (clock time), and the stations that have none left, with
-   * all that is theirs; resolves with how many stations.
+   * Removes the devices that were last seen before `beforeMs` (wall-clock time), and the stations without any device
+   * left, with all their data. Resolves with the number of stations.
    */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
-   * Removes rows that belong to no station, which only happens when somebody else edits the file; resolves with how
-   * many. Forgets what rings have dropped and no duplicate can be of any more. Then has the file take up what was
-   * written of late, and lets SQLite look at it.
+   * Removes orphaned rows, which only exist if another program edited the database, and resolves with their number. Also
+   * removes dropped messages that are too old to have duplicates. On SQLite, then checkpoints and optimizes the file.
    */
   tidy(signal: AbortSignal): Promise<number>
   /**
-   * Clock time since when some process was there for phones to call, but for gaps in which none can have called in
-   * vain. Undefined where one process has the store for itself, and knows it as well.
+   * Returns the wall-clock time since when some process has served phones, ignoring gaps too short for a phone to miss
+   * its heartbeat. Undefined for an exclusive store, whose only process knows this itself.
    */
   readonly presentSince: (() => Promise<number>) | undefined
-  /** Bytes of the file, or of what is in memory. */
+  /** Returns the size of the database in bytes. */
   sizeBytes(): Promise<number>
-  /** Bytes that the file's disk has room for; NaN in memory. */
+  /** Returns the free bytes on the disk of the file; NaN for a database in memory or on a server. */
   freeBytes(): Promise<number>
 }
