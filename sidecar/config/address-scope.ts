@@ -1,14 +1,13 @@
 import ipaddr from 'ipaddr.js'
 
-/** IPv4 addresses as a translator shows them to machines without IPv4 (NAT64). Source: RFC 6052, 2.1. */
+/** Prefix of IPv4 addresses that are translated for machines without IPv4 (NAT64). Source: RFC 6052, 2.1. */
 const TRANSLATED = ipaddr.IPv6.parse('64:ff9b::')
-/** All that was ever given out as public. Source: RFC 4291, 2.4; the registry of IANA. */
+/** The only range with public addresses so far. Source: RFC 4291, 2.4; the registry of IANA. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
 /**
- * Whether an IP address is one of the public internet, which is where a push service is. Anything else, whatever it may
- * be, is not: private, loopback, link-local, shared (RFC 6598), multicast, reserved, and IPv4 addresses wrapped into
- * IPv6 ones of that kind.
+ * Returns whether an IP address belongs to the public internet, as that of a push service must. Private, loopback,
+ * link-local, shared (RFC 6598), multicast and reserved addresses do not, nor IPv6 forms of such IPv4 addresses.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
@@ -19,14 +18,14 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /**
- * Names that are answered from the own network or machine, never from the public internet. Source: RFC 6761, 6762,
- * 8375; ICANN's `internal`.
+ * Returns whether a host name resolves only in the local network or on this machine. Source: RFC 6761, 6762, 8375;
+ * ICANN's `internal`.
  */
 export function isLocalName(host: string): boolean {
   return /^[^.]*\.?$|\.(localhost|local|internal|home\.arpa)\.?$/i.test(host)
 }
 
-/** Only this machine can reach the IP address. */
+/** Returns whether only this machine can reach the IP address. */
 export function isLoopback(address: string): boolean {
   return /^(127\.|::1$|::ffff:127\.)/.test(address)
 }

@@ -4,26 +4,26 @@ import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
 
 const FORM =
-  'Give postgres://USER@HOST/DATABASE, or the path of a SQLite file. In a password, other characters than letters and digits are written as % and their code; it goes best into SIDECAR_DATABASE.'
+  'Set it to postgres://USER@HOST/DATABASE, or to the path of a SQLite file. In a password, write characters other than letters and digits as % and their code. Prefer PGPASSWORD for the password.'
 
-/** Whether the address of a PostgreSQL database can be read, and says nothing that would go unheeded. */
+/** Checks that the address of a PostgreSQL database is valid and has no part that would be ignored. */
 export function addressIsReadable({ database }: Settings): readonly Problem[] {
   if (!isAddress(database)) return []
   const problem = (reason: string, remedy = FORM) => [{ path: 'database', reason, remedy }]
   const addresses = addressesOf(database)
-  if (!isPostgresAddress(database) || !addresses.every((one) => URL.canParse(one)))
-    return problem('is no address of a PostgreSQL database')
-  const urls = addresses.map((one) => new URL(one))
+  if (!isPostgresAddress(database) || !addresses.every((address) => URL.canParse(address)))
+    return problem('is not a valid address of a PostgreSQL database')
+  const urls = addresses.map((address) => new URL(address))
   if (urls.some(({ hostname }) => hostname === '')) return problem('names no host')
-  const wrong = ({ hostname, pathname, username, password, hash }: URL) =>
+  const isInvalid = ({ hostname, pathname, username, password, hash }: URL) =>
     hash !== '' || ![hostname, pathname, username, password].every(isEscaped) || pathname.slice(1).includes('/')
-  if (urls.some(wrong)) return problem('is no address of a PostgreSQL database')
+  if (urls.some(isInvalid)) return problem('is not a valid address of a PostgreSQL database')
   const { searchParams } = new URL(addresses[0] ?? '')
   if (searchParams.size === 0) return []
-  // Not even a name is shown: a password with a ? in it would make one.
+  // Does not show the parameter's name, which may be part of a password with a ?.
   return problem(
     'has a parameter',
-    'Leave out what comes after the ?: TLS is always used where the host is another machine, its certificate checked, by databaseTls.caFile where that is given. The rest needs no setting.',
+    'Remove everything from the ? on. The sidecar always uses TLS to another machine and checks its certificate, by databaseTls.caFile if that is set. It needs no other parameters.',
   )
 }
 
@@ -36,14 +36,14 @@ function isEscaped(text: string): boolean {
   }
 }
 
-/** Backups are copies of a file: of PostgreSQL they would be neither whole nor what its operator restores by. */
+/** Backups are copies of a SQLite file. PostgreSQL has its own means, which its operator also restores with. */
 export function backupsAreOfAFile({ database, backup }: Settings): readonly Problem[] {
   if (!isPostgresAddress(database) || backup.folder === null) return []
-  const remedy = 'Set it to null, and back PostgreSQL up by its own means: pg_dump, or pg_basebackup with an archive.'
-  return [{ path: 'backup.folder', reason: 'is for the file of a SQLite database', remedy }]
+  const remedy = 'Set it to null, and back PostgreSQL up with pg_dump, or with pg_basebackup and an archive.'
+  return [{ path: 'backup.folder', reason: 'works with a SQLite file only', remedy }]
 }
 
-/** Keys that were made for the file would be others than those of the database, which all instances share. */
+/** A new key file would have other keys than the database, which all instances share. */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,
   { readFile }: Surroundings,
@@ -53,34 +53,34 @@ export function vapidKeysAreShared(
     readFile(webpush.keyFile)
     return []
   } catch (error) {
-    // What else may be wrong with it is said of any such file.
+    // Other problems with the file are reported by the rule for key files.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return []
   }
   return [
     {
       path: 'push.webpush.keyFile',
-      reason: 'names a file that is not there, while "database" is a PostgreSQL database',
-      remedy: 'Leave it out: the VAPID keys are made and kept in the database, for all instances.',
+      reason: 'names a file that does not exist, while "database" is a PostgreSQL database',
+      remedy: 'Remove it. The sidecar creates the VAPID keys in the database, for all instances.',
     },
   ]
 }
 
-/** SSIDs that a base call has for logins, and how many stations a filter names: measured with calls of usual length. */
+/** Logins per base callsign, by its SSIDs, and stations per filter, measured with callsigns of usual length. */
 const LOGINS = 84
 const STATIONS_PER_LOGIN = 880
 
 /**
- * All listeners carry all stations, and share the calls that the logins have. One place of each stays free for changes.
+ * Every listener serves all stations, and all listeners share the callsigns for logins. Each keeps one login free for
+ * filter changes.
  */
 export function listenersCarryAll({ database, aprsis, stations }: Settings): readonly Problem[] {
-  const most = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN
-  if (!isPostgresAddress(database) || stations.max <= most) return []
+  const maxStations = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN
+  if (!isPostgresAddress(database) || stations.max <= maxStations) return []
   return [
     {
       path: 'stations.max',
-      reason: `is above ${most}, which is what ${aprsis.listeners} listeners can carry with the calls of one callsign`,
-      remedy:
-        'Lower it, and have further stations served by instances with another callsign and a database of their own.',
+      reason: `is above ${maxStations}, the most that ${aprsis.listeners} listeners can serve with the SSIDs of one callsign`,
+      remedy: 'Lower it. Serve further stations by other instances, with another callsign and another database.',
     },
   ]
 }

@@ -4,23 +4,23 @@ import { fileURLToPath } from 'node:url'
 import { SETTINGS_SCHEMA } from './schema.ts'
 
 /**
- * Part of `npm run build`: the JSON Schema by which editors complete and explain a sidecar's configuration, made of the
- * very schema that it is checked with.
+ * Writes, as part of `npm run build`, the JSON Schema with which editors complete and explain a sidecar's
+ * configuration. It is the schema that the configuration is checked with.
  */
-const PLACE = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 
 const published = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'mesh-companion: configuration of the sidecar',
   ...SETTINGS_SCHEMA,
   properties: {
-    $schema: { type: 'string', description: 'Where an editor finds this schema.' },
+    $schema: { type: 'string', description: 'The address of this schema, for editors.' },
     ...SETTINGS_SCHEMA.properties,
   },
 }
-/** A format of ours, at which some validators end. */
+/** Removes the sidecar's own format, which some validators reject. */
 const withoutOwnFormat = (key: string, value: unknown) =>
   key === 'format' && value === 'address-range' ? undefined : value
 
-await mkdir(PLACE, { recursive: true })
-await writeFile(join(PLACE, 'sidecar.json'), `${JSON.stringify(published, withoutOwnFormat, 2)}\n`)
+await mkdir(FOLDER, { recursive: true })
+await writeFile(join(FOLDER, 'sidecar.json'), `${JSON.stringify(published, withoutOwnFormat, 2)}\n`)

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { WrongFile } from './wrong-file.ts'
 
-/** As its key file describes it. */
+/** A service account of Google, from its key file. */
 export interface ServiceAccount {
   readonly projectId: string
   readonly clientEmail: string
@@ -10,9 +10,9 @@ export interface ServiceAccount {
 }
 
 const MAKE_SERVICE_ACCOUNT_KEY =
-  'In the Firebase console, open Project settings > Service accounts, click "Generate new private key", and name the file that is downloaded.'
+  'In the Firebase console, open Project settings > Service accounts, click "Generate new private key", and use the downloaded file.'
 const MAKE_SIGNING_KEY =
-  'In the Apple developer account, open Certificates, Identifiers & Profiles > Keys, add a key with "Apple Push Notifications service (APNs)", and name the .p8 file that is downloaded.'
+  'In the Apple developer account, open Certificates, Identifiers & Profiles > Keys, add a key with "Apple Push Notifications service (APNs)", and use the downloaded .p8 file.'
 
 /**
  * Reads the key file of a service account.
@@ -32,13 +32,13 @@ export function parseServiceAccount(text: string): ServiceAccount {
 }
 
 /**
- * Reads the PEM text of the `.p8` key that Apple gave out.
+ * Reads the PEM text of a `.p8` key from Apple.
  *
  * @throws {WrongFile} for a file of another kind
  */
 export function parseSigningKey(pem: string): string {
   if (/-----BEGIN CERTIFICATE-----/.test(pem))
-    throw new WrongFile('is a certificate, not a signing key; this server signs with a .p8 key', MAKE_SIGNING_KEY)
+    throw new WrongFile('is a certificate, not the .p8 signing key that the sidecar needs', MAKE_SIGNING_KEY)
   const { asymmetricKeyType: type, asymmetricKeyDetails } = keyOf(pem) ?? {}
   if (type === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1') return pem
   if (type !== undefined)
@@ -51,7 +51,7 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
-    // Its message could quote the file.
+    // The parser's message could quote the file.
     return {}
   }
 }
@@ -68,7 +68,7 @@ function keyOf(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem)
   } catch {
-    // Its message could quote the key.
+    // The library's message could quote the key.
     return undefined
   }
 }

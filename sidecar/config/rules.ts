@@ -9,7 +9,7 @@ import type { Surroundings } from './surroundings.ts'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from './vapid-keys.ts'
 import { WrongFile } from './wrong-file.ts'
 
-/** A rule that the schema cannot state. It runs when the schema found nothing wrong with the members in `needs`. */
+/** A rule that the schema cannot express. It runs if the schema found no mistake in the members in `needs`. */
 export interface Rule {
   readonly needs: readonly string[]
   check(settings: Settings, around: Surroundings): readonly Problem[]
@@ -53,17 +53,17 @@ function portsDiffer({ listen, admin }: Settings): readonly Problem[] {
     {
       path: 'admin.port',
       reason: 'is the same as listen.port on the same address',
-      remedy: "Give the operator's port a number of its own.",
+      remedy: 'Set admin.port to another port.',
     },
   ]
 }
 
 /**
- * Whether the first host stands for the second one too: `::` does for every address of the machine, `0.0.0.0` for those
- * of IPv4.
+ * Returns whether the first host includes the second: `::` includes every address of the machine, `0.0.0.0` every IPv4
+ * address.
  */
-function covers({ host }: { readonly host: string }, { host: other }: { readonly host: string }): boolean {
-  return host === other || host === '::' || (host === '0.0.0.0' && !isIPv6(other))
+function covers({ host }: { readonly host: string }, { host: second }: { readonly host: string }): boolean {
+  return host === second || host === '::' || (host === '0.0.0.0' && !isIPv6(second))
 }
 
 function certificateIsComplete({ listen }: Settings, around: Surroundings): readonly Problem[] {
@@ -80,13 +80,13 @@ function certificateIsComplete({ listen }: Settings, around: Surroundings): read
       path: 'listen.keyFile',
       reason: 'is not the key of the certificate in listen.certFile',
       remedy:
-        "Name the private key that the certificate was made for; the server's own certificate stands first in its file.",
+        "Set it to the private key of the certificate. In listen.certFile, the server's own certificate must be the first.",
     },
   ]
 }
 
-function missingHalf(path: string, given: string): Problem {
-  return { path, reason: `is missing, while ${given} is given`, remedy: 'TLS needs both files; give both or neither.' }
+function missingHalf(path: string, otherPath: string): Problem {
+  return { path, reason: `is missing, while ${otherPath} is set`, remedy: 'TLS needs both files. Set both or neither.' }
 }
 
 function passcodeFits({ aprsis }: Settings, { passcodeOf }: Surroundings): readonly Problem[] {
@@ -96,7 +96,7 @@ function passcodeFits({ aprsis }: Settings, { passcodeOf }: Surroundings): reado
       path: 'aprsis.passcode',
       reason: 'is not the passcode of aprsis.callsign',
       remedy:
-        'Give the passcode that belongs to this callsign, or -1 to log in unverified, which receives but cannot acknowledge.',
+        'Set it to the passcode of this callsign, or to -1 to log in unverified, which receives messages but cannot send acks.',
     },
   ]
 }
@@ -110,14 +110,14 @@ function serviceAccountIsUsable({ push }: Settings, around: Surroundings): reado
 function endpointIsHttps({ push }: Settings): readonly Problem[] {
   const { endpoint } = push.fcm
   if (endpoint === null) return []
-  // What RFC 3986 allows, and the schema with it, is not always an address: its port may be beyond 65535.
+  // The schema allows every URI of RFC 3986, which may have a port above 65535.
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
   if (url?.href === `${url?.origin}/` && url.protocol === 'https:') return []
   return [
     {
       path: 'push.fcm.endpoint',
       reason: 'is not https://host:port',
-      remedy: 'Give scheme, host and port only; the client adds the paths, and speaks TLS.',
+      remedy: 'Set it to scheme, host and port only. The client adds the paths, and uses TLS.',
     },
   ]
 }
@@ -134,8 +134,8 @@ function apnsIsComplete({ push }: Settings): readonly Problem[] {
     .filter((name) => apns[name] === null)
     .map((name) => ({
       path: `push.apns.${name}`,
-      reason: 'is missing, while push.apns.keyFile is given',
-      remedy: 'APNs needs keyFile, keyId, teamId and topic; set keyFile to null to switch APNs off.',
+      reason: 'is missing, while push.apns.keyFile is set',
+      remedy: 'APNs needs keyFile, keyId, teamId and topic. Set keyFile to null to turn APNs off.',
     }))
 }
 
@@ -150,35 +150,36 @@ function subjectIsAddress({ push }: Settings): readonly Problem[] {
     {
       path: 'push.webpush.subject',
       reason,
-      remedy: 'Give an address that a browser takes and the internet reaches, such as mailto:operator@example.org.',
+      remedy:
+        'Set it to an address that browsers accept and the internet can reach, such as mailto:operator@example.org.',
     },
   ]
   const url = URL.canParse(subject) ? new URL(subject) : undefined
-  if (!url) return problem('is no address')
+  if (!url) return problem('is not an address')
   const host = (url.hostname || url.pathname.slice(url.pathname.lastIndexOf('@') + 1)).replace(/^\[|\]$/g, '')
-  // Apple refuses each notification that is signed for such an address.
+  // Apple refuses every notification that is signed with such an address.
   const isPrivate = isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)
   return isPrivate ? problem('is not on the public internet, so push services refuse it') : []
 }
 
-/** A file that is missing is made at the start. */
+/** Accepts a missing file, which the start creates. */
 function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFile }: Surroundings): readonly Problem[] {
   const file = vapidKeyFile(webpush.keyFile, database)
   if (webpush.subject === null || file === null) return []
-  const problem = (what: string, remedy: string) => [
-    { path: 'push.webpush.keyFile', reason: `names ${file}, which ${what}`, remedy },
+  const problem = (fault: string, remedy: string) => [
+    { path: 'push.webpush.keyFile', reason: `names ${file}, which ${fault}`, remedy },
   ]
   try {
     return parseVapidKeys(readFile(file)) ? [] : problem('is not a file with VAPID keys, or is damaged', VAPID_REMEDY)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    // Whether one can be made there is for the start to find out.
+    // The start finds out whether the file can be created.
     return code === 'ENOENT' || code === 'ENOTDIR' ? [] : problem(`cannot be read (${code})`, READABLE)
   }
 }
 
 /**
- * Throws where any certificate of the file is no good: a start would fail over that, too, without saying over which
+ * Returns the first certificate of a file. Throws if any of them is invalid: a start would fail too, without naming the
  * file.
  */
 function firstOfChain(text: string): X509Certificate {
@@ -188,10 +189,10 @@ function firstOfChain(text: string): X509Certificate {
       'has certificates joined without a line break between them',
       'Put each "-----BEGIN CERTIFICATE-----" on a line of its own.',
     )
-  const [first, ...others] = text
+  const [first, ...rest] = text
     .split(/(?<=-----END [A-Z ]*CERTIFICATE-----)/)
     .filter((pem) => pem.includes('-----BEGIN'))
-  for (const other of others) new X509Certificate(other)
+  for (const pem of rest) new X509Certificate(pem)
   return new X509Certificate(first ?? text)
 }
 
@@ -199,16 +200,16 @@ const CERTIFICATE = 'certificate in PEM'
 const PRIVATE_KEY = 'private key in PEM without a passphrase'
 
 const READABLE =
-  'Check that the file is there and that the server may read it; paths are relative to the configuration file.'
+  'Check that the file exists and that the sidecar may read it. Paths are relative to the configuration file.'
 
 type Loaded<T> = { readonly value: T } | { readonly problem: Problem }
 
-/** Reads and parses a file that the configuration names. Neither problem quotes what is in it. */
+/** Reads and parses a file that the configuration names. Problems do not quote its content. */
 function load<T>(
   path: string,
   file: string,
   { readFile }: Surroundings,
-  what: string,
+  kind: string,
   parse: (text: string) => T,
 ): Loaded<T> {
   let text: string
@@ -228,11 +229,11 @@ function load<T>(
     return { value: parse(text) }
   } catch (error) {
     const { reason, remedy } =
-      error instanceof WrongFile ? error : { reason: `is not a ${what}`, remedy: `Name a file that is a ${what}.` }
+      error instanceof WrongFile ? error : { reason: `is not a ${kind}`, remedy: `Set it to a file with a ${kind}.` }
     return { problem: { path, reason: `names ${file}, which ${reason}`, remedy } }
   }
 }
 
 function problemsOf(...loaded: readonly Loaded<unknown>[]): readonly Problem[] {
-  return loaded.flatMap((one) => ('problem' in one ? [one.problem] : []))
+  return loaded.flatMap((result) => ('problem' in result ? [result.problem] : []))
 }

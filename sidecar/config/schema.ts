@@ -1,9 +1,9 @@
 import { LOG_LEVELS } from '../log.ts'
-import { RESERVED_CALLS } from './reserved-calls.ts'
+import { RESERVED_CALLSIGNS } from './reserved-callsigns.ts'
 
 /**
- * JSON Schema of the configuration file, table by table: what is allowed, the defaults, and in `description` what to
- * write, which problems show as their remedy. Numbers carry their unit in the name.
+ * JSON Schema of the configuration file, table by table: the allowed values and the defaults. Problems show the
+ * `description` as their remedy. Numbers have their unit in their name.
  */
 export interface MemberSchema {
   readonly description: string
@@ -21,7 +21,7 @@ function table(
   return { description, type: 'object', additionalProperties: false, required, properties }
 }
 
-/** A table that may be left out, to be filled with the defaults of its members. */
+/** A table that may be absent; it then gets the defaults of its members. */
 function section(...parts: Parameters<typeof table>): MemberSchema {
   return { ...table(...parts), default: {} }
 }
@@ -31,8 +31,8 @@ function port(description: string, fallback: number): MemberSchema {
 }
 
 /**
- * A name, or an address. A single colon is in neither: somebody wrote the port behind it, where it would be looked up
- * with the name.
+ * A host name or an IP address. A single colon is in neither; it means that a port was appended, which would be looked
+ * up as part of the name.
  */
 const HOST_PATTERN = '^([A-Za-z0-9._-]{1,253}|(?=([^:]*:){2})[0-9A-Fa-f:.]{2,45})$'
 
@@ -49,7 +49,7 @@ function text(description: string): MemberSchema {
   return { description, type: ['string', 'null'], pattern: '^[\\x21-\\x7e]{1,255}$', default: null }
 }
 
-/** One of Apple's ids, or null. */
+/** An id from Apple, or null. */
 function appleId(description: string): MemberSchema {
   return { description, type: ['string', 'null'], pattern: '^[A-Z0-9]{10}$', default: null }
 }
@@ -62,35 +62,37 @@ function whole(description: string, minimum: number, maximum: number, fallback: 
   return { description, type: 'integer', minimum, maximum, default: fallback }
 }
 
-/** Calls, or beginnings of calls with a `*` behind them. */
-function calls(description: string, fallback: readonly string[]): MemberSchema {
+/** Callsigns, or beginnings of callsigns with a `*` at the end. */
+function callsigns(description: string, fallback: readonly string[]): MemberSchema {
   const items = {
-    description: 'Give a call such as N0CALL or N0CALL-7, or the beginning of some with a * behind it.',
+    description: 'Write a callsign such as N0CALL or N0CALL-7, or the beginning of callsigns with a * at the end.',
     type: 'string',
     pattern: '^[A-Za-z0-9][A-Za-z0-9-]{0,8}\\*?$',
   }
   return { description, type: 'array', items, maxItems: 1000, default: fallback }
 }
 
-/** A length of time, in whatever unit the name says. */
+/** A duration, in the unit in the member's name. */
 function span(description: string, longest: number, fallback: number): MemberSchema {
   return { description, type: 'number', exclusiveMinimum: 0, maximum: longest, default: fallback }
 }
 
-/** Longest time that a setting in hours may name: ten years. */
-const LONGEST_HOURS = 87600
+/** Limit of settings in hours: ten years. */
+const MAX_HOURS = 87600
 
 const listen = section('The public API.', {
-  host: host('Give the address to listen on, such as 127.0.0.1 or 0.0.0.0.', '127.0.0.1'),
-  port: port('Give a TCP port; 0 takes any free one.', 8080),
-  certFile: file('Name the file with the certificate and its chain in PEM; null for plain HTTP behind a proxy.'),
-  keyFile: file('Name the file with the private key of the certificate in PEM.'),
+  host: host('Set it to the address to listen on, such as 127.0.0.1 or 0.0.0.0.', '127.0.0.1'),
+  port: port('Set it to a TCP port, or to 0 for any free port.', 8080),
+  certFile: file(
+    'Set it to the file with the certificate and its chain in PEM, or to null for plain HTTP behind a proxy.',
+  ),
+  keyFile: file('Set it to the file with the private key of the certificate in PEM.'),
   trustProxy: {
     description:
-      'Say whose X-Forwarded-For header to believe: false for nobody, true for whoever connects, or a list of addresses and CIDR ranges.',
+      'Set it to the peers whose X-Forwarded-For header is trusted: false for none, true for every peer, or a list of addresses and CIDR ranges.',
     type: ['boolean', 'array'],
     items: {
-      description: 'Give an IP address, or a range such as 10.0.0.0/8.',
+      description: 'Write an IP address, or a range such as 10.0.0.0/8.',
       type: 'string',
       format: 'address-range',
     },
@@ -100,146 +102,169 @@ const listen = section('The public API.', {
 })
 
 const admin = section("The operator's port: healthz, readyz, metrics.", {
-  host: host('Give the address to listen on; keep it on loopback or a private network.', '127.0.0.1'),
-  port: port('Give a TCP port; 0 takes any free one.', 9090),
+  host: host('Set it to the address to listen on. Keep it on loopback or a private network.', '127.0.0.1'),
+  port: port('Set it to a TCP port, or to 0 for any free port.', 9090),
 })
 
 const aprsis = section(
   'The connection to APRS-IS.',
   {
-    host: host('Give the host name of an APRS-IS server.', 'rotate.aprs2.net'),
-    port: whole('Give the port for client-defined filters, usually 14580.', 1, 65535, 14580),
+    host: host('Set it to the host name of an APRS-IS server.', 'rotate.aprs2.net'),
+    port: whole('Set it to the port for client-defined filters, usually 14580.', 1, 65535, 14580),
     callsign: {
       description:
-        'Give the call that the server logs in as, with or without SSID, at most 9 characters, such as N0CALL-10.',
+        'Set it to the callsign that the sidecar logs in with, with or without SSID, at most 9 characters, such as N0CALL-10.',
       type: 'string',
       pattern: '^(?=.{3,9}$)[A-Za-z0-9]+(-[A-Za-z0-9]{1,2})?$',
     },
-    passcode: whole('Give the passcode of aprsis.callsign, or -1 to log in unverified.', -1, 32767, -1),
-    maxConnections: whole('Give how many connections the filter may be spread over.', 1, 99, 16),
-    trackOutgoing: flag('Say true to receive what the stations send themselves, too.', false),
-    filterDebounceMs: whole('Give how long to gather changes before a new filter is sent.', 0, 60_000, 2000),
-    listeners: whole('Give how many of the instances that share a PostgreSQL database listen at a time.', 1, 4, 2),
-    listen: flag('Say false for an instance that only serves the API and pushes.', true),
+    passcode: whole('Set it to the passcode of aprsis.callsign, or to -1 to log in unverified.', -1, 32767, -1),
+    maxConnections: whole('Set it to the number of connections that the filters may use.', 1, 99, 16),
+    trackOutgoing: flag("Set it to true to receive the stations' own packets too.", false),
+    filterDebounceMs: whole(
+      'Set it to the time for which changes are collected before a new filter is sent.',
+      0,
+      60_000,
+      2000,
+    ),
+    listeners: whole(
+      'Set it to the number of instances that listen at a time, of those that share a PostgreSQL database.',
+      1,
+      4,
+      2,
+    ),
+    listen: flag('Set it to false for an instance that only serves the API and sends notifications.', true),
   },
   ['callsign'],
 )
 
-const databaseTls = section('The way to a PostgreSQL database, encrypted where that is another machine.', {
-  caFile: file('Name a file with CA certificates in PEM to trust for the database, or null for the well-known ones.'),
+const databaseTls = section('TLS to a PostgreSQL database on another machine.', {
+  caFile: file(
+    'Set it to a file with CA certificates in PEM to trust for the database, or to null for the well-known ones.',
+  ),
 })
 
-const history = section('What is kept per station.', {
-  perStation: whole('Give how many messages to keep for each station.', 1, 10_000, 50),
+const history = section('The message history of each station.', {
+  perStation: whole('Set it to the number of messages to keep for each station.', 1, 10_000, 50),
   duplicateMinutes: span(
-    'Give for how many minutes an equal message with the same number counts as a retransmission. Senders retry for 30 minutes.',
-    LONGEST_HOURS * 60,
+    'Set it to the minutes for which an equal message with the same number counts as a retransmission. Senders retry for 30 minutes.',
+    MAX_HOURS * 60,
     45,
   ),
   duplicateSecondsUnnumbered: span(
-    'Give for how many seconds an equal message without a number counts as a copy of the one before.',
-    LONGEST_HOURS * 3600,
+    'Set it to the seconds for which an equal message without a number counts as a copy of the one before.',
+    MAX_HOURS * 3600,
     30,
   ),
 })
 
 const push = section('The push gateways.', {
-  coalesceMs: whole('Give how long messages to one station are gathered into one notification.', 0, 600_000, 2000),
+  coalesceMs: whole(
+    'Set it to the time for which messages to one station are collected into one notification.',
+    0,
+    600_000,
+    2000,
+  ),
   fcm: section('Firebase Cloud Messaging, for Android.', {
-    serviceAccountFile: file("Name the service account's JSON key file; null switches FCM off."),
+    serviceAccountFile: file("Set it to the service account's JSON key file, or to null to turn FCM off."),
     endpoint: {
-      description: "Give https://host:port of a server to use instead of Google's, or null.",
+      description: "Set it to https://host:port of a server that replaces Google's, or to null.",
       type: ['string', 'null'],
       format: 'uri',
       default: null,
     },
-    caFile: file('Name a file with CA certificates in PEM to trust for push.fcm.endpoint, or null.'),
+    caFile: file('Set it to a file with CA certificates in PEM to trust for push.fcm.endpoint, or to null.'),
   }),
   apns: section('Apple Push Notification service, for iOS.', {
-    keyFile: file('Name the .p8 signing key file; null switches APNs off.'),
-    keyId: appleId('Give the id of the signing key, as Apple shows it: 10 capital letters and digits.'),
-    teamId: appleId('Give the id of the developer team, as Apple shows it: 10 capital letters and digits.'),
-    topic: text('Give the bundle id of the app.'),
-    production: flag("Say false to use Apple's sandbox.", true),
+    keyFile: file('Set it to the .p8 signing key file, or to null to turn APNs off.'),
+    keyId: appleId('Set it to the id of the signing key, as Apple shows it: 10 capital letters and digits.'),
+    teamId: appleId('Set it to the id of the developer team, as Apple shows it: 10 capital letters and digits.'),
+    topic: text('Set it to the bundle id of the app.'),
+    production: flag("Set it to false to use Apple's sandbox.", true),
     address: {
-      description: "Give the host name of a server to use instead of Apple's, or null.",
+      description: "Set it to the host name of a server that replaces Apple's, or to null.",
       type: ['string', 'null'],
       pattern: HOST_PATTERN,
       default: null,
     },
     port: {
-      description: 'Give the port of push.apns.address, or null.',
+      description: 'Set it to the port of push.apns.address, or to null.',
       type: ['integer', 'null'],
       minimum: 1,
       maximum: 65535,
       default: null,
     },
-    caFile: file('Name a file with CA certificates in PEM to trust for push.apns.address, or null.'),
+    caFile: file('Set it to a file with CA certificates in PEM to trust for push.apns.address, or to null.'),
   }),
   webpush: section('Web Push (RFC 8030), for phones without Google.', {
     subject: {
       description:
-        'Give an address where push services reach you, such as mailto:operator@example.org or https://example.org/contact; null switches Web Push off.',
+        'Set it to an address where push services can reach you, such as mailto:operator@example.org or https://example.org/contact, or to null to turn Web Push off.',
       type: ['string', 'null'],
       format: 'uri',
-      // The client library has a word to say about localhost at each notification, and Apple refuses it.
+      // The client library warns about localhost at each notification, and Apple refuses it.
       pattern: '^(mailto:[^@]+@[^@]+|https://(?!localhost([:/]|$)).+)$',
       maxLength: 255,
       default: null,
     },
     keyFile: file(
-      'Name the file that keeps the VAPID keys, which is made where it is missing; null for one beside the database, and with PostgreSQL for the database itself.',
+      'Set it to the file for the VAPID keys, which is created if it is missing, or to null for a file beside the database, or for PostgreSQL itself.',
     ),
-    allowPrivate: flag('Say true where phones have their push service in a private network.', false),
+    allowPrivate: flag('Set it to true if push services of phones are in a private network.', false),
     caFile: file(
-      'Name a file with CA certificates in PEM to trust for push services beside the well-known ones, or null.',
+      'Set it to a file with CA certificates in PEM to trust for push services in addition to the well-known ones, or to null.',
     ),
   }),
 })
 
 const ack = section('The throttle of automatic acknowledgements.', {
   minIntervalMs: whole(
-    'Give the least time between two acks for one message: below 30000, so that who repeats after 30 s gets a lost one again.',
+    'Set it to the least time between two acks for one message. Keep it below 30000, so that a sender that repeats after 30 s gets another ack.',
     0,
     3_600_000,
     29_000,
   ),
   maxPerSenderPerMinute: whole(
-    'Give how many acks one sender may cause at one station in a minute; at all stations together it is ten times that.',
+    'Set it to the number of acks that a sender may cause at one station in a minute. At all stations together, it may cause ten times as many.',
     1,
     1000,
     10,
   ),
 })
 
-const rateLimit = section('What one client address may do.', {
-  windowMs: whole('Give the length of the window.', 1, 86_400_000, 60_000),
-  max: whole('Give how many requests an address has in a window.', 1, 1_000_000_000, 120),
-  newStationsPerHour: whole('Give how many new stations an address may register in an hour.', 0, 1_000_000_000, 20),
-  connectionsPerAddress: whole('Give how many connections an address may have open.', 1, 1_000_000, 64),
+const rateLimit = section('Limits per client address.', {
+  windowMs: whole('Set it to the length of the window.', 1, 86_400_000, 60_000),
+  max: whole('Set it to the number of requests that an address may send in a window.', 1, 1_000_000_000, 120),
+  newStationsPerHour: whole(
+    'Set it to the number of new stations that an address may register in an hour.',
+    0,
+    1_000_000_000,
+    20,
+  ),
+  connectionsPerAddress: whole('Set it to the number of connections that an address may have open.', 1, 1_000_000, 64),
 })
 
 const stations = section('The registry.', {
-  max: whole('Give how many stations may be registered.', 1, 1_000_000, 5000),
+  max: whole('Set it to the number of stations that may be registered.', 1, 1_000_000, 5000),
   expireAfterHours: span(
-    'Give after how many hours without a register call a station is forgotten; clients call every 6 hours.',
-    LONGEST_HOURS,
+    'Set it to the hours after which a station that does not register expires. Clients register every 6 hours.',
+    MAX_HOURS,
     720,
   ),
-  reserved: calls('List the calls that nobody can register; the own login and its further calls need not be in it.', [
-    ...RESERVED_CALLS,
-  ]),
-  blockedSenders: calls('List the calls whose messages are to be dropped.', []),
+  reserved: callsigns(
+    'List the callsigns that no station can register. The sidecar adds the callsigns of its own logins.',
+    [...RESERVED_CALLSIGNS],
+  ),
+  blockedSenders: callsigns('List the callsigns whose messages are dropped.', []),
 })
 
-const backup = section('Copies of the database, once a day and on request.', {
-  folder: file('Name the folder for them, or null to make none.'),
-  keep: whole('Give how many of the newest to keep.', 1, 10_000, 7),
+const backup = section('Backups of the database, once a day and on request.', {
+  folder: file('Set it to the folder for backups, or to null to turn them off.'),
+  keep: whole('Set it to the number of backups to keep.', 1, 10_000, 7),
 })
 
 const log = section('The log on stdout.', {
   level: {
-    description: 'Choose how much is logged.',
+    description: 'Set it to the level from which lines are logged.',
     type: 'string',
     enum: LOG_LEVELS,
     default: 'info',
@@ -252,7 +277,7 @@ export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is o
   aprsis,
   database: {
     description:
-      'Name the SQLite file, or ":memory:" to keep nothing, or give postgres://USER@HOST/DATABASE for several instances.',
+      'Set it to a SQLite file, to ":memory:" to keep nothing, or to postgres://USER@HOST/DATABASE for several instances.',
     type: 'string',
     minLength: 1,
     default: 'data/sidecar.sqlite',
@@ -260,7 +285,7 @@ export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is o
   databaseTls,
   instance: {
     description:
-      'Give this instance a name of its own: letters, digits, dots, dashes and underscores, 63 at most; null: like the machine.',
+      "Set it to a name of this instance alone: at most 63 letters, digits, dots, dashes and underscores. Null is the machine's name.",
     type: ['string', 'null'],
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
     default: null,

@@ -1,17 +1,17 @@
 import type { LogLevel } from '../log.ts'
 
 /**
- * The finished configuration: file, then `SIDECAR_…` environment variables, then defaults; checked and frozen.
+ * The complete configuration, checked and frozen: `SIDECAR_…` environment variables, then the file, then defaults.
  * Member names are those of the JSON file (contracts, Sidecar). Paths are absolute.
  */
 export interface Settings {
   readonly listen: ListenSettings
   readonly admin: { readonly host: string; readonly port: number }
   readonly aprsis: AprsisSettings
-  /** SQLite file, `:memory:`, or the address of a PostgreSQL database, which may hold a password: not to be shown. */
+  /** SQLite file, `:memory:`, or the address of a PostgreSQL database, which may have a password. Never show it. */
   readonly database: string
   readonly databaseTls: DatabaseTlsSettings
-  /** What this instance is called among those that share the database; null: like the machine. */
+  /** Name of this instance among those that share the database; null: the machine's name. */
   readonly instance: string | null
   readonly history: HistorySettings
   readonly push: PushSettings
@@ -33,25 +33,22 @@ export interface ListenSettings {
   readonly port: number
   readonly certFile: string | null
   readonly keyFile: string | null
-  /**
-   * Whose `X-Forwarded-For` to believe: nobody's (false), the direct peer's (true), or that of these addresses and CIDR
-   * ranges.
-   */
+  /** Peers whose `X-Forwarded-For` is trusted: none (false), every peer (true), or these addresses and CIDR ranges. */
   readonly trustProxy: boolean | readonly string[]
 }
 
 export interface AprsisSettings {
   readonly host: string
   readonly port: number
-  /** The server's own login, upper case, with or without SSID. */
+  /** The sidecar's own login, upper case, with or without SSID. */
   readonly callsign: string
   /** -1 logs in unverified: messages arrive, acks cannot be sent. */
   readonly passcode: number
   readonly maxConnections: number
-  /** Adds `b/` terms: the stations' own outgoing traffic too. */
+  /** Adds `b/` terms to the filters, for the stations' own outgoing traffic. */
   readonly trackOutgoing: boolean
   readonly filterDebounceMs: number
-  /** How many of the instances that share the database listen at a time. */
+  /** Number of instances that listen at a time, of those that share the database. */
   readonly listeners: number
   /** Whether this instance may be one of them. */
   readonly listen: boolean
@@ -59,7 +56,7 @@ export interface AprsisSettings {
 
 export interface HistorySettings {
   readonly perStation: number
-  /** Horizons of duplicate detection: of messages with a sequence id, and of those without one. */
+  /** Time window of duplicate detection for messages with a sequence id. `duplicateSecondsUnnumbered`: without one. */
   readonly duplicateMinutes: number
   readonly duplicateSecondsUnnumbered: number
 }
@@ -74,13 +71,13 @@ export interface PushSettings {
 /** Off while `serviceAccountFile` is null. */
 export interface FcmSettings {
   readonly serviceAccountFile: string | null
-  /** `https://host:port` that takes the place of Google's, its token host included. */
+  /** `https://host:port` that replaces Google's servers, the token host included. */
   readonly endpoint: string | null
   /** CA certificates in PEM to trust for `endpoint`. */
   readonly caFile: string | null
 }
 
-/** Off while `keyFile` is null; then `keyId`, `teamId` and `topic` are set too. */
+/** Off while `keyFile` is null. Otherwise `keyId`, `teamId` and `topic` are set too. */
 export interface ApnsSettings {
   readonly keyFile: string | null
   readonly keyId: string | null
@@ -94,20 +91,20 @@ export interface ApnsSettings {
 
 /** Off while `subject` is null. */
 export interface WebPushSettings {
-  /** Whom a push service may write to about this server: `mailto:` or `https:` (RFC 8292, 2.1). */
+  /** Contact of the operator for push services: `mailto:` or `https:` (RFC 8292, 2.1). */
   readonly subject: string | null
-  /** Where the VAPID keys are kept; null: beside the database. */
+  /** File with the VAPID keys; null: beside the database, or in PostgreSQL. */
   readonly keyFile: string | null
-  /** Endpoints may be in private networks, and on this machine. */
+  /** Whether endpoints may be in private networks and on this machine. */
   readonly allowPrivate: boolean
-  /** CA certificates in PEM to trust beside the well-known ones. */
+  /** CA certificates in PEM to trust in addition to the well-known ones. */
   readonly caFile: string | null
 }
 
 export interface AckSettings {
   /** Least time between two acks for the same message, in milliseconds. */
   readonly minIntervalMs: number
-  /** Acks of one sender and station; of one sender and all stations together ten times as many. */
+  /** Acks per sender and station. For all stations together, a sender gets ten times as many. */
   readonly maxPerSenderPerMinute: number
 }
 
@@ -117,22 +114,22 @@ export interface RateLimitSettings {
   readonly max: number
   /** Stations that one client address may newly register in an hour. */
   readonly newStationsPerHour: number
-  /** Connections that one client address may have open at a time; those of a trusted proxy are not counted. */
+  /** Open connections per client address; those of a trusted proxy are not counted. */
   readonly connectionsPerAddress: number
 }
 
 export interface StationsSettings {
   readonly max: number
   readonly expireAfterHours: number
-  /** Calls that nobody can register; a final `*` stands for any end. */
+  /** Callsigns that no station can register. A final `*` matches any ending. */
   readonly reserved: readonly string[]
-  /** Calls whose messages are dropped; likewise. */
+  /** Callsigns whose messages are dropped. A final `*` matches any ending. */
   readonly blockedSenders: readonly string[]
 }
 
 export interface BackupSettings {
   /** Null: no backups are made. */
   readonly folder: string | null
-  /** How many of the newest are kept. */
+  /** Number of backups to keep. */
   readonly keep: number
 }

@@ -1,7 +1,7 @@
-/** What the rules ask of the world around the file. */
+/** The functions that rules need for what is outside the configuration file. */
 export interface Surroundings {
-  /** The text of a file; throws an error with a `code`, such as ENOENT, when it cannot be read. */
+  /** Returns the text of a file. Throws an error with a `code`, such as ENOENT, if it cannot be read. */
   readonly readFile: (path: string) => string
-  /** The APRS-IS passcode of a callsign. */
+  /** Returns the APRS-IS passcode of a callsign. */
   readonly passcodeOf: (callsign: string) => number
 }

@@ -2,7 +2,7 @@ import { createECDH, generateKeyPairSync } from 'node:crypto'
 import { isPostgresAddress } from './postgres-address.ts'
 
 /**
- * The keys by which push services know this server, in base64url: a point on P-256, uncompressed, and its scalar.
+ * The keys that identify this server to push services, in base64url: an uncompressed point on P-256, and its scalar.
  * Source: RFC 8292.
  */
 export interface VapidKeys {
@@ -11,20 +11,21 @@ export interface VapidKeys {
 }
 
 /**
- * What to do about a key file that is no good. A new pair in its place, made in silence, would end every subscription.
+ * The remedy for a damaged key file. The sidecar does not replace it by itself, because new keys end every
+ * subscription.
  */
 export const VAPID_REMEDY =
-  'Restore it from a backup: every subscription belongs to the keys in it. If they are lost for good, move the file away: new ones are made at the next start, and every app has to subscribe anew.'
+  'Restore it from a backup, because every subscription belongs to its keys. If they are lost, move the file away: the next start creates new ones, and every app must subscribe again.'
 
 /**
- * Where the keys are kept: in the file that is configured, else beside the database; null where that is no file: those
- * of PostgreSQL are in it.
+ * Returns the file with the keys: the configured one, or one beside the database. Null if the database is not a file,
+ * because PostgreSQL keeps the keys itself.
  */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
   return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : vapidFileBeside(database))
 }
 
-/** Where the keys are that belong to a database file, or to a backup. */
+/** Returns the file with the keys of a database file or a backup. */
 export function vapidFileBeside(database: string): string {
   return `${database}.vapid.json`
 }
@@ -40,8 +41,8 @@ export function makeVapidKeys(): VapidKeys {
 }
 
 /**
- * The keys in a file's text, as the command `web-push generate-vapid-keys --json` writes it too; undefined when it is
- * no such file, or damaged.
+ * Parses a key file, which the command `web-push generate-vapid-keys --json` can write too. Undefined if it is another
+ * file or damaged.
  */
 export function parseVapidKeys(text: string): VapidKeys | undefined {
   try {
@@ -53,7 +54,7 @@ export function parseVapidKeys(text: string): VapidKeys | undefined {
     if (curve.getPublicKey('base64url') !== publicKey) return undefined
     return { publicKey, privateKey: scalar.toString('base64url') }
   } catch {
-    // Its message could quote the key.
+    // The library's message could quote the key.
     return undefined
   }
 }

@@ -1,7 +1,7 @@
-/** A file of another kind than expected. Neither text quotes the file. */
+/** A file that is not of the expected kind. Neither text quotes the file. */
 export class WrongFile extends TypeError {
   override readonly name = 'WrongFile'
-  /** What the file is, after "names FILE, which". */
+  /** The kind of the file, as the end of a sentence that begins with "names FILE, which". */
   readonly reason: string
   readonly remedy: string
 

@@ -36,7 +36,9 @@ const ANSWER_WITHIN_MS = 1000
 /** With less free space on the disk, storing a message may fail. */
 const SCARCE_BYTES = 256_000
 
-/** Collects what the operator's port shows. Its values are read when they are requested; it holds only the start time. */
+/**
+ * Collects what the operator's port shows. Its values are read when they are requested; it holds only the start time.
+ */
 export class StatusSource {
   readonly #parts: StatusParts
   readonly #startedAt: number

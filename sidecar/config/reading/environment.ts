@@ -2,7 +2,7 @@ import type { Problem } from '../problem.ts'
 import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
 
-/** What the environment says of one member. */
+/** The value of one member from an environment variable. */
 export interface Override {
   readonly variable: string
   readonly steps: readonly string[]
@@ -10,11 +10,13 @@ export interface Override {
 }
 
 /**
- * Reads the `SIDECAR_…` variables: `SIDECAR_` and a member's path in upper snake case, typed as the schema says. A
- * variable that is set but empty counts as not set, since that is how container files leave one out; `null` is written
- * out. Lists are separated by commas. A `SIDECAR_…` variable that names no member is a warning: a misspelt one would
- * otherwise be ignored in silence, and orchestrators make some for a service that is called sidecar. So they do with
- * `SIDECAR_ADMIN_PORT`, for one that is called sidecar-admin: an address in the place of a port is theirs too.
+ * Reads the `SIDECAR_…` variables: `SIDECAR_` and a member's path in upper snake case, with the type in the schema.
+ * Lists are separated by commas, and null is written `null`. An empty variable counts as not set, because container
+ * files leave variables out this way.
+ *
+ * A variable that names no member is a warning and no mistake: it may be misspelt, but orchestrators also set variables
+ * for a service that is called sidecar. For a service that is called sidecar-admin they set `SIDECAR_ADMIN_PORT` to an
+ * address, so a service address instead of a value is a warning too.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -35,20 +37,21 @@ export function readEnvironment(
 
 const PREFIX = 'SIDECAR_'
 
-function unknownVariable(variable: string, known: readonly string[]): Problem {
+function unknownVariable(variable: string, candidates: readonly string[]): Problem {
   const bare = (name: string) => name.slice(PREFIX.length)
-  const meant = nearest(bare(variable), known.map(bare))
+  const meant = nearest(bare(variable), candidates.map(bare))
   return {
     path: variable,
     reason: 'is an environment variable that names no setting',
     remedy: meant
       ? `Did you mean ${PREFIX}${meant}?`
-      : `It changes nothing. Variables that begin with ${PREFIX} are settings, such as ${PREFIX}APRSIS_PASSCODE.`,
+      : `It is ignored. Variables that begin with ${PREFIX} are settings, such as ${PREFIX}APRSIS_PASSCODE.`,
   }
 }
 
 /**
- * As Docker's links and Kubernetes give the address of a service: `tcp://10.0.0.1:8080`. No setting looks like that.
+ * Returns whether the text is a service address from Docker links or Kubernetes, such as `tcp://10.0.0.1:8080`. No
+ * setting has this form.
  */
 function isServiceAddress(text: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(text)
@@ -57,8 +60,8 @@ function isServiceAddress(text: string): boolean {
 function serviceVariable(variable: string): Problem {
   return {
     path: variable,
-    reason: "is an orchestrator's address of a service, and no setting",
-    remedy: 'It changes nothing. To set this member, use the file, or give the service another name.',
+    reason: 'is the address of a service, set by an orchestrator, and not a setting',
+    remedy: 'It is ignored. To set this member, use the configuration file, or rename the service.',
   }
 }
 
@@ -77,7 +80,7 @@ function leaves(schema: MemberSchema, steps: readonly string[]): readonly Leaf[]
 }
 
 /**
- * The value that `text` stands for; text that fits none of the types stays text, so that the schema says what is wrong.
+ * Converts `text` to the member's type. Text that fits no type stays text, so that the schema reports the mistake.
  */
 function typedValue(text: string, schema: MemberSchema): unknown {
   const types = new Set([schema.type].flat())

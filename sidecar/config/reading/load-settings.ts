@@ -6,8 +6,8 @@ import { type Reading, readSettings } from './read.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The configuration in the JSON file `file` with the `SIDECAR_…` variables of `env` laid over it, or every mistake at
- * once.
+ * Loads the configuration from the JSON file `file` and the `SIDECAR_…` variables of `env`, which win over the file.
+ * Returns all mistakes at once.
  */
 export function loadSettings(file: string, env: Environment): Reading {
   let text: string
@@ -16,13 +16,13 @@ export function loadSettings(file: string, env: Environment): Reading {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     const reason = `names ${file}, which cannot be read (${code})`
-    const remedy = 'Name a JSON file that the sidecar may read.'
+    const remedy = 'Set --config to a JSON file that the sidecar may read.'
     return { problems: [{ path: '--config', reason, remedy }], warnings: [] }
   }
   return settingsFrom(text, dirname(resolve(file)), env, resolve(file))
 }
 
-/** The same from a JSON text. Relative paths in it start from `folder`; messages name `file`. */
+/** Loads the configuration from a JSON text. Relative paths start at `folder`; messages name `file`. */
 export function settingsFrom(text: string, folder: string, env: Environment = {}, file?: string): Reading {
   return readSettings({ text, file, env, folder, readFile, passcodeOf })
 }

@@ -18,21 +18,21 @@ interface Source extends Surroundings {
   readonly text: string
   /** The file's name, for messages; absent for a text from elsewhere. */
   readonly file?: string | undefined
-  /** The process's environment; only its `SIDECAR_…` variables are looked at. */
+  /** The process's environment, of which only the `SIDECAR_…` variables are read. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The configuration file's folder, absolute: what relative paths in it, and in the environment, start from. */
+  /** The absolute folder of the configuration file. Relative paths in it and in the environment start there. */
   readonly folder: string
 }
 
-/** What was read. `warnings` are what changes nothing and should not go unsaid. */
+/** The result of reading a configuration. `warnings` are about variables that are ignored. */
 export type Reading = { readonly warnings: readonly Problem[] } & (
   | { readonly settings: Settings }
   | { readonly problems: readonly Problem[] }
 )
 
 /**
- * The configuration, checked and frozen; or every mistake in it at once. The environment wins over the file, the file
- * over the defaults. (When the file is no JSON, that is all that can be said.)
+ * Returns the configuration, checked and frozen, or all mistakes at once. The environment wins over the file, the file
+ * over the defaults. If the file is not JSON, that is the only mistake reported.
  */
 export function readSettings(source: Source): Reading {
   const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
@@ -42,16 +42,16 @@ export function readSettings(source: Source): Reading {
     return { problems: [syntaxProblem(json, source.file)], warnings: environment.warnings }
 
   const draft = json.value
-  // For editors, and nobody else.
+  // Only editors use it.
   if (isTable(draft)) delete draft.$schema
   for (const { steps, value } of environment.overrides) put(draft, steps, value)
   const fromSchema = schemaProblems(draft)
-  // Wherever the schema found a mistake, the rules that read the place stay silent.
+  // Rules that read a member with a mistake are skipped.
   for (const steps of FILE_MEMBERS) change(draft, steps, (path) => resolvePath(source.folder, path))
   change(draft, ['aprsis', 'callsign'], (callsign) => callsign.toUpperCase())
-  const sound = ({ needs }: { readonly needs: readonly string[] }) =>
+  const isSound = ({ needs }: { readonly needs: readonly string[] }) =>
     !needs.some((path) => fromSchema.some((problem) => overlap(problem.path, path)))
-  const fromRules = RULES.filter(sound).flatMap((rule) => rule.check(draft as Settings, source))
+  const fromRules = RULES.filter(isSound).flatMap((rule) => rule.check(draft as Settings, source))
 
   const { warnings } = environment
   const problems = [
@@ -61,10 +61,10 @@ export function readSettings(source: Source): Reading {
   return problems.length > 0 ? { problems, warnings } : { settings: freeze(draft as Settings), warnings }
 }
 
-/** Fills the defaults into `draft` and says what is wrong with it. */
+/** Fills the defaults into `draft`, and returns its mistakes. */
 function schemaProblems(draft: unknown): readonly Problem[] {
-  // That the schema itself is in order is shown by a test: to check it here would take 20 ms of each start, and to have
-  // the code of the check made shorter 15 ms: it runs once.
+  // A test checks the schema itself; checking it here would take 20 ms of each start. Optimizing the generated code
+  // would take 15 ms more, and the code runs once.
   const ajv = new Ajv({
     code: { optimize: false },
     meta: false,
@@ -80,12 +80,12 @@ function schemaProblems(draft: unknown): readonly Problem[] {
   return unique((ajv.errors ?? []).map(schemaProblem))
 }
 
-/** One per path: a value outside both bounds of a range, or an empty one, is one mistake to the reader. */
+/** Keeps one problem per path: a value that breaks two rules, such as an empty one, is one mistake to the reader. */
 function unique(problems: readonly Problem[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [problem.path, problem])).values()]
 }
 
-/** An IP address, or a network in CIDR notation. */
+/** Returns whether the text is an IP address, or a network in CIDR notation. */
 function isAddressRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   const version = isIP(address)
@@ -119,7 +119,7 @@ function syntaxProblem(
   return {
     path: '$',
     reason: `is not JSON: ${reason}, at line ${line}, column ${column}${place}`,
-    remedy: 'Mend the file at that place.',
+    remedy: 'Correct the file at that place.',
   }
 }
 
@@ -127,15 +127,15 @@ function duplicateProblem(steps: readonly string[]): Problem {
   return { path: jsonPath(steps), reason: 'is given twice', remedy: 'Keep one of the two.' }
 }
 
-/** Whoever reads of a mistake that an environment variable made must not look for it in the file. */
+/** Names the environment variable that caused a problem, so that the reader does not search the file. */
 function withVariable(problem: Problem, overrides: readonly Override[]): Problem {
   const override = overrides.find(({ steps }) => within(problem.path, jsonPath(steps)))
   return override ? { ...problem, reason: `${problem.reason} (set by ${override.variable})` } : problem
 }
 
-/** Whether one path is the other, or lies within it. */
-function overlap(one: string, other: string): boolean {
-  return one === '$' || within(one, other) || within(other, one)
+/** Returns whether the paths are equal, or one lies within the other. */
+function overlap(left: string, right: string): boolean {
+  return left === '$' || within(left, right) || within(right, left)
 }
 
 function within(inner: string, outer: string): boolean {
@@ -149,7 +149,7 @@ function isTable(value: unknown): value is Table {
 }
 
 /**
- * The table that holds the last of `steps`; undefined when something else is in its place, which the schema reports.
+ * Returns the table with the last of `steps`; undefined if another value is in its place, which the schema reports.
  */
 function holderOf(draft: unknown, steps: readonly string[], create: boolean): Table | undefined {
   let holder = draft

@@ -4,7 +4,7 @@ import type { Problem } from '../problem.ts'
 import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
 
-/** An ajv error in words. Needs ajv's `verbose`, which hands over the member's own schema and value. */
+/** Converts an ajv error to a problem. Needs ajv's option `verbose`, which adds the member's schema and value. */
 export function schemaProblem(error: ErrorObject): Problem {
   const steps = pointerSteps(error.instancePath)
   const schema = error.parentSchema as MemberSchema
@@ -20,11 +20,11 @@ export function schemaProblem(error: ErrorObject): Problem {
   return { path: jsonPath(steps), reason: reasonOf(error, schema), remedy: schema.description }
 }
 
-function unknownMember(name: string, known: readonly string[]): Omit<Problem, 'path'> {
-  const meant = nearest(name, known)
+function unknownMember(name: string, members: readonly string[]): Omit<Problem, 'path'> {
+  const meant = nearest(name, members)
   return {
     reason: 'is not a known setting',
-    remedy: meant ? `Did you mean ${JSON.stringify(meant)}?` : `Known here: ${known.join(', ')}.`,
+    remedy: meant ? `Did you mean ${JSON.stringify(meant)}?` : `The settings here are ${members.join(', ')}.`,
   }
 }
 

@@ -1,7 +1,7 @@
 import { copyFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { readEnvironment } from '../../../sidecar/config/reading/environment.ts'
-import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
+import { RESERVED_CALLSIGNS } from '../../../sidecar/config/reserved-callsigns.ts'
 import { type MemberSchema, SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'
 import { settingsFrom } from '../../../sidecar/index.ts'
 import { LOG_LEVELS } from '../../../sidecar/log.ts'
@@ -57,7 +57,7 @@ describe('the page of the configuration', () => {
 
   it('lists the calls that are reserved and the levels of the log', () => {
     const [, list = ''] = /Reserved unless you give a list: ([\s\S]*?)\n\n/.exec(PAGE) ?? []
-    expect(codesIn(list)).to.have.members([...RESERVED_CALLS])
+    expect(codesIn(list)).to.have.members([...RESERVED_CALLSIGNS])
     const [level] = rowsIn(PAGE, 'member').filter(([member]) => member === '`log.level`')
     expect(codesIn(level?.[3])).to.deep.equal([...LOG_LEVELS])
   })

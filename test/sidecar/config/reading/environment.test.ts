@@ -53,7 +53,7 @@ describe('environment variables', () => {
       {
         path: 'SIDECAR_SERVICE_HOST',
         reason: 'is an environment variable that names no setting',
-        remedy: 'It changes nothing. Variables that begin with SIDECAR_ are settings, such as SIDECAR_APRSIS_PASSCODE.',
+        remedy: 'It is ignored. Variables that begin with SIDECAR_ are settings, such as SIDECAR_APRSIS_PASSCODE.',
       },
     ])
   })

@@ -29,18 +29,18 @@ describe('JSON with places', () => {
   })
 
   for (const [text, line, column, reason] of [
-    ['{\n  "a": 1,\n}', 2, 9, 'a comma too many'],
+    ['{\n  "a": 1,\n}', 2, 9, 'there is a comma too many'],
     ['{\n  "a": 1\n  "b": 2\n}', 2, 9, 'a comma is missing'],
     ['{\n  "a": {}\n  "b": 2\n}', 2, 10, 'a comma is missing'],
     ['[1, 2 3]', 1, 6, 'a comma is missing'],
-    ['[1, 2,]', 1, 6, 'a comma too many'],
-    ['{"a": 1,, "b": 2}', 1, 8, 'a comma too many'],
-    ['{,}', 1, 2, 'a comma too many'],
+    ['[1, 2,]', 1, 6, 'there is a comma too many'],
+    ['{"a": 1,, "b": 2}', 1, 8, 'there is a comma too many'],
+    ['{,}', 1, 2, 'there is a comma too many'],
     ['{"a" 1}', 1, 5, 'a colon is missing after a name'],
     ['{a: 1}', 1, 2, 'a name needs double quotes'],
     ['{ "a": 1 // port\n}', 1, 10, 'JSON has no comments'],
     ['{"a": 1', 1, 8, 'the text ends too early'],
-    ["{'a': 1}", 1, 2, 'JSON takes double quotes, not single ones'],
+    ["{'a': 1}", 1, 2, 'JSON needs double quotes, not single ones'],
     ['{}\n{}', 2, 1, 'unexpected "{" after the end'],
     ['', 1, 1, 'the text ends too early'],
   ] as const) {

@@ -108,7 +108,7 @@ describe('configuration', () => {
   it('says line and column where the file is no JSON', () => {
     const problems = problemsOf('{\n  "aprsis": {,}\n}')
     expect(problems.map(({ path, reason }) => [path, reason])).to.deep.equal([
-      ['$', 'is not JSON: a comma too many, at line 2, column 14'],
+      ['$', 'is not JSON: there is a comma too many, at line 2, column 14'],
     ])
   })
 
@@ -216,7 +216,7 @@ describe('configuration', () => {
       const [problem] = listening({ certFile: 'cert.pem', keyFile: 'other.pem' })
       const reason = 'is not the key of the certificate in listen.certFile'
       expect(problem).to.include({ path: 'listen.keyFile', reason })
-      expect(problem?.remedy).to.include("the server's own certificate stands first")
+      expect(problem?.remedy).to.include("the server's own certificate must be the first")
     })
 
     // Shows: sidecar 2.18.
@@ -295,7 +295,7 @@ describe('configuration', () => {
 
     it('reports a certificate given as a key, and a missing line break between two', async () => {
       const { cert } = (await makeCertificates()).server
-      expectOne({ apns: { ...apns, keyFile: 'given' } }, cert, /is a certificate, not a signing key.*Keys/)
+      expectOne({ apns: { ...apns, keyFile: 'given' } }, cert, /is a certificate, not the .p8 signing key.*Keys/)
       expectOne({ fcm: { caFile: 'given' } }, cert.trimEnd() + cert, /joined without a line break.*line of its own/)
     })
 
@@ -348,7 +348,7 @@ describe('configuration', () => {
       expect(checked(JSON.stringify(keys))).to.deep.equal([])
       const [problem] = checked(JSON.stringify(keys).slice(0, -3))
       expect(problem).to.include({ path: 'push.webpush.keyFile' })
-      expect(problem?.remedy).to.include('subscribe anew')
+      expect(problem?.remedy).to.include('subscribe again')
       expect(JSON.stringify(problem)).to.not.include(keys.privateKey.slice(0, 10))
       expect(checked('damaged', { webpush: { ...webpush, keyFile: 'gone.json' } })).to.deep.equal([])
       expect(checked('damaged', {})).to.deep.equal([])

@@ -72,7 +72,7 @@ describe('The move of a database file to PostgreSQL', () => {
     const { done, lines } = await moveDatabase(target(), settings)
     expect(done).to.equal(true)
     const said = lines.join('\n')
-    expect(said).to.match(/^backup\.folder is for the file of a SQLite database\. Set it to null/m)
+    expect(said).to.match(/^backup\.folder works with a SQLite file only\. Set it to null/m)
     expect(said).to.match(/^stations\.max is above \d+/m)
     expect(lines.at(-1)).to.equal('Then start the sidecar.')
   })
@@ -172,7 +172,7 @@ describe('The move of a database file to PostgreSQL', () => {
   it('refuses while a sidecar has the file open', async () => {
     const store = await files.open()
     await register(store, 'N0CALL')
-    expect(await refused(move())).to.include('Another process has the database open')
+    expect(await refused(move())).to.include('Another process has opened the database file')
     expect(await stationsThere()).to.equal(0)
   })
 

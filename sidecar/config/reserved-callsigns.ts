@@ -1,0 +1,18 @@
+/**
+ * Addressees of services, which no phone may register. Passcodes are not secret, so otherwise anybody could register
+ * one, read the messages to the service, and acknowledge them in its name. No licensed callsign has such a form.
+ */
+export const RESERVED_CALLSIGNS: readonly string[] = [
+  // Bulletins and announcements, and the weather services' alerts.
+  ...['BLN*', 'NWS*', 'SKY*', 'CWA*', 'BOM*'],
+  // General calls.
+  ...['ALL', 'BEACON', 'CQ', 'ID', 'QST', 'TEST'],
+  // Gateways to e-mail, text messages and Winlink.
+  ...['EMAIL*', 'SMS', 'SMSGTE*', 'WLNK*'],
+  // Information about stations, places and weather.
+  ...['FIND', 'MPAD', 'QRU', 'WHO-15', 'WHO-IS', 'WHOIS', 'WXBOT', 'WXYO'],
+  // Groups, and services that answer test messages.
+  ...['ANSRVR', 'APRSPH', 'CQSRVR', 'DAPNET', 'REPEAT', 'WXSVR*'],
+  // Summits and satellites.
+  ...['APRS2SOTA', 'APSPOT', 'SATSRV*', 'SOTA'],
+]
