@@ -129,7 +129,7 @@ describe('a page', () => {
     app.get('/status', (_req, res) => status(res))
     app.get('/status-running', (_req, res) => status(res, { check: { kind: 'running', since: 1 } }))
     const verdicts = [{ question: 'discovery', verdict: 'warn', text: LONG }] as const
-    app.get('/status-asked', (_req, res) => status(res, { check: { kind: 'done', endedAt: 1, verdicts } }))
+    app.get('/status-checked', (_req, res) => status(res, { check: { kind: 'done', endedAt: 1, verdicts } }))
     app.get('/status-none', (_req, res) => status(res, { status: undefined }))
     app.get('/sidecar', (_req, res) => res.send(renderStatusPage(eventfulStatus(), true)))
     // Answers 204 to redirects, so that the browser stays on the page under test.

@@ -21,7 +21,7 @@ interface Case {
 const FORM = { response_types: ['code id_token'] }
 const ME = 'api/me?tab='
 
-/** What a person does in each browser. The host and the provider are on different sites. */
+/** A login and a sign-out in each browser. The host and the provider are on different sites. */
 const CASES: Readonly<Record<string, Case>> = {
   'signs in by an answer in the query, and out again': {
     async run(person, { host }) {

@@ -27,10 +27,9 @@ const MOST_WAYS = 200
  *
  * - scslre: quantifiers that can trade characters with each other, with themselves, or with the place where the match
  * begins.
- * - Our own, because scslre stops at a prefix or separator of two characters (`/\/auth.*\/x/`, `/[^x]+\.css[^x]*x/`):
- * an
- * unbounded quantifier that something must follow, where everything between it and the previous quantifier (or the
- * start of the match) can match within its own run.
+ * - Our own, because scslre stops at a prefix or separator of two characters (`/\/auth.*\/x/`, `/[^x]+\.css[^x]*x/`).
+ * It finds an unbounded quantifier that something must follow. Everything between it and the previous quantifier (or
+ * the start of the match) can match within its own run.
  *
  * Both prefer false alarms to misses. Look-arounds count as always true.
  */
@@ -74,7 +73,7 @@ function trades({ isAnchored, items }: Way): boolean {
 
 /**
  * Returns the characters that an item can consume from a text of these characters. A group counts only with the ways
- * whose required characters occur in the text.
+ * that have all their required characters in the text.
  */
 function runOf({ chars, turns }: Item, text: CharSet): CharSet {
   if (!turns) return chars

@@ -59,7 +59,7 @@ describe('moving what an account of MeshCentral has', () => {
     expect(tokenOn(unknown)).to.equal('')
   })
 
-  it('refuses users who are no site admins, forged requests and accounts of other domains', async () => {
+  it('refuses forged requests, accounts of other domains, and users without site admin', async () => {
     const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', newId))
     expect((await openMovePage(setup, browser, 'tom', newId)).status).to.equal(403)
     expect((await pressMove(setup, browser, { token, from: admin.id, to: newId })).status).to.equal(403)
@@ -103,7 +103,7 @@ describe('a move of an account that fails half-way', () => {
   const setup = useMesh(async () => ({ program: await broken }))
 
   // Shows: plugin 6.18.
-  it('is completed at the next start', async () => {
+  it('completes a half-done move at the next start', async () => {
     const admin = await administrator(setup, 'tom')
     const person = setup.person()
     await signedIn(setup, person)

@@ -31,7 +31,7 @@ describe('accounts in MeshCentral', () => {
       return events.filter(({ action }) => action === 'login').length === logins && events
     })
 
-  it('are made where the domain says so and the oidc object says nothing, and else message 100 is shown', async () => {
+  it("creates accounts by the domain's newAccounts unless the oidc object sets it", async () => {
     for (const [domain, isMade] of [
       ['allowed', true],
       ['number', false],
@@ -55,7 +55,7 @@ describe('accounts in MeshCentral', () => {
     expect(await setup.hasAccount(person)).to.equal(false)
   })
 
-  it('have what MeshCentral keeps of a user and no more, and leave the events that it writes at a login', async () => {
+  it('creates accounts and events as MeshCentral itself does at a login', async () => {
     const person = setup.person({ name: 'Ada Lovelace', email: 'ada@example.test' })
     const startedAtS = Math.floor(Date.now() / 1000)
     await signedIn(setup, person)
@@ -76,7 +76,7 @@ describe('accounts in MeshCentral', () => {
     expect(changed.email).to.equal('new@example.test')
   })
 
-  it('keep odd subjects as they are', async () => {
+  it('keeps subjects with special characters unchanged', async () => {
     const person = { ...setup.person(), sub: 'a/b c$d.e%f|g' }
     setup.idp.setUser({ ...person, claims: { name: 'Odd' } })
     const browser = await signedIn(setup, person)
@@ -84,7 +84,7 @@ describe('accounts in MeshCentral', () => {
     expect((await setup.open(browser)).user._id).to.equal('user//~oidc:a/b c$d.e%f|g')
   })
 
-  it('have the rights that their groups give, all of them as site admins, and what they had by themselves', async () => {
+  it("grants the rights of a user's groups in addition to the account's own", async () => {
     const person = setup.person()
     for (const [groups, siteadmin] of [
       [['Help Desk', 'Guests'], 64 + 128 + 2 + 512],
@@ -98,7 +98,7 @@ describe('accounts in MeshCentral', () => {
     }
   })
 
-  it('are made once by first logins at the same time', async () => {
+  it('creates one account for simultaneous first logins of a user', async () => {
     const person = setup.person()
     const pages = await Promise.all([1, 2, 3].map(() => signIn(setup, setup.browser(), person)))
     expect(pages.map(isApp)).to.deep.equal([true, true, true])
@@ -107,9 +107,9 @@ describe('accounts in MeshCentral', () => {
   })
 })
 
-describe('accounts and groups that MeshCentral itself has made', () => {
+describe('MeshCentral with the plugin installed and removed again', () => {
   // Shows: meshcentral 24.
-  it('are kept when the plugin comes, which leaves what it keeps when it goes; sessions have to begin once more', async () => {
+  it('keeps accounts and groups when the plugin comes and goes; users sign in again', async () => {
     const oidc = { groups: { sync: true, siteadmin: ['mesh-admins'] } }
     const config = { domains: { '': { oidc }, '2': { oidc: { newAccounts: false } } } }
     const setup = await setUpMesh({ ...config, strategy: 'built-in' })

@@ -17,7 +17,7 @@ describe('a person with a browser at MeshCentral', () => {
     },
   })
   let page: Page
-  /** Dialogs and script errors. There must be none, whatever the IdP sends. */
+  /** Dialogs and script errors. The IdP's values must cause none. */
   const complaints: string[] = []
 
   before(async () => {
@@ -53,7 +53,7 @@ describe('a person with a browser at MeshCentral', () => {
   const welcome = (person: Person) => page.locator('#logoutControlSpan').getByText(`Welcome ${person.name}.`).waitFor()
   const onLoginPage = () => page.locator('#auth-oidc').waitFor()
 
-  it('signs in by the button, sees users and groups, signs out, and is back at the login page', async () => {
+  it('signs in by the button, shows users and groups, and signs out to the login page', async () => {
     await signedIn(mesh, mesh.person({ name: 'Bob Builder', groups: ['mesh-users', '<b>bold</b>'] }))
     const admin = mesh.person({ name: 'Alice Example', groups: ['mesh-users', 'mesh-admins'] })
 
@@ -95,7 +95,7 @@ describe('a person with a browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 6.
-  it('meets no script of the IdP in an error', async () => {
+  it('runs no script that the IdP puts into an error', async () => {
     const started = await context.request.get(`${mesh.url}auth-oidc`, { maxRedirects: 0 })
     const state = new URL(started.headers().location ?? '').searchParams.get('state') ?? ''
     const text = "<img src=x onerror=alert(1)><script>alert(2)</script>it's"
@@ -105,7 +105,7 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
-  it('reads a name with markup as text, wherever MeshCentral puts it', async () => {
+  it('shows markup in a name as text everywhere', async () => {
     const person = mesh.person({ name: '<img src=x onerror=alert(1)> "& Sons', groups: ['mesh-admins'] })
     await page.goto(`${mesh.url}auth-oidc`)
     await signInAtIdp(person)
@@ -114,7 +114,7 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
-  it('signs in by a form that the IdP posts from its own site', async () => {
+  it('signs in by a form that the IdP posts cross-site', async () => {
     const person = mesh.person()
     await page.goto(`${mesh.urlOf('posted')}auth-oidc`)
     await signInAtIdp(person)
@@ -122,7 +122,7 @@ describe('a person with a browser at MeshCentral', () => {
     await welcome(person)
   })
 
-  it('is sent from the page that is open to the login page when the IdP says so, and reads there why', async () => {
+  it('sends an open page to the login page with the reason when the IdP signs out', async () => {
     const person = mesh.person()
     await page.goto(`${mesh.url}auth-oidc`)
     await signInAtIdp(person)
@@ -138,7 +138,7 @@ describe('a person with a browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 19.
-  it('signs in, and reads why a login failed, with sessionSameSite strict', async () => {
+  it('signs in and explains a failed login with sessionSameSite strict', async () => {
     await mesh.restart({ settings: { sessionSameSite: 'strict' } })
     const person = mesh.person()
     await page.goto(`${mesh.url}auth-oidc?return=/%3Fviewmode=2`)

@@ -21,7 +21,7 @@ describe('MeshCentral', () => {
         return tab
       }
 
-      it('is connected in all tabs that are restored together and sign in at the same time', async () => {
+      it('connects all tabs that are restored together and sign in at the same time', async () => {
         const { username } = mesh.person()
         const tabs = [await browser.tab()]
         while (tabs.length < 5) tabs.push(await browser.tab())
@@ -45,7 +45,7 @@ describe('MeshCentral', () => {
         const [first, second] = [await signIn(), await browser.tab()]
         await second.goTo(mesh.url)
         await sees(second, CONNECTED)
-        // Simulates a page that is loaded but whose script has not connected yet.
+        // Simulates a page that has loaded but not connected yet.
         await second.read('(autoReconnect = false, meshserver.Stop())')
         await press(first, /^Logout$/)
         await press(first, /^Yes/)

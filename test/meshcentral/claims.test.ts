@@ -11,7 +11,7 @@ const withoutOid = (claims: unknown) => {
 }
 
 /** Configurations that worked with the built-in strategy, at IdPs that send claims in only one of two places. */
-describe('accounts that the built-in strategy made', () => {
+describe('accounts that the built-in strategy created', () => {
   let setup: MeshSetup
   afterEach(() => setup.close())
 

@@ -12,7 +12,7 @@ describe('a client secret in a file of the data folder of MeshCentral', () => {
   afterEach(() => setup.close())
 
   // Shows: plugin 4.3.
-  it('that is missing is an error with its path, and one that is rotated signs in without a restart', async () => {
+  it('logs the path of a missing secret file, reads a rotated one without a restart', async () => {
     const client = { client_secret: undefined, client_secret_file: 'oidc-secret' }
     const options = { domains: { '': { oidc: { client } } } }
     setup = await setUpMesh(options)

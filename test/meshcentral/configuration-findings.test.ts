@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { buttonsOf, signedIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('what is wrong with the configuration of MeshCentral', () => {
+describe('findings in the configuration of MeshCentral', () => {
   const setup = useMesh({
     settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sesionCheckMinutes: 1 } } },
     domains: {

@@ -79,7 +79,7 @@ for (const kind of DATABASES) {
       expect(people.map((person) => stateOf(person, records))).to.deep.equal(states)
     }
 
-    it('keeps accounts, groups and rights as they are after many first logins and changes at once', async () => {
+    it('keeps accounts, groups and rights consistent over many simultaneous logins', async () => {
       const first = (nth: number) => ['everybody', `team ${nth % 7}`, ...(nth % 3 === 0 ? ['admins'] : [])]
       const people = Array.from({ length: loginsAtOnce }, (_, nth) => setup.person({ groups: first(nth) }))
       await signInAtOnce(people)
@@ -90,14 +90,14 @@ for (const kind of DATABASES) {
       await expectStates(changed, later)
     }).timeout(240_000)
 
-    it('makes no more accounts than limits.maxUserAccounts: message 101', async () => {
+    it('creates no more accounts than limits.maxUserAccounts (message 101)', async () => {
       for (const expected of [null, 101]) {
         const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'few' })
         expect(messageOn(page)).to.equal(expected)
       }
     })
 
-    it('has accounts with ids that it can hold alone: others are refused, at a line that says what to mend', async () => {
+    it('creates accounts only for ids that the database can hold, and logs the remedy', async () => {
       const people = ['x'.repeat(255), 'LETTERS', 'letters'].map((sub) => {
         const person = { ...setup.person(), sub }
         setup.idp.setUser({ ...person, claims: { name: person.name } })
@@ -117,7 +117,7 @@ for (const kind of DATABASES) {
       expect(refused).to.have.length(2 * expected.filter((isHeld) => !isHeld).length)
     })
 
-    it('moves what one account has to another', async () => {
+    it('moves devices and rights of one account to another', async () => {
       const [old, next] = [setup.person({ groups: ['admins'] }), setup.person()]
       const admin = await signedIn(setup, old)
       await addDevice(await setup.open(admin))
@@ -133,7 +133,7 @@ for (const kind of DATABASES) {
       expect(Object.keys(user.links as object)).to.have.length.above(0)
     })
 
-    it('ends sessions for good, by a logout and by the IdP, and keeps the others with their tokens, over a restart', async () => {
+    it('keeps sessions ended by logout or IdP ended over a restart, and others alive', async () => {
       const [leaver, endedByIdp, bystander] = [setup.person(), setup.person(), setup.person()]
       const [first, second, remaining] = [
         await signedIn(setup, leaver),
@@ -153,7 +153,7 @@ for (const kind of DATABASES) {
       expect(headers.location).to.include('id_token_hint=')
     })
 
-    it("lets a guest's tunnel be when the one signs out who shares the device, and whoever else works with the database meanwhile", async () => {
+    it("keeps guests' tunnels and other users' database requests when a user signs out", async () => {
       const [maker, bystander] = [await signedIn(setup, setup.person()), await signedIn(setup, setup.person())]
       const bystanderPage = await setup.open(bystander)
       // A pool opens its connections only under load, so send many requests.
@@ -195,7 +195,7 @@ for (const kind of OTHER_DATABASES) {
       domains: { '': { oidc: { groups: { siteadmin: ['admins'] } } } },
     }))
 
-    it('keeps an account with its right, and its session, over a restart', async () => {
+    it('keeps an account with its right and its session over a restart', async () => {
       const person = setup.person({ groups: ['admins'] })
       const browser = await signedIn(setup, person)
       await setup.restart()

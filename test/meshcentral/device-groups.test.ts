@@ -6,7 +6,7 @@ import type { Person } from './support/mesh-setup.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 /** Follows `plugin/docs/device-groups.md` and takes its pictures. */
-describe('an administrator with a browser, who gives mirrored user groups rights on device groups', () => {
+describe('an administrator who gives mirrored user groups rights on device groups', () => {
   let browser: Browser
   const mesh = useMesh({ domains: { '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } } } })
   before(async () => {
@@ -26,7 +26,7 @@ describe('an administrator with a browser, who gives mirrored user groups rights
     return page
   }
 
-  it('finds the group where its first member has signed in, and its members have the rights, and lose them with it', async () => {
+  it('grants members of a mirrored group rights on devices, and revokes them with it', async () => {
     const bob = mesh.person({ name: 'Bob Builder', groups: ['mesh-users', 'helpdesk'] })
     const bobsPage = await signIn(bob)
     const page = await signIn(mesh.person({ name: 'Alice Example', groups: ['mesh-admins', 'mesh-users'] }))

@@ -7,7 +7,7 @@ import { useMesh, verdictOf } from './support/use-mesh.ts'
 
 const REASON = 'You were signed out by the sign-in service, or your session has expired.'
 
-describe('a page of MeshCentral whose session the IdP has ended', () => {
+describe('a page of MeshCentral after the IdP ended its session', () => {
   const setup = useMesh({
     domains: {
       '': {},
@@ -24,7 +24,7 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
     return { url: page.url, showsReason: page.body.includes(REASON), isLoginPage: isLoginPage(page) }
   }
 
-  it('is told to load itself anew before its socket is closed, which its plugin function does', async () => {
+  it("tells an open page to reload before it closes the page's socket", async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const { body } = await browser.step(setup.url)
@@ -35,7 +35,7 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
     expect(page.messages.at(-1)).to.deep.equal({ action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' })
   })
 
-  it('reloads even if its socket connects just after another tab signed in', async () => {
+  it('reloads if its socket connects just after another tab signed in', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const [slow, auth] = [thiefOf(setup, browser), authCookieOn(await browser.step(setup.url))]
@@ -53,12 +53,12 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
     expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
   })
 
-  it('goes to the login page at any address, and shows the reason there once', async () => {
+  it('shows the reason once on the login page, from any address of the page', async () => {
     for (const [domain, path, first] of [
       ['', ''],
       ['', 'login'],
       ['', '?viewmode=2&gotonode=abc'],
-      // The address by which a page polls for the server.
+      // The address that a page polls for the server.
       ['', '', 'refresh.ashx'],
       ['straight', ''],
       ['key', '?key=secret'],
@@ -74,7 +74,7 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
     }
   })
 
-  it('says nothing of the kind to somebody who signed out, or who has signed in again', async () => {
+  it('shows no such reason to a user who signed out or signed in again', async () => {
     const browser = await signedIn(setup, setup.person())
     await browser.step(`${setup.url}logout`)
     expect((await load(browser, setup.url)).showsReason).to.equal(false)

@@ -10,7 +10,7 @@ const LOCKED = 32
 const [NEAR, FAR] = ['11.22.33.44', '55.66.77.88']
 const statusOf = async (browser: ScriptedBrowser, address: string) => (await browser.step(address)).status
 
-describe('what MeshCentral asks of everybody who signs in', () => {
+describe("MeshCentral's own conditions for a login", () => {
   const setup = useMesh({
     settings: {
       trustedProxy: ['127.0.0.1'],
@@ -27,7 +27,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     },
   })
 
-  it('is an address that the server and the domain let in, at its login as at its own page', async () => {
+  it("refuses a blocked address at the login route just as at MeshCentral's own page", async () => {
     for (const [domain, address, isAllowed] of [
       ['', FAR, true],
       ['blocked', '66.1.2.3', false],
@@ -47,7 +47,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     expect([status, headers.location]).to.deep.equal([302, 'https://intranet.test/blocked'])
   })
 
-  it('creates no account for an address that is blocked when it comes back from the IdP', async () => {
+  it("creates no account if the user's address is blocked on return from the IdP", async () => {
     const person = setup.person()
     const near = setup.browser(NEAR)
     const answer = await answerOfIdp(setup, near, person, { domain: 'blocked' })
@@ -70,23 +70,25 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     ])
     expect(page.trail.filter((address) => address.startsWith(setup.idp.issuer)).join()).not.to.include('key=')
     const failed = await signIn(setup, setup.browser(), setup.person(), { domain: 'keyed', path: 'auth-oidc?key=only' })
-    expect([isLoginPage(failed), messageOn(failed)]).to.deep.equal([true, 111])
+    expect(isLoginPage(failed)).to.equal(true)
+    expect(messageOn(failed)).to.equal(111)
     expect(new URL(failed.url).searchParams.get('key')).to.equal('only')
   })
 
-  it('is a login key: it comes back from a logout', async () => {
+  it('keeps the login key through a logout', async () => {
     const browser = setup.browser()
     await signIn(setup, browser, setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
     expect(await statusOf(browser, `${setup.urlOf('key')}logout`)).to.equal(404)
     const page = await browser.get(`${setup.urlOf('key')}logout?key=k1`)
     const loginPage = page.forms[0] ? await browser.submit(page.forms[0], {}, 'Yes, sign me out') : page
-    expect([isLoginPage(loginPage), new URL(loginPage.url).searchParams.get('key')]).to.deep.equal([true, 'k1'])
+    expect(isLoginPage(loginPage)).to.equal(true)
+    expect(new URL(loginPage.url).searchParams.get('key')).to.equal('k1')
     expect(isApp(await browser.step(`${setup.urlOf('key')}?key=k1`))).to.equal(false)
     // The exception holds for one request.
     expect(await statusOf(browser, `${setup.urlOf('key')}login`)).to.equal(404)
   })
 
-  it('is a header, without which there is nothing', async () => {
+  it('answers 404 unless the request has the required header', async () => {
     const address = `${setup.urlOf('header')}auth-oidc`
     const browser = setup.browser()
     expect((await browser.step(address)).status).to.equal(404)
@@ -94,7 +96,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     expect((await browser.step(address, { headers: { 'x-corp': 'yes' } })).status).to.equal(302)
   })
 
-  it('is an account that is not locked, at each request: message 110', async () => {
+  it('signs out a locked account at its next request (message 110)', async () => {
     const person = setup.person({ groups: ['locked out'] })
     const browser = await signedIn(setup, person)
     const admin = await setup.open(await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
@@ -102,31 +104,34 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     await setup.account(person, '', ({ siteadmin }) => siteadmin === LOCKED)
     const lines = await linesOf(setup, async () => {
       const page = await browser.get(setup.url)
-      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 110])
+      expect(isLoginPage(page)).to.equal(true)
+      expect(messageOn(page)).to.equal(110)
     })
     expect(lines.filter((line) => line.includes('locked-user-signed-out'))).to.have.length(1)
   })
 })
 
-describe('what MeshCentral asks of everybody in its settings', () => {
+describe("MeshCentral's conditions in its settings", () => {
   const domains = { '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } }, path: {} }
   const setup = useMesh({ domains, settings: { maintenanceMode: 'soon back' } })
 
-  it('is to be a site admin in maintenance mode: message 115, and no account, until that is over', async () => {
+  it('admits only site admins in maintenance mode (message 115), without accounts', async () => {
     for (const domain of ['', 'path']) {
       const person = setup.person()
       const page = await signIn(setup, setup.browser(), person, { domain })
-      expect([isLoginPage(page), messageOn(page)], domain).to.deep.equal([true, 115])
+      expect(isLoginPage(page), domain).to.equal(true)
+      expect(messageOn(page), domain).to.equal(115)
       expect(await setup.hasAccount(person, domain)).to.equal(false)
     }
     await signedIn(setup, setup.person({ groups: ['mesh-admins'] }))
   })
 
-  it('is an address of the allowed ones, and 401 elsewhere', async () => {
+  it('answers 401 to addresses outside userAllowedIp', async () => {
     const settings = { trustedProxy: ['127.0.0.1'], userAllowedIp: ['11.22.33.0/24', '127.0.0.1'] }
     await setup.restart({ domains, settings })
     const { status, headers } = await setup.browser(FAR).step(`${setup.url}auth-oidc`)
-    expect([status, String(headers['set-cookie']).includes('oidc')]).to.deep.equal([401, false])
+    expect(status).to.equal(401)
+    expect(String(headers['set-cookie']).includes('oidc')).to.equal(false)
     expect(isApp(await signIn(setup, setup.browser(NEAR), setup.person()))).to.equal(true)
   })
 })

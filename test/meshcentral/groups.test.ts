@@ -70,7 +70,7 @@ describe('user groups in MeshCentral', () => {
     ])
   })
 
-  it('that were deleted by hand come back at the next login, and so do members whose account was deleted', async () => {
+  it('recreates deleted groups and memberships at the next login', async () => {
     const page = await watcher()
     const person = setup.person({ groups: ['deleted', 'outlives'] })
     await login(person)
@@ -90,12 +90,12 @@ describe('user groups in MeshCentral', () => {
     await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 2)
   })
 
-  it('may be made by hand where not all are mirrored, as MeshCentral does it', async () => {
+  it('allows groups made by hand if only some groups are mirrored', async () => {
     expect(await makeGroup(await watcher(), 'By hand')).to.match(/Not allowed in OIDC mode/)
     expect(await makeGroup(await watcher('chosen'), 'Made beside')).to.equal('ok')
   })
 
-  it('of site admins give their rights at once in a page that is open, and take them', async () => {
+  it('grants and revokes site admin at once in an open page when groups change', async () => {
     const person = setup.person({ groups: ['mesh-admins'] })
     const page = await open(person, 'hand')
     expect(page.user.siteadmin).to.equal(FULL)

@@ -160,7 +160,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
     })
 
-    it('leave the user at the upload forms, whose own cookie ends there with its session', async () => {
+    it("accepts uploads of the sharing user, but not after that user's logout", async () => {
       const { owner, page, shared } = await share(2)
       const statuses = async () => {
         const forms = uploads(page.auth, shared).filter(([path]) => !path.startsWith('uploadm'))
@@ -171,7 +171,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(await statuses()).to.deep.equal([401, 401])
     })
 
-    it('reach the shared device alone, whichever one they ask for', async () => {
+    it('connects share-link guests to the shared device only, even on other requests', async () => {
       const { cookie, shared, unshared } = await share(6)
       const messagesTo = (node: string) => logged<Told>('told').filter((message) => message.node === node)
       const tunnel = setup.keep(openRelay(setup, { id: 'first', auth: cookie, p: '2', nodeid: unshared }))

@@ -41,7 +41,7 @@ describe('the packed plugin', () => {
     return `${(await onLoopback(pluginServer)).url}/`
   }
 
-  it("installs from MeshCentral's plugin page, and works from the next start on, with keys in a file beside the configuration", async () => {
+  it("installs from MeshCentral's plugin page and works after the next start", async () => {
     const base = await servePlugin()
     setup = await setUpMesh({
       strategy: 'built-in',

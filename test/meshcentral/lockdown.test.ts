@@ -57,7 +57,7 @@ const MOVED: readonly (readonly [condition: string, logged: string, ...Move[]])[
   ],
 ]
 
-describe('a session of single sign-on that is kept', () => {
+describe('a stored session of single sign-on', () => {
   const setup = useMesh()
   let browser: ScriptedBrowser
   let auth: string
@@ -71,7 +71,7 @@ describe('a session of single sign-on that is kept', () => {
    * configuration.
    */
   const signsNobodyIn = (condition: string, logged: string | undefined, options: () => Promise<ServerOptions>) =>
-    it(`signs nobody in where ${condition}: neither by its cookie nor by what its page was given`, async () => {
+    it(`refuses all logins if ${condition}`, async () => {
       const countBefore = (await pluginLines(setup)).length
       await setup.restart({ installation: undefined, ...(await options()) })
       const lineOf = (wanted: string) =>
@@ -119,14 +119,14 @@ describe('a session of single sign-on that is kept', () => {
     domains: { '': { oidc: null } },
   }))
 
-  it('is left to MeshCentral where the file of the plugin is cut off, whose console then says so', async () => {
+  it("leaves a session to MeshCentral if the plugin's file is truncated, and says so", async () => {
     await setup.restart({
       installation: undefined,
       program: (await packedProgram()).slice(0, 100_000),
       domains: { '': {} },
     })
     expect(setup.server().output()).to.match(/Error loading plugin: meshcompanion .*It has been disabled/)
-    // None of the plugin's code runs, so it cannot prevent that.
+    // The plugin cannot prevent that, because none of its code runs.
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
   })
 })

@@ -105,7 +105,7 @@ describe('a login token of an account of single sign-on', () => {
     expect(await isSignedIn(setup, otherBrowser)).to.equal(true)
   })
 
-  it('is noted on the status page as one without a limit', async () => {
+  it('notes on the status page that login tokens have no time limit', async () => {
     const admin = await signedIn(setup, setup.person({ groups: ['staff'] }))
     await createToken(setup, admin)
     // Each view of the page starts a query for the next view.
@@ -142,7 +142,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
   })
 
-  it('counts as its least where it has a value of no use, and says so', async () => {
+  it('replaces an invalid loginTokenDays by its minimum and logs an error', async () => {
     await setup.restart(withDays('2'))
     const lines = (await pluginLines(setup)).filter(({ event }) => event === 'configuration-error')
     expect(lines.map(({ line }) => line).join()).to.include('loginTokenDays')

@@ -23,7 +23,7 @@ const FORM = 'application/x-www-form-urlencoded'
 describe('MeshCentral beside a hostile IdP', () => {
   const setup = useMesh()
 
-  it('answers requests that make no sense without a stack trace, and lives on', async () => {
+  it('answers malformed requests without a stack trace and stays up', async () => {
     const browser = setup.browser()
     const requests: readonly (readonly [path: string, visit?: Visit])[] = [
       ['auth-oidc?return[a]=b&return=/x'],
@@ -49,7 +49,7 @@ describe('MeshCentral beside a hostile IdP', () => {
     await signedIn(setup, setup.person())
   })
 
-  it('writes nothing of the IdP or of a person to its console, where the launcher acts upon phrases', async () => {
+  it('writes no text of the IdP or a user to the console, which the launcher parses', async () => {
     const outputBefore = setup.server().output()
     const person = setup.person({ name: 'Server restart...\nStarting self upgrade to: 1.0; reboot' })
     await signedIn(setup, person)
@@ -62,13 +62,13 @@ describe('MeshCentral beside a hostile IdP', () => {
   })
 })
 
-describe('MeshCentral whose IdP is down when it starts', () => {
+describe('MeshCentral with its IdP down at the start', () => {
   const setup = useMesh({
     settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: '5' } } },
   })
 
   // Shows: meshcentral 3.
-  it('comes up, asks again at one log line each until the IdP is there, and signs people in then', async () => {
+  it('retries discovery with one log line each until the IdP is up', async () => {
     await setup.idp.down()
     await setup.restart()
     const countBefore = (await setup.data.authLog()).length
@@ -76,7 +76,8 @@ describe('MeshCentral whose IdP is down when it starts', () => {
       (await setup.data.authLog()).slice(countBefore).filter((line) => line.includes('discovery-failed'))
     for (let visits = 0; visits < 3; visits += 1) {
       const page = await setup.browser().get(`${setup.url}auth-oidc`)
-      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 112])
+      expect(isLoginPage(page)).to.equal(true)
+      expect(messageOn(page)).to.equal(112)
     }
     await until('the line', async () => (await discoveryFailures()).length > 0)
     await setup.idp.up()
@@ -87,7 +88,7 @@ describe('MeshCentral whose IdP is down when it starts', () => {
     expect(problems.map(({ level, event }) => [level, event])).to.deep.include(['ERROR', 'configuration-error'])
   })
 
-  it('sends nobody there who signs out, and says on the login page that the person may still be signed in there', async () => {
+  it('signs out locally while the IdP is down, and says so on the login page', async () => {
     const browser = await signedIn(setup, setup.person())
     await setup.idp.down()
     // After the restart, the IdP's metadata is unknown.
@@ -103,7 +104,7 @@ describe('MeshCentral whose IdP is down when it starts', () => {
   })
 })
 
-describe('MeshCentral whose database fails', () => {
+describe('MeshCentral with a failing database', () => {
   const switches = { Set: join(tmpdir(), `no-set-${process.pid}`), GetAllType: join(tmpdir(), `no-get-${process.pid}`) }
   /** While the file exists, the call fails for the plugin's records. */
   const failing = Object.entries(switches).map(
@@ -139,15 +140,18 @@ describe('MeshCentral whose database fails', () => {
     for (const browser of copies) expect(await isSignedIn(setup, browser)).to.equal(false)
   })
 
-  it('signs nobody in while it cannot tell who has signed out, and lives on', async () => {
+  it('refuses logins while the revocations are unreadable, and stays up', async () => {
     const person = setup.person()
     const earlier = await signedIn(setup, person)
     const auth = authCookieOn(await earlier.step(setup.url)) ?? ''
     await setup.restart({}, () => writeFile(switches.GetAllType, ''))
     const { status, headers, body } = await earlier.step(setup.url)
-    expect([status, headers['retry-after'], isApp({ body })]).to.deep.equal([503, '5', false])
+    expect(status).to.equal(503)
+    expect(headers['retry-after']).to.equal('5')
+    expect(isApp({ body })).to.equal(false)
     const page = await signIn(setup, setup.browser(), person)
-    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 112])
+    expect(isLoginPage(page)).to.equal(true)
+    expect(messageOn(page)).to.equal(112)
     expect(await setup.verdictOn(auth)).to.equal('refused')
     const lines = await pluginLines(setup)
     expect(lines.some(({ level, line }) => level === 'ERROR' && line.includes('disk'))).to.equal(true)

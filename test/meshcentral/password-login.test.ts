@@ -76,7 +76,7 @@ describe('custom.password_login', () => {
   })
 
   // Shows: plugin 5.22.
-  it('refuses passwords of all accounts but the listed ones, on every way, whatever their letter case', async () => {
+  it('accepts passwords of listed accounts only, in any letter case of their names', async () => {
     await setup.restart(withPasswords({ password_login: ['Admin'] }))
     expect(await waysFor('tom')).to.deep.equal(onAllWays(false))
     expect(await waysFor('TOM')).to.deep.equal(onAllWays(false))
@@ -86,7 +86,7 @@ describe('custom.password_login', () => {
     expect(refusals.map(({ level }) => level)).to.deep.equal(['WARN'])
   })
 
-  it('with false refuses every password, and lets single sign-on and its login tokens in', async () => {
+  it('refuses every password if false, but accepts single sign-on and its login tokens', async () => {
     await setup.restart(withPasswords({ password_login: false }))
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
     const browser = await signedIn(setup, setup.person())
@@ -198,7 +198,7 @@ const SESSIONS_AND_PASSWORDS: readonly (readonly [place: string, reason: string]
 
 describe('MeshCentral', () => {
   for (const version of [undefined, OLDER_VERSION])
-    it(`begins sessions and sets passwords only in known places: ${version ?? 'the latest version'}`, async () => {
+    it(`begins sessions and sets passwords only in known places: ${version ?? 'latest'}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const places = ['webserver.js', 'meshuser.js'].flatMap((file) => {
         let inside = ''

@@ -8,10 +8,10 @@ import { isSignedIn, signedIn } from './support/session.ts'
 /** A peer reads the records every 30 s, and later on a busy machine. */
 const LIMIT_MS = 180_000
 
-describe('two peers of MeshCentral by its own peering, on mongo-java-server in place of a replica set of MongoDB', () => {
+describe('two peers of MeshCentral, with mongo-java-server instead of MongoDB', () => {
   const peers = usePeers(['one', 'two'], {})
 
-  it('take one login for both, and a back-channel logout at one ends it at the other, with its open pages', async () => {
+  it('share sessions, and end them everywhere when one gets a back-channel logout', async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const person = first.person()
     const browser = await signedIn(first, person)

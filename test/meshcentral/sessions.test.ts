@@ -33,7 +33,7 @@ describe('a session in MeshCentral', () => {
     anyCertificateFetch(address, { method, headers: { cookie: browser.cookies.header(new URL(address)) ?? '' } })
 
   // Shows: meshcentral 17.
-  it('is bound to the address that it began at, as MeshCentral does it for its own, small, and holds no token', async () => {
+  it('binds a session cookie to its address, keeps it small, and stores no token in it', async () => {
     const groups = Array.from({ length: 50 }, (_, n) => `group ${n}`)
     const near = setup.browser('11.22.33.44')
     await signIn(setup, near, setup.person({ groups }))
@@ -61,7 +61,9 @@ describe('a session in MeshCentral', () => {
     await closes(page, socketAlone)
     expect(await isSignedIn(setup, thief)).to.equal(false)
     expect(await setup.verdictOn(page.auth)).to.equal('refused')
-    expect([bystander.isOpen(), next.isOpen(), next.user._id]).to.deep.equal([true, true, userKey(person)])
+    expect(bystander.isOpen()).to.equal(true)
+    expect(next.isOpen()).to.equal(true)
+    expect(next.user._id).to.deep.equal(userKey(person))
     const event = await until('the event', async () =>
       (await setup.data.events()).find(({ userid, action }) => userid === userKey(person) && action === 'logout'),
     )
@@ -75,24 +77,26 @@ describe('a session in MeshCentral', () => {
     expect(isApp(await signIn(setup, browser, person))).to.equal(true)
     const [page, sessionBefore] = [await setup.open(browser), sessionOf(browser, setup.url)]
     expect(isApp(await browser.get(headers.location ?? ''))).to.equal(true)
-    expect([page.isOpen(), sessionOf(browser, setup.url).x]).to.deep.equal([true, sessionBefore.x])
+    expect(page.isOpen()).to.equal(true)
+    expect(sessionOf(browser, setup.url).x).to.deep.equal(sessionBefore.x)
     await browser.step(`${setup.url}logout`)
     await closes(page)
     expect(await setup.verdictOn(page.auth)).to.equal('refused')
   })
 
   // Shows: meshcentral 17.
-  it('ends with another login in the same browser: its pages, and what they open sockets with', async () => {
+  it('a session ends with another login in the same browser, together with its pages', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const [page, elsewhere] = [await setup.open(browser), await setup.open(await signedIn(setup, person))]
     await signIn(setup, browser, person)
     await closes(page)
     expect(await setup.verdictOn(page.auth)).to.equal('refused')
-    expect([(await setup.open(browser)).isOpen(), elsewhere.isOpen()]).to.deep.equal([true, true])
+    expect((await setup.open(browser)).isOpen()).to.equal(true)
+    expect(elsewhere.isOpen()).to.equal(true)
   })
 
-  it('goes on where a wrong answer comes in, somebody asks for the head of its logout, or sends what is no logout', async () => {
+  it('survives wrong answers, HEAD requests to the logout, and similar paths', async () => {
     const browser = await signedIn(setup, setup.person())
     const page = await setup.open(browser)
     for (const query of ['code=x&state=y', 'error=access_denied&state=y']) {
@@ -113,7 +117,7 @@ describe('a session in MeshCentral', () => {
     expect(page.isOpen()).to.equal(true)
   })
 
-  it('that began with a password, or of a domain without single sign-on, is as it always was; so is a logout of nobody', async () => {
+  it('leaves password sessions and domains without single sign-on to MeshCentral', async () => {
     const browser = setup.browser()
     expect(await createLocalAccount(setup, browser, 'localadmin')).to.equal(true)
     expect((await browser.step(`${setup.url}logout`)).headers.location).to.equal('/login')
@@ -124,10 +128,11 @@ describe('a session in MeshCentral', () => {
     await local.step(`${setup.urlOf('local')}logout`)
     expect(await isSignedIn(setup, local, 'local')).to.equal(false)
     const page = await setup.browser().get(`${setup.url}logout`)
-    expect([isLoginPage(page), page.url]).to.deep.equal([true, `${setup.url}login`])
+    expect(isLoginPage(page)).to.equal(true)
+    expect(page.url).to.deep.equal(`${setup.url}login`)
   })
 
-  it('ends when the IdP itself says so, pages and all, and no other one with it', async () => {
+  it('ends exactly the session that the IdP ends, together with its pages', async () => {
     await setup.register({
       backchannel_logout_uri: `${setup.url}${BACKCHANNEL}`,
       backchannel_logout_session_required: true,
@@ -148,7 +153,7 @@ describe('a session in MeshCentral', () => {
   })
 
   // Shows: meshcentral 17.
-  it('that was ended stays so after a restart, and so do the cookies of its pages, whatever address ended it', async () => {
+  it('a session stays ended after a restart, whichever logout address ended it', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const auths = [(await setup.open(browser)).auth]

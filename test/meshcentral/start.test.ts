@@ -13,19 +13,19 @@ describe('at the start of the server, the plugin', () => {
   })
 
   // Shows: meshcentral 4.
-  it('serves a domain with a host name of its own where no other one has single sign-on', async () => {
+  it('serves a domain with its own host name when no other domain has single sign-on', async () => {
     await signedIn(setup, setup.person(), 'dns')
     expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
   })
 
   // Shows: meshcentral 27.
-  it('says on the console what is wrong with its configuration where no authentication log is kept', async () => {
+  it('reports configuration errors on the console if there is no authentication log', async () => {
     expect(setup.server().output()).to.match(/WARNING: .*meshcompanion.*"mistake".*authLog/)
     expect(await setup.data.authLog()).to.deep.equal([])
   })
 
   // Shows: meshcentral 25.
-  it('makes nobody a site admin for being the first, whatever the console says', async () => {
+  it('makes no first user a site admin, despite the message on the console', async () => {
     await setup.restart({ domains: { '': {} }, settings: {} })
     const person = setup.person()
     await signedIn(setup, person)

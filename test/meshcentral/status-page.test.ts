@@ -40,7 +40,7 @@ describe('the status page in MeshCentral', () => {
       CHECK_LIMIT_MS,
     )
 
-  it('is for full site administrators alone', async () => {
+  it('admits only full site administrators to the status page', async () => {
     expect((await pageOf(setup.browser())).status).to.equal(401)
     expect((await pageOf(await signedIn(setup, setup.person()))).status).to.equal(403)
     const part = await signedIn(setup, setup.person(), 'part')
@@ -53,7 +53,7 @@ describe('the status page in MeshCentral', () => {
     expect(full.body).to.include(setup.idp.issuer)
   })
 
-  it('shows a domain to its own administrators alone, whom it leads there', async () => {
+  it("shows a domain's status only to its own administrators, and redirects others", async () => {
     const [ofDefault, ofSub] = [await signedIn(setup, admin()), await signedIn(setup, admin(), 'sub')]
     for (const [browser, ownDomain, otherDomain] of [
       [ofDefault, '', 'sub'],
@@ -76,7 +76,7 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(ofOther, 'other')).body).to.include('of the domain <code>other</code>')
   })
 
-  it('begins a live check by its own button alone, and holds no secret then', async () => {
+  it('starts a live check only by its own button, and shows no secret', async () => {
     const browser = await signedIn(setup, admin(), 'night')
     const page = await pageOf(browser, 'night')
     expect(page.body).to.include('data-look="night"')
@@ -109,7 +109,7 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')).body).not.to.include('class="verdict')
   }).timeout(120_000)
 
-  it('says so where there is no single sign-on', async () => {
+  it('says that a domain has no single sign-on', async () => {
     const browser = setup.browser()
     // The first account of a domain is a full administrator.
     expect(await createLocalAccount(setup, browser, 'first', 'bare')).to.equal(true)
@@ -163,7 +163,7 @@ describe('the status page in MeshCentral', () => {
     const isTooWide = (page: Page) =>
       page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
-    it('is reached from My Server, asks live, copies addresses, and has the look of the server', async () => {
+    it("opens from My Server, checks live, copies addresses, has the server's look", async () => {
       const main = await open(admin({ name: 'Ada Admin' }))
       await setup.browser().step(`${setup.url}auth-oidc-callback?code=a-code&state=of-nobody`)
       const page = await openStatus(main)
@@ -192,7 +192,7 @@ describe('the status page in MeshCentral', () => {
       expect(complaints).to.deep.equal([])
     }).timeout(120_000)
 
-    it('opens within MeshCentral as well, where its list of plugins leads', async () => {
+    it('opens inside MeshCentral from its list of plugins', async () => {
       const main = await open(admin({ name: 'Ann Admin' }))
       listen(main)
       await main.evaluate("goPlugin('meshcompanion', 'Single sign-on')")
@@ -202,7 +202,7 @@ describe('the status page in MeshCentral', () => {
       expect(complaints).to.deep.equal([])
     })
 
-    it("is reached from MeshCentral's newer look as well, and by administrators alone", async () => {
+    it("opens from MeshCentral's newer look, for administrators only", async () => {
       const page = await openStatus(await open(admin({ name: 'Nora Newer' }), 'night'))
       expect(page.url()).to.equal(setup.urlOf('night') + PATH)
       expect(await backgroundOf(page)).to.equal('rgb(0, 0, 0)')

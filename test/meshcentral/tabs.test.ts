@@ -26,7 +26,7 @@ describe('several tabs of one browser at MeshCentral', () => {
     (sessionOf(browser, setup.url).oidcSignIn as { readonly sid: string }).sid
 
   // Shows: meshcentral 12.
-  it('a tab loads anew if another one signs out before its socket comes', async () => {
+  it('reloads a tab if its socket connects after another tab signed out', async () => {
     const browser = await signedIn(setup, setup.person())
     expect(await isSignedIn(setup, browser)).to.equal(true)
     await browser.step(`${setup.url}logout`)
@@ -39,7 +39,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 12.
-  it('a login stays when an answer from before it arrives late', async () => {
+  it('keeps a login when an answer from before it arrives late', async () => {
     const browser = setup.browser()
     const [loginStart, page] = [
       await requestSlowly(browser, `${setup.url}auth-oidc`),
@@ -53,7 +53,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   for (const end of ['first', 'last'] as const)
-    it(`two sessions at the IdP share one session, which the end of the ${end} ends`, async () => {
+    it(`shares one session between two IdP sessions; the end of the ${end} ends it`, async () => {
       await setup.register({
         backchannel_logout_uri: `${setup.url}auth-oidc-backchannel-logout`,
         backchannel_logout_session_required: true,
@@ -71,13 +71,16 @@ describe('several tabs of one browser at MeshCentral', () => {
       const otherTab = tabOf(browser)
       const form = await otherTab.get(headers.location ?? '')
       expect(isApp(await otherTab.signIn(form, person.username, person.password))).to.equal(true)
-      expect([page.isOpen(), sessionOf(otherTab, setup.url).x]).to.deep.equal([true, session.x])
+      expect(page.isOpen()).to.equal(true)
+      expect(sessionOf(otherTab, setup.url).x).to.deep.equal(session.x)
       expect(idpSession(otherTab)).not.to.equal(sid)
-      expect([await isSignedIn(setup, otherTab), await isSignedIn(setup, browser)]).to.deep.equal([true, true])
+      expect(await isSignedIn(setup, otherTab)).to.equal(true)
+      expect(await isSignedIn(setup, browser)).to.equal(true)
       first.arrives()
 
       await setup.endSessions({ sid: end === 'first' ? sid : idpSession(otherTab) })
       await closes(page)
-      expect([await isSignedIn(setup, otherTab), await isSignedIn(setup, browser)]).to.deep.equal([false, false])
+      expect(await isSignedIn(setup, otherTab)).to.equal(false)
+      expect(await isSignedIn(setup, browser)).to.equal(false)
     })
 })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { answerOfIdp, isApp, isLoginPage, messageOn, sessionOf, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('the way through a login', () => {
+describe('redirects during a login', () => {
   const setup = useMesh({
     domains: {
       '': {},
@@ -15,12 +15,12 @@ describe('the way through a login', () => {
     browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
 
   // Shows: meshcentral 18.
-  it('leads to the page of a link that somebody followed signed out, without credentials that stood in it', async () => {
+  it('returns to the followed link after the login, without credentials in it', async () => {
     const browser = setup.browser()
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
     const page = await signIn(setup, browser, setup.person())
     expect(page.url).to.equal(`${setup.url}?viewmode=10&gotonode=node1`)
-    // Of the plugin's cookies, only the landing remains, for 10 minutes.
+    // Only one of the plugin's cookies remains: the landing, for 10 minutes.
     expect(names(browser).toSorted()).to.deep.equal(['__Host-oidc-landed', 'xid', 'xid.sig'])
     await browser.step(`${setup.url}logout`)
     expect((await signIn(setup, browser, setup.person())).url).to.equal(setup.url)
@@ -31,24 +31,26 @@ describe('the way through a login', () => {
   })
 
   // Shows: meshcentral 10.
-  it('goes straight to the IdP with unknownUserRootRedirect, but a refusal and a logout end on the login page', async () => {
+  it('redirects straight to the IdP, but shows refusals and logouts on the login page', async () => {
     const url = setup.urlOf('straight')
     const browser = setup.browser()
     const person = setup.person({ groups: ['in'] })
     const page = await signIn(setup, browser, person, { domain: 'straight', path: '?viewmode=10&gotonode=node1' })
-    expect([page.url, isApp(page)]).to.deep.equal([`${url}?viewmode=10&gotonode=node1`, true])
+    expect(page.url).to.deep.equal(`${url}?viewmode=10&gotonode=node1`)
+    expect(isApp(page)).to.equal(true)
     const logoutPage = await browser.get(`${url}logout`)
     const [form] = logoutPage.forms
     if (!form) throw new Error('the IdP does not ask')
     const signedOut = await browser.submit(form, {}, 'Yes, sign me out')
-    expect([new URL(signedOut.url).pathname, isLoginPage(signedOut)]).to.deep.equal(['/straight/login', true])
+    expect(new URL(signedOut.url).pathname).to.equal('/straight/login')
+    expect(isLoginPage(signedOut)).to.equal(true)
 
     const refused = await signIn(setup, setup.browser(), setup.person(), { domain: 'straight', path: '' })
     expect([refused.url, messageOn(refused)]).to.deep.equal([`${url}login`, 111])
   })
 
   // Shows: meshcentral 9.
-  it('shows a message once, to nobody else, and none that a cookie makes up', async () => {
+  it('shows a message once, only to its user, and none from a forged cookie', async () => {
     const browser = setup.browser()
     const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
     expect(messageOn(failed)).to.equal(100)
@@ -60,7 +62,7 @@ describe('the way through a login', () => {
     }
   })
 
-  it('tells no cache and no other site anything', async () => {
+  it('forbids caching and referrers at each step of a login', async () => {
     const browser = setup.browser()
     const started = await browser.step(`${setup.url}auth-oidc`)
     const finished = await browser.step(await answerOfIdp(setup, browser, setup.person()))
@@ -71,14 +73,14 @@ describe('the way through a login', () => {
   })
 })
 
-describe('the way through a login with sessionSameSite strict', () => {
+describe('redirects during a login with sessionSameSite strict', () => {
   const setup = useMesh({
     settings: { sessionSameSite: 'strict' },
     domains: { '': {}, closed: { oidc: { newAccounts: false } }, key: { members: { loginKey: 'k1' } } },
   })
 
   // Shows: meshcentral 19.
-  it('ends in a page of ours that goes on by itself, so that the new session is sent along, with a message too', async () => {
+  it('ends on a page that redirects by itself, so that the browser sends the session', async () => {
     const browser = setup.browser()
     const person = setup.person()
     const answer = await browser.step(
@@ -101,8 +103,9 @@ describe('the way through a login with sessionSameSite strict', () => {
     expect(messageOn(await otherBrowser.get(`${setup.urlOf('closed')}login`))).to.equal(100)
   })
 
-  it('carries a login key', async () => {
+  it('keeps the login key through a login', async () => {
     const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
-    expect([isApp(page), page.url]).to.deep.equal([true, `${setup.urlOf('key')}?key=k1`])
+    expect(isApp(page)).to.equal(true)
+    expect(page.url).to.deep.equal(`${setup.urlOf('key')}?key=k1`)
   })
 })

@@ -99,14 +99,14 @@ export async function setUp(options: SetupOptions = {}) {
         person,
         page,
         /** The answer of `GET api/me` afterwards. */
-        who: await whoAmI(person, host.url),
+        me: await whoAmI(person, host.url),
         /** The line of the authentication log if this login failed. */
         failure,
       }
     },
     isIn: async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200,
     /** Where a browser is sent that begins a login. */
-    async asked(path = 'auth-oidc', person = browser()) {
+    async redirectFrom(path = 'auth-oidc', person = browser()) {
       const { headers } = await person.step(host.url + path)
       return new URL(headers.location ?? '', host.url)
     },

@@ -64,7 +64,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect([status, stdout]).to.deep.equal([0, ''])
   })
 
-  it('exports only entry points whose types compile with the newest Node.js types', async () => {
+  it('exports only entry points with types that compile with the newest Node.js types', async () => {
     const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as { exports: Record<string, unknown> }
     const code = Object.keys(exports).filter((path) => !path.endsWith('.json'))
     expect(code).to.include('./plugin').and.to.include('./sidecar')

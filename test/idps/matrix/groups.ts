@@ -5,7 +5,7 @@ import type { RealIdp } from '../support/real-idp.ts'
 import { describeVisit, expectNoComplaint, expectRefused, signInAs } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
 
-/** Returns options by which this provider sends groups: by scope where it can, else unasked. */
+/** Returns options that make this provider send groups: by scope where it can, else unasked. */
 export function groupsOf(idp: RealIdp, rules: Record<string, unknown>): LabOptions {
   return idp.cannot.groups_by_scope === undefined ? byScope(rules) : unasked(rules)
 }

@@ -17,9 +17,9 @@ async function twoSessions({ lab: start }: Bench, sessionRequired: boolean) {
   return { lab, first, second, bystander, statusOf }
 }
 
-function endSessions({ idp }: Bench, which: 'newest' | 'all'): Promise<void> {
+function endSessions({ idp }: Bench, selection: 'newest' | 'all'): Promise<void> {
   if (!idp.endSessions) throw new Error('a provider that cannot end sessions must list this in `cannot`')
-  return idp.endSessions(ALICE, which)
+  return idp.endSessions(ALICE, selection)
 }
 
 /** Expects all of Alice's sessions to end, and Bob's to go on. */

@@ -71,7 +71,7 @@ export const WRONG_SETTINGS = {
     await signInAs(lab, ALICE)
   },
 
-  // The host refuses the issuer before it redirects anybody. The log line names the address and the result.
+  // The host refuses the issuer before any redirect. The log line names the address and the result.
   wrong_issuer_path: (bench) =>
     failsWith(
       'wrong_issuer_path',

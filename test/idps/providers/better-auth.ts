@@ -102,7 +102,7 @@ async function provider(program: string): Promise<RealIdp> {
       return form ? browser.submit(form) : page
     },
     ownSessions: async ({ email }) => Number(await order('sessions', email)),
-    endSessions: async ({ email }, which) => void (await order('endSessions', { email, which })),
+    endSessions: async ({ email }, selection) => void (await order('endSessions', { email, selection })),
   }
 }
 

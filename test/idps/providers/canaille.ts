@@ -188,13 +188,13 @@ async function provider(python: string): Promise<RealIdp> {
 }
 
 /**
- * The algorithm for a client that requests none. Access tokens use it too, and contain the time in whole seconds. With
- * RS256, whose signatures are deterministic, two logins of one person within a second yield equal tokens, and
- * Canaille's database answers with an error 500.
+ * The algorithm for a client that requests none. Access tokens use it too, and contain the time in whole seconds. RS256
+ * signatures are deterministic: two logins of one person within a second would yield equal tokens, and Canaille's
+ * database would answer with an error 500.
  */
 const DEFAULT_ALGORITHM = 'ES256'
 
-/** Introspection and revocation accept only this method, as Canaille publishes, whatever the token endpoint uses. */
+/** Introspection and revocation accept only this method, as Canaille publishes, independently of the token endpoint. */
 const AT_OTHER_ENDPOINTS = {
   introspection_endpoint_auth_method: 'client_secret_basic',
   revocation_endpoint_auth_method: 'client_secret_basic',
@@ -238,7 +238,7 @@ function clientOptions(client: ClientRegistration): Readonly<Record<string, Opti
 
 /** Returns the configuration file, with new keys each time. */
 function configuration(database: string): string {
-  // Canaille signs with any key of the required type, whatever its curve. A second elliptic curve would fail at random.
+  // Canaille signs with any key of the required type. A second elliptic curve would fail at random.
   const keys = (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }))
   const inline = (members: object) =>
     `{ ${Object.entries(members)

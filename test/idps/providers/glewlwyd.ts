@@ -145,7 +145,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       const { client_id, token_endpoint_auth_method: method = '' } = client
       await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
       await admin.call('POST', '/client/', registration)
-      // For an assertion whose audience is the issuer, Glewlwyd answers 403 without a reason.
+      // Glewlwyd answers 403 without a reason to an assertion with the issuer as audience.
       return method.endsWith('_jwt') ? { client: { assertion_audience: 'address' } } : {}
     },
     setPerson: (person) => setPerson(person),
@@ -178,12 +178,12 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       return (await database.all(query, username)).length
     },
     // Ends sessions as the person would. Glewlwyd's administration API cannot.
-    async endSessions({ username, password }, which) {
+    async endSessions({ username, password }, selection) {
       const query = 'SELECT gpoi_sid AS sid FROM gpo_id_token WHERE gpoi_username = ? ORDER BY gpoi_id DESC'
       const sids = new Set((await database.all<{ sid: string }>(query, username)).map(({ sid }) => sid))
       const api = apiAt(origin, new CookieJar())
       await api.call('POST', '/auth/', { username, password })
-      for (const sid of which === 'newest' ? [...sids].slice(0, 1) : sids) {
+      for (const sid of selection === 'newest' ? [...sids].slice(0, 1) : sids) {
         await api.call('DELETE', `/oidc/session/${sid}`)
       }
     },

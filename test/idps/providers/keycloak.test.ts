@@ -11,7 +11,7 @@ import { keycloak } from './keycloak.ts'
 
 runMatrix(keycloak, (bench) => {
   describe('beyond the matrix', () => {
-    it('signs out a user whose groups make the ID token too long for a URL', async () => {
+    it('signs out a user if groups make the ID token too long for a URL', async () => {
       const { idp } = bench()
       const groups = Array.from({ length: 120 }, (_, index) => `a-group-with-a-long-name-number-${index}`)
       await idp.setPerson({ ...ALICE, groups })

@@ -167,11 +167,11 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     },
 
     ownSessions: async (person) => (await sessionsOf(started().admin, person)).length,
-    async endSessions(person, which) {
+    async endSessions(person, selection) {
       const { admin } = started()
       const { id } = await findUser(admin, person)
-      if (which === 'all') return admin.post(`/${REALM}/users/${id}/logout`)
-      // Of sessions that started in the same second, the last in the list was used last.
+      if (selection === 'all') return admin.post(`/${REALM}/users/${id}/logout`)
+      // If sessions started in the same second, the last in the list was used last.
       const newest = (await sessionsOf(admin, person)).reduce((newest, session) =>
         newest.start > session.start ? newest : session,
       )

@@ -226,9 +226,9 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     ownSessions: async (person) => (await sessionsOf(place.sessions, person)).length,
     // Ends each session as its own user would: LemonLDAP sends no logout tokens when an administrator deletes a
     // session.
-    async endSessions(person, which) {
+    async endSessions(person, selection) {
       const all = [...(await sessionsOf(place.sessions, person))].sort((a, b) => b.changedMs - a.changedMs)
-      for (const { id } of which === 'newest' ? all.slice(0, 1) : all) {
+      for (const { id } of selection === 'newest' ? all.slice(0, 1) : all) {
         const answer = await fetch(`${issuer}?logout=1`, { headers: { cookie: `lemonldap=${id}` } })
         await answer.body?.cancel()
       }

@@ -186,7 +186,7 @@ export function oidcObject(idp: RealIdp, registered: Registered, url: string, op
   }
 }
 
-/** Expects no log line to contain a secret by which a reader could take over a client or a login. */
+/** Expects no log line to contain a secret that would let a reader take over a client or a login. */
 function expectNoSecret(text: string, { client_secret = '' }: Registered, trail: readonly URL[]): void {
   const names = ['code', 'state', 'id_token', 'id_token_hint', 'request']
   const passing = trail.flatMap(({ searchParams }) => names.flatMap((name) => searchParams.getAll(name)))

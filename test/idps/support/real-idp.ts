@@ -44,7 +44,7 @@ export interface RealIdp {
   }
   /** Cases that it cannot do, each with a reason: a sentence without the version, which is printed beside it. */
   readonly cannot: Readonly<Partial<Record<CaseName, string>>>
-  /** Cases whose error it shows on its own page, so that the host never learns of it. */
+  /** Cases in which the IdP shows the error on its own page, so that the host never learns of it. */
   readonly ownPage: ReadonlySet<CaseName>
   /**
    * It refuses a refresh token with status 400 and an empty body. The host then keeps the session and logs that the
@@ -74,7 +74,7 @@ export interface RealIdp {
    * secret, or instead of them.
    */
   register(client: ClientRegistration): Promise<Partial<Registered>>
-  /** Creates or changes a user, whose groups become exactly these. */
+  /** Creates or changes a user, and replaces the user's groups by these. */
   setPerson(person: Person): Promise<void>
   /** Disables a user, as an administrator does when an employee leaves. What else that ends depends on the provider. */
   disable(person: Person): Promise<void>
@@ -106,7 +106,7 @@ export interface RealIdp {
    */
   ownSessions(person: Person): Promise<number | undefined>
   /** Ends sessions as an administrator: the newest, or all of this person. */
-  endSessions?(person: Person, which: 'newest' | 'all'): Promise<void>
+  endSessions?(person: Person, selection: 'newest' | 'all'): Promise<void>
   /**
    * Returns the events since `reset`, oldest first, such as `LOGIN` or `LOGOUT_ERROR session_expired`, or undefined if
    * the provider records none.
@@ -142,7 +142,7 @@ export interface ClientRegistration extends Agreed {
   readonly backchannel_logout_uri?: string
   readonly backchannel_logout_session_required?: boolean
   /**
-   * `unasked`: the claim `groups` comes whatever the scope. `by_scope`: only if the scope `groups` is requested.
+   * `unasked`: the claim `groups` comes with every scope. `by_scope`: only if the scope `groups` is requested.
    * Absent: never.
    */
   readonly groups?: 'unasked' | 'by_scope'
@@ -156,7 +156,7 @@ export interface ClientRegistration extends Agreed {
   readonly claimsIn?: 'id_token' | 'userinfo'
 }
 
-/** What the host must be configured with for a client. */
+/** The host's settings for a client. */
 export interface Registered {
   /** The provider's own if it assigns ids. */
   readonly client_id: string

@@ -23,7 +23,7 @@ export interface DataFolder {
   remove(): Promise<void>
 }
 
-/** @param template a folder whose certificates are copied, because creating them takes seconds */
+/** @param template a folder to copy the certificates from, because creating them takes seconds */
 export async function makeDataFolder(template?: string): Promise<DataFolder> {
   const path = await mkdtemp(join(tmpdir(), 'meshcentral-data-'))
   const isWanted = (file: string) => !/^(config\.json|auth\.log|plugins|files|.*\.db)$/.test(basename(file))

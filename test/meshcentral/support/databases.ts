@@ -30,7 +30,7 @@ interface Kind<What extends Started> {
   start(installation: string): Promise<What | string>
 }
 
-/** A database whose records the test can read. */
+/** A database with records that the test can read. */
 interface DatabaseKind extends Kind<Database> {
   /** Whether it accepts ids of more than 256 characters. */
   readonly longIds: boolean

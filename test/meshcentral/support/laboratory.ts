@@ -4,7 +4,7 @@ import { makeDataFolder } from './data-folder.ts'
 import { installMeshCentral } from './installation.ts'
 import { startMeshProcess } from './mesh-process.ts'
 
-/** What all test files of a process share: the installation, and the certificates of a first start. */
+/** Shared by all test files of a process: the installation, and the certificates of a first start. */
 export interface Laboratory {
   readonly installation: string
   /** A data folder to copy. */

@@ -30,7 +30,7 @@ export interface DomainOptions {
 }
 
 export interface ServerOptions {
-  /** Who signs users in: the packed plugin (default), or MeshCentral's built-in strategy. */
+  /** Signs users in: the packed plugin (default), or MeshCentral's built-in strategy. */
   readonly strategy?: 'ours' | 'built-in'
   readonly settings?: Members | ((issuer: string) => Members)
   /** Domains by id. Default: only the default domain. */

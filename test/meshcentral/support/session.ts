@@ -19,7 +19,7 @@ export function isApp({ body }: Pick<Answer, 'body'>): boolean {
   return authCookieOn({ body }) !== undefined
 }
 
-/** Returns the cookie with which the signed-in page opens its web sockets. */
+/** Returns the cookie that lets the signed-in page open its web sockets. */
 export function authCookieOn({ body }: Pick<Answer, 'body'>): string | undefined {
   return /var authCookie = '([^']+)'/.exec(body)?.[1]
 }

@@ -7,7 +7,7 @@ import { asGiven, CLIENT, flagCase, ISSUER, itReadsMembers, type MemberCase, MIN
 
 const keys = [makeKey('RSA', { kid: 'r' }).private, makeKey('P-256', { kid: 'e' }).private]
 const FILES: Readonly<Record<string, string>> = { keys: JSON.stringify({ keys }), ...(await makeClientCertificate()) }
-/** With keys and a certificate, so that everything may be asked for. */
+/** Options with keys and a certificate, so that every method and algorithm can be configured. */
 const EQUIPPED: ReadOptions = {
   credentials: { '': { jwksFile: 'keys', tlsCertFile: 'cert', tlsKeyFile: 'key' } },
   readFile: (name) => FILES[name] ?? '',
@@ -46,7 +46,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.38.
-  it('is required, and so are client_id and, unless nothing needs it, client_secret', () => {
+  it('requires client, client_id and, if a method or algorithm needs it, client_secret', () => {
     expect(problemPaths({ issuer: ISSUER })).to.deep.equal(['client'])
     expect(problemPaths({ issuer: ISSUER, client: {} })).to.deep.equal(['client.client_id', 'client.client_secret'])
     for (const wrong of ['', 5, null, ['a']]) {
@@ -57,7 +57,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.34.
-  it('asks for the secret with each method and algorithm that needs one, and with no other', () => {
+  it('requires client_secret for exactly the methods and algorithms that use it', () => {
     const without = (members: object) => ({ issuer: ISSUER, client: { client_id: 'mesh', ...members } })
     for (const method of BY_SECRET) {
       const needed = ['client.client_secret']
@@ -79,15 +79,18 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.19.
-  it('has the method of the token endpoint at the others too, where none is given for them', () => {
+  it("uses the token endpoint's auth method at other endpoints by default", () => {
     for (const method of METHODS) {
       expect(client({ token_endpoint_auth_method: method })).to.include({
         introspection_endpoint_auth_method: method,
         revocation_endpoint_auth_method: method,
       })
     }
-    const own = { token_endpoint_auth_method: 'private_key_jwt', revocation_endpoint_auth_method: 'client_secret_post' }
-    expect(client(own)).to.include({ ...own, introspection_endpoint_auth_method: 'private_key_jwt' })
+    const methods = {
+      token_endpoint_auth_method: 'private_key_jwt',
+      revocation_endpoint_auth_method: 'client_secret_post',
+    }
+    expect(client(methods)).to.include({ ...methods, introspection_endpoint_auth_method: 'private_key_jwt' })
   })
 
   const LATER = { request_object_signing_alg: 'ES256' }
@@ -105,14 +108,14 @@ describe('client configuration', () => {
   const PAGE = 'https://www.example.com/bye?from=mesh#top'
   const CASES: readonly MemberCase[] = [
     [
-      'takes response_mode as one of seven, and none that shows an ID token in an address',
+      'accepts seven response_modes, except those that show an ID token in a URL',
       'response_mode',
       asGiven(...FRONT, undefined),
       ['form-post', '', 5, null, ['query']],
     ],
     ...['id_token', 'code id_token'].map(
       (response_types): MemberCase => [
-        `takes no response_mode that shows the answer to ${response_types} in an address`,
+        `refuses response_modes that show the answer to ${response_types} in a URL`,
         'response_mode',
         asGiven('fragment'),
         ['query', 'query.jwt'],
@@ -120,20 +123,20 @@ describe('client configuration', () => {
       ],
     ),
     [
-      'takes authorization_signed_response_alg of key pairs only',
+      'accepts only asymmetric algorithms for authorization_signed_response_alg',
       'authorization_signed_response_alg',
       asGiven('ES256'),
       ['none', 'HS256', 'XY999', '', 5],
     ],
     [
-      'takes assertion_audience as issuer, address or an address',
+      'accepts issuer, address or a URL for assertion_audience',
       'assertion_audience',
       asGiven('issuer', 'address', 'https://idp.example.com/token'),
       ['Issuer', 'both', '', 5, null, ['issuer', 'address']],
     ],
     ...['token', 'introspection', 'revocation'].map(
       (where): MemberCase => [
-        `takes all methods for the ${where} endpoint, and no other`,
+        `accepts exactly the known auth methods at the ${where} endpoint`,
         `${where}_endpoint_auth_method`,
         asGiven(...METHODS),
         ['client_secret', 'CLIENT_SECRET_BASIC', '', 5, null],
@@ -141,7 +144,7 @@ describe('client configuration', () => {
     ),
     ...algorithms.map(
       ([name, value, beside]): MemberCase => [
-        `keeps ${name}, and refuses an algorithm that cannot work here`,
+        `keeps ${name} and refuses unsupported algorithms`,
         name,
         asGiven(value),
         ['none', 'XY999', 'RSA1_5', 'Ed448', '', 5, null, [value]],
@@ -149,7 +152,7 @@ describe('client configuration', () => {
       ],
     ),
     [
-      'takes response_types as a string or an array, none twice, words in any order',
+      'accepts response_types as string or array, removes duplicates, ignores order',
       'response_types',
       [
         ['code', ['code']],
@@ -164,7 +167,7 @@ describe('client configuration', () => {
       ['token', 'code token', 'none', '', 'code,id_token', 5, null, [], {}],
     ],
     [
-      'takes default_max_age in whole seconds, zero included',
+      'accepts default_max_age in whole seconds, zero included',
       'default_max_age',
       asGiven(0, 3600),
       [-1, 1.5, '3600', null, true],
@@ -177,7 +180,7 @@ describe('client configuration', () => {
       'dpop_bound_access_tokens',
     ].map(flagCase),
     [
-      'takes post_logout_redirect_uri as an address, true for the default and false for none',
+      'accepts a URL, true (default) or false (none) for post_logout_redirect_uri',
       'post_logout_redirect_uri',
       [...asGiven(PAGE, 'http://intranet.example.com/'), [true, 'https://mesh.example.com/login'], [false, null]],
       ['javascript:alert(1)', 'login', '', 5, null],
@@ -187,7 +190,7 @@ describe('client configuration', () => {
   itReadsMembers('client', CASES, EQUIPPED)
 
   for (const where of ['token', 'introspection', 'revocation']) {
-    it(`holds the signing algorithm for the ${where} endpoint against the method`, () => {
+    it(`checks the ${where} endpoint's signing algorithm against its auth method`, () => {
       const method = `${where}_endpoint_auth_method`
       const name = `${where}_endpoint_auth_signing_alg`
       const hs = { [method]: 'client_secret_jwt', [name]: 'HS512' }
@@ -198,27 +201,29 @@ describe('client configuration', () => {
         expect(problemPaths(withClient(wrong))).to.deep.equal([`client.${name}`])
       }
       const unknown = { [name]: 'ES257' }
-      // Where the method signs nothing, it does no harm.
+      // An unknown algorithm is harmless if the method signs nothing.
       expect(warningsOf(withClient(unknown))).to.deep.equal([`unknown_algorithm client.${name}`])
       for (const signing of ['client_secret_jwt', 'private_key_jwt'])
         expect(problemPaths(withClient({ ...unknown, [method]: signing }))).to.deep.equal([`client.${name}`])
     })
   }
 
-  for (const what of [
+  for (const prefix of [
     'id_token_encrypted_response',
     'userinfo_encrypted_response',
     'authorization_encrypted_response',
     'request_object_encryption',
   ]) {
     // Shows: plugin 4.27.
-    it(`keeps ${what}_enc, but not without ${what}_alg`, () => {
+    it(`accepts ${prefix}_enc only with ${prefix}_alg`, () => {
       const signed = { request_object_signing_alg: 'ES256' }
-      const both = { ...signed, [`${what}_alg`]: 'RSA-OAEP-256', [`${what}_enc`]: 'A256GCM' }
+      const both = { ...signed, [`${prefix}_alg`]: 'RSA-OAEP-256', [`${prefix}_enc`]: 'A256GCM' }
       expect(client(both)).to.include(both)
-      expect(problemPaths(withClient({ ...signed, [`${what}_enc`]: 'A256GCM' }))).to.deep.equal([`client.${what}_alg`])
+      expect(problemPaths(withClient({ ...signed, [`${prefix}_enc`]: 'A256GCM' }))).to.deep.equal([
+        `client.${prefix}_alg`,
+      ])
       for (const wrong of ['A257GCM', 'none', 5]) {
-        expect(problemPaths(withClient({ ...both, [`${what}_enc`]: wrong }))).to.deep.equal([`client.${what}_enc`])
+        expect(problemPaths(withClient({ ...both, [`${prefix}_enc`]: wrong }))).to.deep.equal([`client.${prefix}_enc`])
       }
     })
   }
@@ -228,7 +233,7 @@ describe('client configuration', () => {
     expect(problemPaths(withClient(encrypted))).to.deep.equal(['client.request_object_signing_alg'])
   })
 
-  it('refuses ID tokens signed by the client secret where the browser brings them', () => {
+  it('refuses ID tokens signed with the client secret if they come by the browser', () => {
     const shared = { id_token_signed_response_alg: 'HS256' }
     expect(client(shared)).to.include(shared)
     for (const response_types of ['id_token', ['code id_token', 'code']]) {
@@ -244,7 +249,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.12.
-  it('takes the old response type authorization_code for code, with a warning', () => {
+  it('accepts the old response type authorization_code for code, with a warning', () => {
     expect(client({ response_types: 'authorization_code' }).response_types).to.deep.equal(['code'])
     const last = { response_types: ['id_token', ' authorization_code '] }
     expect(client(last).response_types).to.deep.equal(['id_token', 'code'])
@@ -257,7 +262,7 @@ describe('client configuration', () => {
     ])
   })
 
-  it('says which of several response types is refused', () => {
+  it('names each refused entry of response_types by its index', () => {
     expect(problemPaths(withClient({ response_types: ['code', 'token', 5, ''] }))).to.have.members([
       'client.response_types[1]',
       'client.response_types[2]',
@@ -265,7 +270,7 @@ describe('client configuration', () => {
     ])
   })
 
-  it('takes any redirect address on https, and on plain HTTP on this machine only', () => {
+  it('accepts redirect addresses on https, and on http only for this machine', () => {
     for (const redirect_uri of ['https://a.example:8443/some/path?x=1', 'http://localhost:3000/cb', 'http://[::1]/cb'])
       expect(client({ redirect_uri }).redirect_uri).to.equal(redirect_uri)
     const wrong = ['http://mesh.example.com/cb', 'https://mesh.example.com/cb#x', '/cb', 'https://u:p@a.example/', 5]
@@ -273,7 +278,7 @@ describe('client configuration', () => {
       expect(problemPaths(withClient({ redirect_uri })), String(redirect_uri)).to.deep.equal(['client.redirect_uri'])
   })
 
-  it('takes no redirect address on a path that has another use, in any spelling of it', () => {
+  it('refuses a redirect address on a reserved path, however it is spelled', () => {
     for (const path of ['', '/', '/login', '/Login/', '/logout', '/auth-oidc', '/auth-oidc-jwks?x=1']) {
       const redirect_uri = `https://mesh.example.com${path}`
       expect(problemPaths(withClient({ redirect_uri })), path).to.deep.equal(['client.redirect_uri'])
@@ -291,7 +296,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.38.
-  it('refuses unknown members, names the nearest known one, and says where a member of another object belongs', () => {
+  it('refuses unknown members of client and suggests the nearest or right place', () => {
     const { problems } = readOne(withClient({ clientsecret: 'not-to-be-shown', scope: 'openid', zzz: 1 }))
     expect(problems.map(({ remedy }) => remedy.split('.')[0])).to.deep.equal([
       'Did you mean "client_secret"?',

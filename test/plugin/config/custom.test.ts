@@ -24,7 +24,7 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 5.7.
-  it('takes authorization_params as texts, and none that the protocol or this server sets', () => {
+  it('accepts authorization_params as strings, except those that the login sets', () => {
     const authorization_params = { prompt: 'login', acr_values: 'urn:mfa', kc_idp_hint: 'company' }
     expect(custom({ authorization_params }).authorizationParams).to.deep.equal(authorization_params)
     for (const wrong of ['prompt=login', 5, null, ['prompt']])
@@ -44,7 +44,7 @@ describe('custom configuration', () => {
   // Shows: meshcentral 20.
   itReadsMembers('custom', [
     [
-      'takes required_acr as one text or several, and none that a request could not carry',
+      'accepts required_acr as string or array, without values a request cannot carry',
       'required_acr',
       [
         ['urn:mfa', ['urn:mfa']],
@@ -56,7 +56,7 @@ describe('custom configuration', () => {
       ['', 'two words', 'a\n', [], null, 2, true, {}],
     ],
     [
-      'takes previous_issuers as one text or several',
+      'accepts previous_issuers as string or array',
       'previous_issuers',
       [
         ['https://old.example', ['https://old.example']],
@@ -68,7 +68,7 @@ describe('custom configuration', () => {
       ['', null, 2, true, {}],
     ],
     [
-      'takes scope in its three forms, with openid always first and none twice, and none that no request can carry',
+      'accepts scope in three forms, with openid first and without duplicates',
       'scope',
       [
         ['openid profile', ['openid', 'profile']],
@@ -80,13 +80,13 @@ describe('custom configuration', () => {
         [['profile'], ['openid', 'profile']],
         [['openid email'], ['openid', 'email']],
         ['  email   email openid ', ['openid', 'email']],
-        ...['openid', ['openid'], '', []].map((given) => [given, ['openid']] as const),
+        ...['openid', ['openid'], '', []].map((value) => [value, ['openid']] as const),
         ['https://api.example/read', ['openid', 'https://api.example/read']],
       ],
       ['openid "email"', 'a\\b', 'prénom', 5, null, {}],
     ],
     [
-      'takes authorities as groups, roles, or both',
+      'accepts authorities as groups, roles, or both',
       'authorities',
       [
         [undefined, ['groups']],
@@ -97,7 +97,7 @@ describe('custom configuration', () => {
     ],
   ])
 
-  it('says which of several values is refused', () => {
+  it('names each refused entry of an array by its index', () => {
     for (const wrong of ['', 'two words', 2])
       expect(problems({ required_acr: ['1', wrong] }), String(wrong)).to.deep.equal(['custom.required_acr[1]'])
     expect(problems({ scope: ['openid', 5] })).to.deep.equal(['custom.scope[1]'])
@@ -105,7 +105,7 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 6.8.
-  it('adds the group scope when groups are configured, once', () => {
+  it('adds the group scope once if groups are configured', () => {
     const scope = (groups: object, members: object = {}) => custom(members, { groups }).scope
     expect(scope({})).to.deep.equal(['openid', 'profile', 'email', 'groups'])
     expect(scope({ scope: 'roles' }, { scope: 'openid' })).to.deep.equal(['openid', 'roles'])
@@ -113,7 +113,7 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 5.2.
-  it('takes each claim by itself', () => {
+  it('sets each claim independently of the others', () => {
     expect(custom({ claims: { uuid: 'oid' } }).claims).to.deep.equal({ uuid: 'oid', name: 'name', email: 'email' })
     expect(custom({ claims: { name: 'n', email: 'e' } }).claims).to.deep.equal({ uuid: 'sub', name: 'n', email: 'e' })
     for (const name of ['uuid', 'name', 'email']) {
@@ -126,7 +126,7 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 5.8, 5.10, 5.11.
-  it('takes buttonText as a line of text, and icons as addresses or paths of this server', () => {
+  it('accepts buttonText as one line, and icons as URLs or paths of this server', () => {
     for (const buttonText of ['Corp', 'x'.repeat(128), 'Mit Firmenkonto anmelden 👩‍💻']) {
       expect(custom({ buttonText })).to.include({ buttonText })
     }
@@ -138,8 +138,8 @@ describe('custom configuration', () => {
       expect(custom(icons)).to.include(icons)
     }
     const elsewhere = ['//', '\\\\', '/\\', 'https://user@'].map((start) => `${start}cdn.example.com/i.png`)
-    const others = ['javascript:alert(1)', 'data:image/png;base64,AAAA', 'two words.png', '/a\nb.png', '', 5, null]
-    for (const buttonIconUrl of [...elsewhere, ...others]) {
+    const invalid = ['javascript:alert(1)', 'data:image/png;base64,AAAA', 'two words.png', '/a\nb.png', '', 5, null]
+    for (const buttonIconUrl of [...elsewhere, ...invalid]) {
       expect(problems({ buttonIconUrl }), String(buttonIconUrl)).to.deep.equal(['custom.buttonIconUrl'])
     }
     expect(problems({ buttonIconUrl2x: 'javascript:alert(1)' })).to.deep.equal(['custom.buttonIconUrl2x'])
@@ -147,13 +147,13 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 5.21.
-  it('refuses unknown members', () => {
+  it('refuses unknown members of custom', () => {
     expect(problems({ tenantid: 'x', other: 1 })).to.deep.equal(['custom.tenantid', 'custom.other'])
   })
 })
 
 describe('presets', () => {
-  it('bring their issuer, so that none need be configured', () => {
+  it('brings the issuer with a preset, so that none must be configured', () => {
     const google = settingsOf({ client: CLIENT, custom: { preset: 'google' } })
     expect(google.issuer).to.deep.equal({ issuer: 'https://accounts.google.com', manual: {} })
     const azure = settingsOf({ client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } })
@@ -163,7 +163,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 3.49, 5.17.
-  it('ignore a configured issuer and say so, and keep endpoints that were set by hand', () => {
+  it('ignores an issuer beside a chosen preset with a warning, but keeps endpoints', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     for (const issuer of [ISSUER, 'not even an address']) {
       expect(settingsOf({ ...azure, issuer }).issuer.issuer).to.contain(TENANT)
@@ -179,7 +179,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 5.12, 5.18.
-  it('choose Google by a client id of Google, unless one is chosen or null', () => {
+  it('infers the Google preset from the client id, unless preset is set or null', () => {
     const client = { ...CLIENT, client_id: GOOGLE_ID }
     const preset = (members: object) => settingsOf({ issuer: ISSUER, client, custom: members }).custom.preset
     expect(settingsOf({ client }).custom.preset).to.equal('google')
@@ -192,14 +192,14 @@ describe('presets', () => {
     }
   })
 
-  it('are refused when misspelt, without complaining of what follows from it', () => {
+  it('refuses a misspelt preset without further errors', () => {
     for (const preset of ['Google', 'entra', '', 5, false]) {
       expect(problemPaths({ client: CLIENT, custom: { preset } }), String(preset)).to.deep.equal(['custom.preset'])
     }
   })
 
   // Shows: plugin 5.14.
-  it('need for Azure a tenant, and one that is a single directory', () => {
+  it('requires a single directory as tenant for the Azure preset', () => {
     const azure = (tenant: object, more: object = {}) =>
       problemPaths({ client: CLIENT, custom: { preset: 'azure', ...tenant }, ...more })
     const shared = ['common', 'Organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
@@ -210,7 +210,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 5.15.
-  it('need for Google a customer id when groups are configured, and it starts with C', () => {
+  it('requires a customer id that starts with C for Google groups', () => {
     const google = (customer: object, more: object = { groups: {} }) =>
       problemPaths({ client: CLIENT, custom: { preset: 'google', ...customer }, ...more })
     expect(google({}, {})).to.deep.equal([])
@@ -222,7 +222,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 5.17.
-  it('have group scopes of their own, which a configured one replaces, and leave the asking to the preset', () => {
+  it("uses the preset's group scope, or the configured one", () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     const google = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
     expect(settingsOf({ ...azure, groups: {} }).groups?.scope).to.equal('Group.Read.All')
@@ -237,7 +237,7 @@ describe('password_login', () => {
   const onMeshCentral = (oidc: object) => warningsOf({ ...MINIMAL, ...oidc }, { meshCentral: true })
 
   // Shows: plugin 5.22.
-  it('warns of passwords for nobody where no group makes site admins', () => {
+  it('warns if no password works and no group makes site admins', () => {
     for (const password_login of [false, []]) {
       expect(onMeshCentral({ custom: { password_login } })).to.deep.equal(['no_way_for_admins custom.password_login'])
       expect(onMeshCentral({ custom: { password_login }, groups: { siteadmin: 'admins' } })).to.deep.equal([])
@@ -246,20 +246,20 @@ describe('password_login', () => {
       expect(onMeshCentral({ custom: { password_login } })).to.deep.equal([])
   })
 
-  it('warns on a host that does not enforce it', () => {
+  it('warns on hosts that do not enforce it', () => {
     for (const password_login of [false, ['admin']])
       expect(warningsOf({ ...MINIMAL, custom: { password_login } })).to.deep.equal(['no_effect custom.password_login'])
   })
 
-  it('refuses anything but a boolean or a list of names', () => {
+  it('refuses a value that is neither a boolean nor a list of names', () => {
     for (const password_login of ['admin', 0, [''], [1], null])
       expect(problems({ password_login })[0]).to.match(/^custom\.password_login/)
   })
 })
 
-describe('the claim that people are known by', () => {
+describe('the claim that identifies users', () => {
   // Shows: plugin 5.3.
-  it('brings a warning when it is that of the address: addresses change hands', () => {
+  it('warns if users are identified by e-mail address, which can change hands', () => {
     const claims = (names: object) => warningsOf({ ...MINIMAL, custom: { claims: names } })
     for (const names of [
       { uuid: 'email' },
@@ -273,7 +273,7 @@ describe('the claim that people are known by', () => {
   })
 
   // Shows: plugin 5.3.
-  it('brings a warning if it is a name: names change hands', () => {
+  it('warns if users are identified by a name, which can change hands', () => {
     for (const uuid of ['preferred_username', 'upn', 'name', 'UPN', 'unique_name', 'person.upn']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
       expect(warningsOf(oidc), uuid).to.deep.equal(['changing_id custom.claims.uuid'])

@@ -11,7 +11,7 @@ const paths = (...args: Parameters<typeof read>) =>
   read(...args).map(({ key, problems }) => [key, ...problems.map(({ path }) => path)])
 
 describe('domains', () => {
-  it('are read where they have the strategy, in any number, each with its key, title and address', () => {
+  it('reads every domain that has the strategy, with its key, title and address', () => {
     const domains = read({
       '': { title: 'Main', ...oidc },
       none: { dns: 'none.example.com', authStrategies: { saml: {} } },
@@ -29,7 +29,7 @@ describe('domains', () => {
   })
 
   // Shows: plugin 1.1.
-  it('need settings.cert for the default one and dns for the others', () => {
+  it('requires settings.cert for the default domain and dns for the others', () => {
     expect(paths({ '': oidc, a: oidc }, {})).to.deep.equal([
       ['', 'settings.cert'],
       ['a', 'domains.a.dns'],
@@ -38,17 +38,17 @@ describe('domains', () => {
     expect(paths({ '': { dns: 'other.example.com', ...oidc } }, {})).to.deep.equal([['', 'settings.cert']])
   })
 
-  it('need the name of the host alone', () => {
+  it('refuses a dns that is more than a host name', () => {
     const wrong = ['https://a.example.com', 'a.example.com:8443', 'a/b', 'u@a', '*.example.com', '', 'a b', '[::1]']
     for (const dns of [...wrong, 5, null, []])
       expect(paths({ a: { dns, ...oidc } }), String(dns)).to.deep.equal([['a', 'domains.a.dns']])
   })
 
-  it('have names beyond ASCII in the form that browsers send', () => {
+  it('converts dns names beyond ASCII to the form that browsers send', () => {
     expect(read({ a: { dns: 'Müller.example', ...oidc } })[0]?.settings?.hostName).to.equal('xn--mller-kva.example')
   })
 
-  it('have default addresses with the port that browsers connect to, unless it is 443', () => {
+  it('derives default addresses from the public port, omitting 443', () => {
     for (const [settings, origin] of [
       [{}, 'https://mesh.example.com'],
       [{ port: 443 }, 'https://mesh.example.com'],
@@ -70,20 +70,24 @@ describe('domains', () => {
     }
   })
 
-  it('below a path need no name of their own, and have default addresses below it', () => {
+  it('gives a domain below a path the main host name and addresses below that path', () => {
     const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
-    const [, below, own] = read({ '': oidc, sub: oidc, own: { dns: 'own.example.com', ...oidc } }, undefined, {
-      basePathOf,
-    })
+    const [, below, separate] = read(
+      { '': oidc, sub: oidc, separate: { dns: 'own.example.com', ...oidc } },
+      undefined,
+      {
+        basePathOf,
+      },
+    )
     expect(below?.settings).to.include({ hostName: 'mesh.example.com', origin: 'https://mesh.example.com' })
     expect(below?.settings?.client).to.include({
       redirect_uri: 'https://mesh.example.com/sub/auth-oidc-callback',
       post_logout_redirect_uri: 'https://mesh.example.com/sub/login',
     })
-    expect(own?.settings?.hostName).to.equal('own.example.com')
+    expect(separate?.settings?.hostName).to.equal('own.example.com')
   })
 
-  it('take the origin that the host states', () => {
+  it('uses the origin that the host provides', () => {
     const read = (origin: string) => readOne(MINIMAL, { originOf: () => origin }, { cert: 'mesh.example.com', port: 0 })
     const { settings } = read('http://127.0.0.1:4321//')
     expect(settings?.origin).to.equal('http://127.0.0.1:4321')
@@ -93,18 +97,18 @@ describe('domains', () => {
     ])
   })
 
-  it('have the requests to their own host name, with or without a strategy, whatever else is wrong', () => {
+  it('maps host names to domains with or without a strategy, ignoring other errors', () => {
     const domains = { '': { dns: 'mesh.lan' }, a: { DNS: 'A.lan' }, b: { dns: 'b c', ...oidc }, c: { ...oidc }, d: 5 }
     expect([...domainsByHostName({ Domains: domains })]).to.deep.equal([['a.lan', 'a']])
     for (const none of [5, {}, { domains: 5 }]) expect(domainsByHostName(none).size).to.equal(0)
   })
 
-  it('have routes in any letter case, with slashes at the end or without', () => {
+  it('matches routes in any letter case, with or without trailing slashes', () => {
     for (const path of ['/a/logout', '/A/LogOut', '/a/logout//']) expect(isSameRoute(path, '/a/logout')).to.equal(true)
     for (const path of ['//a/logout', '/a/logou', '', '/']) expect(isSameRoute(path, '/a/logout'), path).to.equal(false)
   })
 
-  it('cannot share a host name; the first one keeps it', () => {
+  it('refuses a host name that an earlier domain uses', () => {
     const a = { dns: 'A.example.com', ...oidc }
     expect(
       paths({ '': oidc, a, b: { ...a, dns: 'a.example.com' }, c: { ...a, dns: 'mesh.example.com' } }),
@@ -115,27 +119,27 @@ describe('domains', () => {
 describe('a configuration as a whole', () => {
   const problems = (config: unknown) => readDomains(config).problems.map(({ path }) => path)
 
-  it('is an object with domains', () => {
+  it('requires the configuration to be an object with domains', () => {
     for (const wrong of [undefined, null, 5, 'text', [], () => 1]) expect(problems(wrong)).to.deep.equal(['$'])
     for (const wrong of [undefined, null, 5, []]) expect(problems({ domains: wrong })).to.deep.equal(['domains'])
     expect(problems({ domains: {}, Domains: {} })).to.deep.equal(['domains'])
     expect(problems({ domains: {}, settings: {}, SETTINGS: {} })).to.deep.equal(['settings'])
   })
 
-  it('may have no strategy at all', () => {
+  it('accepts a configuration without any strategy', () => {
     for (const domain of [{}, null, { authStrategies: 5 }, { authStrategies: {} }])
       expect(readDomains({ domains: { '': domain } })).to.deep.equal({ domains: [], problems: [] })
     expect(readDomains({ domains: {} })).to.deep.equal({ domains: [], problems: [] })
   })
 
-  it('has an object for each strategy', () => {
+  it('requires an object for the strategy', () => {
     for (const wrong of [null, true, 'https://idp.example.com', []]) {
       const domains = { '': { authStrategies: { oidc: wrong } } }
       expect(paths(domains)).to.deep.equal([['', 'domains[""].authStrategies.oidc']])
     }
   })
 
-  it('says so when names that count are there in two spellings', () => {
+  it('refuses settings that are spelled twice in different letter case', () => {
     const twice = {
       dns: 'a.example',
       DNS: 'b.example',
@@ -149,26 +153,26 @@ describe('a configuration as a whole', () => {
     expect(paths({ '': oidc }, settings)).to.deep.equal([['', 'settings.cert', 'settings.aliasPort']])
   })
 
-  it('comes out frozen to the bottom', () => {
+  it('returns deeply frozen settings', () => {
     const strategy = { ...MINIMAL, groups: { required: ['a'] } }
     const readings = read({ '': { authStrategies: { oidc: strategy } } })
-    const loose: unknown[] = []
+    const notFrozen: unknown[] = []
     const visit = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return
-      if (!Object.isFrozen(value)) loose.push(value)
+      if (!Object.isFrozen(value)) notFrozen.push(value)
       for (const member of Object.values(value)) visit(member)
     }
     visit(readings)
-    expect(loose).to.deep.equal([])
+    expect(notFrozen).to.deep.equal([])
   })
 
-  it('is not changed by being read', () => {
+  it('does not change the configuration that it reads', () => {
     const groups = { sync: { enabled: true } }
     const strategy = { issuer: 'https://a.example', clientid: 'a', CLIENT: { ...CLIENT }, groups }
     const config = { settings: { cert: 'a.example' }, domains: { '': { authStrategies: { oidc: strategy } } } }
-    const before = structuredClone(config)
+    const original = structuredClone(config)
     readDomains(config)
-    expect(config).to.deep.equal(before)
+    expect(config).to.deep.equal(original)
     expect(Object.isFrozen(strategy.CLIENT)).to.equal(false)
   })
 })

@@ -13,12 +13,12 @@ import {
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
 
 describe('groups configuration', () => {
-  it('is null when there is none', () => {
+  it('returns null without a groups object', () => {
     expect(settingsOf(MINIMAL).groups).to.equal(null)
   })
 
   // Shows: plugin 6.4.
-  it('has its defaults, with admin rights revoked', () => {
+  it('has documented defaults, with revokeAdmin on', () => {
     expect(settingsOf({ ...MINIMAL, groups: {} }).groups).to.deep.equal({
       recursive: false,
       required: null,
@@ -31,8 +31,8 @@ describe('groups configuration', () => {
     })
   })
 
-  const named = (name: string): MemberCase => [
-    `takes ${name} as one name or several; an empty list stays a list`,
+  const nameListCase = (name: string): MemberCase => [
+    `accepts ${name} as string or array, and keeps an empty array`,
     name,
     [
       ['mesh-admins', ['mesh-admins']],
@@ -46,11 +46,11 @@ describe('groups configuration', () => {
   ]
   // Shows: plugin 6.2, 6.3, 6.7.
   itReadsMembers('groups', [
-    ...['required', 'siteadmin'].map(named),
+    ...['required', 'siteadmin'].map(nameListCase),
     flagCase('revokeAdmin'),
     ['takes recursive as a boolean', 'recursive', asGiven(false), ['false', 0, null]],
     [
-      'takes sync as true, false or an object with a filter',
+      'accepts sync as true, false or an object with a filter',
       'sync',
       [
         [true, 'all'],
@@ -63,14 +63,14 @@ describe('groups configuration', () => {
     ],
     ['takes claim as a text', 'claim', asGiven('roles'), ['', 5, null, ['roles']]],
     [
-      'takes scope as a text, and as false or empty where none is to be asked for',
+      'accepts scope as string, or false or empty for none',
       'scope',
       [...asGiven('roles'), ['', null], [false, null]],
       [true, 5, null, ['roles']],
     ],
   ])
 
-  it('says which of several names, and which member of sync, is refused; nobody is a list too', () => {
+  it('names refused entries of lists and of sync, and accepts an empty list', () => {
     for (const name of ['required', 'siteadmin']) {
       expect(settingsOf({ ...MINIMAL, groups: { [name]: [] } }).groups).to.deep.include({ [name]: [] })
       expect(problems({ [name]: ['a', '', 5] })).to.have.members([`groups.${name}[1]`, `groups.${name}[2]`])
@@ -83,10 +83,10 @@ describe('groups configuration', () => {
   })
 
   // Shows: plugin 6.5.
-  it('takes rights as lists by name of a group, of those that MeshCentral has', () => {
+  it('accepts rights as an object from group names to known rights', () => {
     const rights = { helpdesk: ['manageusers', 'recordings'], '/Backup, nightly': ['serverbackup'], nobody: [] }
     expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal(
-      Object.entries(rights).map(([group, given]) => ({ group, rights: given })),
+      Object.entries(rights).map(([group, names]) => ({ group, rights: names })),
     )
     for (const wrong of ['helpdesk', 5, null, ['helpdesk']]) expect(problems({ rights: wrong })).to.have.length(1)
     for (const wrong of ['fulladmin', 'locked', 'manage users', '', 2]) {
@@ -96,7 +96,7 @@ describe('groups configuration', () => {
   })
 
   // Shows: plugin 6.14.
-  it('takes the names of rights in any letter case of ASCII, as MeshCentral does', () => {
+  it('accepts names of rights in any ASCII letter case, as MeshCentral does', () => {
     const rights = { helpdesk: ['ManageUsers', 'RECORDINGS'] }
     expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal([
       { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
@@ -107,13 +107,13 @@ describe('groups configuration', () => {
     ])
   })
 
-  it('warns of rights where the server has none that groups could give', () => {
+  it('warns of rights on a server that has none', () => {
     const oidc = { ...MINIMAL, groups: { rights: { helpdesk: ['recordings'] } } }
     expect(warningsOf(oidc)).to.deep.equal(['no_effect groups.rights'])
     expect(warningsOf(oidc, { hasRights: true })).to.deep.equal([])
   })
 
-  it('refuses unknown members', () => {
+  it('refuses unknown members of groups', () => {
     expect(problems({ siteadmins: 'a' })).to.deep.equal(['groups.siteadmins'])
   })
 })

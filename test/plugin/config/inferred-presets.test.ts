@@ -3,13 +3,13 @@ import type { ReadOptions } from '../../../plugin/mount/read-domains.ts'
 import { CLIENT, ISSUER, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
 
 const TENANT = '5d7c3f0e-1111-2222-3333-444455556666'
-/** As MeshCentral's adapter and `--meshcentral` read. */
+/** The options of MeshCentral's adapter and of `--meshcentral`. */
 const MESHCENTRAL: ReadOptions = { inferPresets: true, unknownKeys: 'warn' }
 const custom = (members: object, more: object = {}) =>
   settingsOf({ client: CLIENT, custom: members, ...more }, MESHCENTRAL)
 
-describe('presets that are meant by their members, as with the strategy of MeshCentral', () => {
-  it('are azure by a tenant, also under the deprecated key', () => {
+describe('presets inferred from their members, as MeshCentral does', () => {
+  it('infers the Azure preset from a tenant, also under the deprecated key', () => {
     for (const oidc of [{ custom: { tenant_id: TENANT } }, { tenantid: TENANT }, { custom: { TENANT_ID: TENANT } }]) {
       const settings = settingsOf({ client: CLIENT, ...oidc }, MESHCENTRAL)
       expect(settings.custom).to.deep.include({ preset: 'azure', presetMembers: { tenant_id: TENANT } })
@@ -21,7 +21,7 @@ describe('presets that are meant by their members, as with the strategy of MeshC
   })
 
   // Shows: plugin 5.16.
-  it('are google by a customer or an identity source, which suffices for groups', () => {
+  it('infers the Google preset from a customer id or identity source', () => {
     expect(custom({ customer_id: 'C1' }).custom).to.deep.include({ preset: 'google' })
     expect(settingsOf({ client: CLIENT, customerid: 'C1' }, MESHCENTRAL).custom.preset).to.equal('google')
     expect(custom({ identitySource: 'abc' }, { groups: {} }).custom).to.deep.include({
@@ -30,20 +30,20 @@ describe('presets that are meant by their members, as with the strategy of MeshC
     })
   })
 
-  it('are google where members of both are there, with a word about the one that has no effect', () => {
+  it('infers Google if members of both presets exist, with a warning', () => {
     const both = { client: CLIENT, custom: { tenant_id: TENANT, customer_id: 'C1' } }
     expect(settingsOf(both, MESHCENTRAL).custom.preset).to.equal('google')
     expect(warningsOf(both, MESHCENTRAL)).to.deep.equal(['no_effect custom.tenant_id'])
   })
 
-  it('are the one that is chosen by its name, and none where that is null', () => {
+  it('prefers a named preset to an inferred one, and infers none if it is null', () => {
     expect(custom({ preset: 'azure', tenant_id: TENANT, customer_id: 'C1' }).custom.preset).to.equal('azure')
     const none = { issuer: ISSUER, client: CLIENT, custom: { preset: null, tenant_id: TENANT } }
     expect(settingsOf(none, MESHCENTRAL)).to.deep.include({ issuer: { issuer: ISSUER, manual: {} } })
     expect(settingsOf(none, MESHCENTRAL).custom.preset).to.equal(null)
   })
 
-  it('leave a configured issuer in place of their own, and say so', () => {
+  it('keeps a configured issuer with an inferred preset, with a warning', () => {
     for (const issuer of [ISSUER, { issuer: ISSUER, end_session_endpoint: `${ISSUER}/out` }]) {
       const oidc = { issuer, client: CLIENT, custom: { tenant_id: TENANT }, groups: {} }
       const settings = settingsOf(oidc, MESHCENTRAL)
@@ -60,7 +60,7 @@ describe('presets that are meant by their members, as with the strategy of MeshC
     expect(settingsOf(chosen, MESHCENTRAL).issuer.issuer).to.include(TENANT)
   })
 
-  it('are inferred nowhere else: there the member is told to have no effect', () => {
+  it('infers no preset on other hosts, and warns that the member has no effect', () => {
     const oidc = { issuer: ISSUER, client: CLIENT, custom: { tenant_id: TENANT } }
     expect(settingsOf(oidc).custom.preset).to.equal(null)
     expect(warningsOf(oidc)).to.deep.equal(['no_effect custom.tenant_id'])

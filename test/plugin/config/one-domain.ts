@@ -10,7 +10,7 @@ export const CLIENT = { client_id: 'mesh', client_secret: 'not-to-be-shown' }
 /** The minimal configuration of the specification. */
 export const MINIMAL = { issuer: ISSUER, client: CLIENT }
 
-/** A server's configuration whose default domain has this `oidc` object. */
+/** Returns a server configuration with this `oidc` object in its default domain. */
 export function serverWith(oidc: unknown, settings: Members = { cert: 'mesh.example.com' }): Members {
   return { settings, domains: { '': { title: 'Lab', authStrategies: { oidc } } } }
 }
@@ -21,31 +21,30 @@ export function readOne(oidc: unknown, options?: ReadOptions, settings?: Members
   return reading
 }
 
-/** The settings of an `oidc` object that has to be right. */
+/** Returns the settings of an `oidc` object. Throws if it has problems. */
 export function settingsOf(oidc: unknown, options?: ReadOptions, settings?: Members): DomainSettings {
   const reading = readOne(oidc, options, settings)
   if (!reading.settings) throw new Error(JSON.stringify(reading.problems))
   return reading.settings
 }
 
-/** Paths of problems, those in the `oidc` object from there on. */
+/** Returns the paths of problems, relative to the `oidc` object. */
 export function problemPaths(oidc: unknown, options?: ReadOptions): readonly string[] {
   return readOne(oidc, options).problems.map(({ path }) => path.replace(OIDC, ''))
 }
 
-/** Codes and paths of warnings, from the `oidc` object on. */
+/** Returns codes and paths of warnings, relative to the `oidc` object. */
 export function warningsOf(oidc: unknown, options?: ReadOptions): readonly string[] {
   return readOne(oidc, options).warnings.map(({ code, path }) => `${code} ${path.replace(OIDC, '')}`)
 }
 
 /**
- * A member of an object: what it takes and what that comes out as, what is refused at its place, and what has to be
- * beside it.
+ * A member of an object: accepted values with the resulting settings, refused values, and other members that it needs.
  */
 export type MemberCase = readonly [
   title: string,
   member: string,
-  taken: readonly (readonly [given: unknown, meant: unknown])[],
+  accepted: readonly (readonly [input: unknown, expected: unknown])[],
   refused: readonly unknown[],
   beside?: object | undefined,
 ]
@@ -53,29 +52,29 @@ export type MemberCase = readonly [
 export const asGiven = (...values: readonly unknown[]) => values.map((value) => [value, value] as const)
 
 export const flagCase = (name: string): MemberCase => [
-  `takes ${name} as a boolean`,
+  `accepts ${name} as a boolean`,
   name,
   asGiven(true, false),
   ['true', 1, null],
 ]
 
-/** A test for each. Call inside a `describe`. */
+/** Defines a test for each case. Call it inside a `describe`. */
 export function itReadsMembers(
   object: 'client' | 'custom' | 'groups',
   cases: readonly MemberCase[],
   options?: ReadOptions,
 ): void {
-  for (const [title, member, taken, refused, beside] of cases) {
+  for (const [title, member, accepted, refused, beside] of cases) {
     const among = (value: unknown) => {
       const members = { ...(object === 'client' ? CLIENT : {}), ...beside, [member]: value }
       return { ...MINIMAL, [object]: members }
     }
     const name = object === 'custom' ? member.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : member
     it(title, () => {
-      for (const [given, meant] of taken) {
-        const settings: Members = { ...settingsOf(among(given), options)[object] }
-        expect(settings[name], JSON.stringify(given)).to.deep.equal(meant)
-        expect(warningsOf(among(given), options)).to.deep.equal([])
+      for (const [input, expected] of accepted) {
+        const settings: Members = { ...settingsOf(among(input), options)[object] }
+        expect(settings[name], JSON.stringify(input)).to.deep.equal(expected)
+        expect(warningsOf(among(input), options)).to.deep.equal([])
       }
       for (const wrong of refused)
         expect(problemPaths(among(wrong), options), String(wrong)).to.deep.equal([`${object}.${member}`])

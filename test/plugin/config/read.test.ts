@@ -5,22 +5,22 @@ import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf 
 import { validOidc } from './valid-oidc.ts'
 
 const SETTINGS = { cert: 'mesh.example.com' }
-const domainOf = (at: number, oidc: unknown) => ({ dns: `d${at}.example.com`, authStrategies: { oidc } })
+const domainOf = (index: number, oidc: unknown) => ({ dns: `d${index}.example.com`, authStrategies: { oidc } })
 
 describe('reading an oidc object', () => {
-  it('takes the minimal configuration, and has a default for everything else', () => {
+  it('accepts the minimal configuration and has a default for everything else', () => {
     const { settings, problems, warnings } = readOne(MINIMAL)
     expect([problems, warnings]).to.deep.equal([[], []])
     expect(settings).to.deep.include({ key: '', groups: null, logoutUrl: null, newAccounts: null })
   })
 
-  it('takes the name of a schema for editors, and does nothing with it', () => {
+  it('ignores $schema, which editors use', () => {
     const { settings, problems, warnings } = readOne({ $schema: './oidc.json', ...MINIMAL })
     expect([problems, warnings]).to.deep.equal([[], []])
     expect(settings).to.deep.equal(settingsOf(MINIMAL))
   })
 
-  it('takes logouturl as an address of any page', () => {
+  it('accepts any https URL as logouturl', () => {
     const logouturl = 'https://idp.example.com/logout?returnTo=https%3A%2F%2Fmesh.example.com#x'
     expect(settingsOf({ ...MINIMAL, logouturl }).logoutUrl).to.equal(logouturl)
     for (const wrong of ['/logout', 'javascript:alert(1)', 5, null, '']) {
@@ -28,7 +28,7 @@ describe('reading an oidc object', () => {
     }
   })
 
-  it('takes newAccounts as a boolean, and tells false from absent', () => {
+  it('accepts newAccounts as a boolean, and distinguishes false from absent', () => {
     for (const value of [true, false])
       expect(settingsOf({ ...MINIMAL, newAccounts: value }).newAccounts).to.equal(value)
     for (const wrong of ['true', 1, null]) {
@@ -87,7 +87,7 @@ describe('reading an oidc object', () => {
   })
 
   // Shows: plugin 9.38.
-  it("answers other programs' names of group rules with ours", () => {
+  it('suggests our names of group rules for those of other programs', () => {
     const names = {
       requiredGroups: 'groups.required',
       allowed_groups: 'groups.required',
@@ -99,21 +99,21 @@ describe('reading an oidc object', () => {
       groupScope: 'groups.scope',
       syncGroups: 'groups.sync',
     }
-    for (const [name, ours] of Object.entries(names)) {
+    for (const [name, ourName] of Object.entries(names)) {
       const { problems } = readOne({ ...MINIMAL, groups: { [name]: ['a'] } }, { unknownKeys: 'warn' })
       expect(
-        problems.map(({ remedy }) => remedy.includes(`\`${ours}\``)),
+        problems.map(({ remedy }) => remedy.includes(`\`${ourName}\``)),
         name,
       ).to.deep.equal([true])
       const { warnings } = readOne({ ...MINIMAL, [name]: ['a'] })
       expect(
-        warnings.map(({ remedy }) => remedy.includes(`\`${ours}\``)),
+        warnings.map(({ remedy }) => remedy.includes(`\`${ourName}\``)),
         name,
       ).to.deep.equal([true])
     }
   })
 
-  it('reports every mistake in one file at once, one for each place', () => {
+  it('reports every mistake of a configuration at once, one for each path', () => {
     const oidc = {
       issuer: { issuer: 'http://idp.example.com', jwks_uri: 5, nonsense: 1 },
       client: { client_id: '', response_types: ['code', 'token'], id_token_encrypted_response_enc: 'A128GCM' },
@@ -129,12 +129,14 @@ describe('reading an oidc object', () => {
     ])
   })
 
-  it('says of each domain the same, whether others have one alike or not', () => {
-    const same = (one: unknown) => structuredClone(one)
+  it('reads a domain the same whether or not another domain equals it', () => {
+    const copyOf = (object: unknown) => structuredClone(object)
     const wrong = { issuer: 'http://idp.example.com', clientid: 'old', client: { client_secret: 'x' } }
     fc.assert(
       fc.property(fc.array(fc.oneof(validOidc, fc.constant(wrong), fc.jsonValue()), { minLength: 1 }), (objects) => {
-        const all = [...objects, ...objects.map(same)].map((oidc, at) => [`d${at}`, domainOf(at, oidc)] as const)
+        const all = [...objects, ...objects.map(copyOf)].map(
+          (oidc, index) => [`d${index}`, domainOf(index, oidc)] as const,
+        )
         const together = readDomains({ settings: SETTINGS, domains: Object.fromEntries(all) }).domains
         const alone = all.flatMap(
           ([key, domain]) => readDomains({ settings: SETTINGS, domains: { [key]: domain } }).domains,
@@ -145,13 +147,13 @@ describe('reading an oidc object', () => {
     )
   })
 
-  it('escapes what a terminal would obey in names from the file', () => {
+  it('escapes terminal control characters in names from the file', () => {
     const name = 'a\u001b[31m\n\u202e'
     const text = JSON.stringify(readOne({ ...MINIMAL, [name]: 1, groups: { [name]: 1 } }).problems)
     expect(JSON.parse(text)[0].path).to.match(/^[\x20-\x7e]+$/)
   })
 
-  it('never quotes a value', () => {
+  it('quotes no value of the configuration in problems or warnings', () => {
     const secret = 'Ex4mple-Val1e'
     const wrong = { a: secret }
     const oidc = {
@@ -177,7 +179,7 @@ describe('reading an oidc object', () => {
     }
   })
 
-  it('never throws, whatever it is given', () => {
+  it('never throws, even on a malformed configuration', () => {
     const objects = ['issuer', 'client', 'custom', 'groups', 'sync', 'response_types', '__proto__', 'constructor']
     const names = [...objects, 'enabled', 'clientid', 'tokenURL', 'scope', 'preset']
     const junk = fc.anything({

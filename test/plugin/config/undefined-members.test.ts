@@ -12,7 +12,7 @@ type Schema = ReturnType<typeof oidcSchema>
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Every name that means something anywhere in a configuration, and some that mean nothing. */
+/** Returns every name that has a meaning in a configuration. */
 function namesIn({ properties = {} }: Schema): readonly string[] {
   return Object.entries(properties).flatMap(([name, inner]) => [name, ...namesIn(inner)])
 }
@@ -22,16 +22,16 @@ const names = fc
   .tuple(fc.constantFrom(...namesIn(oidcSchema(PRESETS)), ...OLD, ...AROUND, 'nothing', '$schema'), fc.boolean())
   .map(([name, upper]) => (upper ? name.toUpperCase() : name))
 
-/** The same, with members that are undefined in every object of it; those that are given stay. */
+/** Returns a copy in which every object has additional undefined members. Existing members stay. */
 function sprinkled(value: unknown, added: readonly (readonly string[])[], depth = 0): unknown {
   if (!isMembers(value)) return value
-  const given = Object.entries(value).map(([name, member]) => [name, sprinkled(member, added, depth + 1)])
+  const existing = Object.entries(value).map(([name, member]) => [name, sprinkled(member, added, depth + 1)])
   const more = (added[depth % added.length] ?? []).filter((name) => !Object.hasOwn(value, name))
-  return Object.fromEntries([...more.map((name) => [name, undefined]), ...given])
+  return Object.fromEntries([...more.map((name) => [name, undefined]), ...existing])
 }
 
-describe('A member that is undefined, as code may write it,', () => {
-  it('is one that is not there, wherever it stands', () => {
+describe('undefined members of a configuration', () => {
+  it('treats an undefined member as absent, wherever it is', () => {
     const config = fc.record({
       oidc: fc.oneof(
         validOidc,

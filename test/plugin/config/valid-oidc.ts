@@ -71,7 +71,7 @@ const deprecated = {
   customerid: fc.constant('C0old'),
 }
 
-/** `oidc` objects without a mistake: current keys, deprecated ones, and both at once, in any order. */
+/** Generates `oidc` objects without a mistake: with current keys, deprecated keys, or both, in any order. */
 export const validOidc: fc.Arbitrary<object> = fc
   .record(
     {
@@ -86,7 +86,7 @@ export const validOidc: fc.Arbitrary<object> = fc
   )
   .chain((oidc) => fc.shuffledSubarray(Object.entries(oidc), { minLength: Object.keys(oidc).length }))
   .chain((entries) => {
-    const { client, ...others } = Object.fromEntries(entries)
-    const onlyOld = { ...others, clientid: 'old', clientsecret: 'old' }
+    const { client, ...rest } = Object.fromEntries(entries)
+    const onlyOld = { ...rest, clientid: 'old', clientsecret: 'old' }
     return fc.constantFrom(Object.fromEntries(entries), onlyOld)
   })

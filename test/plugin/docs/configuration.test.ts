@@ -24,12 +24,12 @@ interface Row {
   readonly cells: readonly string[]
 }
 
-/** What the tables below a heading say: of which members, and the cells behind their names. */
+/** Returns the rows of the tables below a heading: the members that a row names, and its other cells. */
 function rowsOf(heading: string): readonly Row[] {
   return tableRows(section(PAGE, heading)).map(([names = '', ...cells]) => ({ names: inCode(names), cells }))
 }
 
-/** What a strategy is without anything that may be left out, but for `more`. */
+/** Returns the settings of a strategy with only required members and `more`. */
 const settingsOf = (more: object = {}) => oneDomain.settingsOf({ ...oneDomain.MINIMAL, ...more }, {}, { cert: 'host' })
 
 describe('the page on the configuration', () => {
@@ -40,12 +40,12 @@ describe('the page on the configuration', () => {
     ['## The `custom` object', memberOf('custom')],
     ['## The `groups` object', memberOf('groups')],
   ] as const) {
-    it(`has a row for every member of the ${heading.slice(7)}, and for none that there is not`, () => {
+    it(`documents exactly the members of ${heading.slice(3)}`, () => {
       expect(rowsOf(heading).flatMap(({ names }) => names)).to.have.members(namesOf(schema))
     })
   }
 
-  it('names what is in the members that are objects themselves', () => {
+  it('documents the members of nested objects', () => {
     for (const [heading, schema] of [
       ['## The `custom` object', memberOf('custom')],
       ['## The `groups` object', memberOf('groups')],
@@ -55,7 +55,7 @@ describe('the page on the configuration', () => {
     }
   })
 
-  it('has the defaults of the client object', () => {
+  it('documents the defaults of the client object', () => {
     const { client } = settingsOf()
     const values: Readonly<Record<string, unknown>> = { ...client }
     for (const { names, cells } of rowsOf('## The `client` object')) {
@@ -75,7 +75,7 @@ describe('the page on the configuration', () => {
     }
   })
 
-  it('has the defaults of the custom and groups objects', () => {
+  it('documents the defaults of the custom and groups objects', () => {
     const { custom, groups } = settingsOf({ groups: {} })
     const inCustom = new Map(rowsOf('## The `custom` object').map(({ names, cells }) => [names[0], cells[0]]))
     expect(inCustom.get('scope')).to.equal(`\`${settingsOf().custom.scope.join(' ')}\``)
@@ -91,20 +91,20 @@ describe('the page on the configuration', () => {
     expect([inGroups.get('required'), inGroups.get('siteadmin')]).to.deep.equal(['', ''])
   })
 
-  it('names every method of authentication, and every response mode', () => {
+  it('documents every authentication method and response mode', () => {
     const cells = new Map(rowsOf('## The `client` object').map(({ names, cells }) => [names[0], cells[1] ?? '']))
     expect(inCode(cells.get('token_endpoint_auth_method') ?? '')).to.have.members(AUTH_METHODS)
     expect(inCode(cells.get('response_mode') ?? '')).to.include.members(RESPONSE_MODES)
   })
 
-  it('names every preset with its members', () => {
+  it('documents every preset with its members', () => {
     const text = section(PAGE, '## The `custom` object')
     for (const { name, members } of PRESETS) {
       for (const word of [name, ...Object.keys(members)]) expect(text).to.include(`\`${word}\``)
     }
   })
 
-  it('says where each deprecated key belongs now', () => {
+  it('documents the new path of each deprecated key', () => {
     const rows = tableRows(section(PAGE, '## Deprecated keys')).map((row) => row.flatMap(inCode))
     expect(rows.map(([old]) => old)).to.have.members(DEPRECATED_NAMES)
     for (const [old = '', place = ''] of rows) {
@@ -113,16 +113,16 @@ describe('the page on the configuration', () => {
     }
   })
 
-  it('has every option of the checker, and none that there is not', () => {
-    const said: string[] = []
-    const out = (text: string) => void said.push(text)
+  it('documents exactly the options of the checker', () => {
+    const printed: string[] = []
+    const out = (text: string) => void printed.push(text)
     check(['--help'], { list: () => [], read: () => '', out, err: out, create: () => undefined })
     const documented = tableRows(section(PAGE, '## Check a configuration')).flatMap(([names = '']) => inCode(names))
-    const options = [...said.join('').matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
+    const options = [...printed.join('').matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
     expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)
   })
 
-  it('has the settings that the plugin has with MeshCentral', () => {
+  it("documents the plugin's settings in MeshCentral", () => {
     const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of the plugin'))
     expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal([
       'sessionCheckMinutes',

@@ -12,33 +12,33 @@ const EXAMPLES = readDocuments()
 const MEMBERS = Object.keys(oidcSchema(PRESETS).properties ?? {})
 const KEYS = JSON.stringify({ keys: ['sig', 'enc'].map((use) => makeKey('P-256', { kid: use, use }).private) })
 
-/** The configuration that a part is of; undefined: it is of none, or of a server's own settings alone. */
-function whole(code: string): object | undefined {
+/** Returns the configuration that contains this part, or undefined if the part belongs to no configuration. */
+function completeConfig(code: string): object | undefined {
   const text = code.trim().replaceAll('"…"', '"of the tests"')
   const value = JSON.parse(text.startsWith('"') ? `{ ${text} }` : text)
   if (Array.isArray(value)) return undefined
   if ('domains' in value) return code.includes('"authStrategies"') ? value : undefined
   const settings = { cert: 'mesh.example.org', ...value.settings }
   const oidc = { issuer: 'https://idp.example.org', client: { client_id: 'mesh', client_secret: 'of the tests' } }
-  const of = (domain: object) => ({ settings, domains: { '': domain } })
+  const configWith = (domain: object) => ({ settings, domains: { '': domain } })
   const names = Object.keys(value)
-  if (names.join() === 'settings') return of({ authStrategies: { oidc } })
-  if (names.join() === 'oidcCredentials') return of({ ...value, authStrategies: { oidc } })
+  if (names.join() === 'settings') return configWith({ authStrategies: { oidc } })
+  if (names.join() === 'oidcCredentials') return configWith({ ...value, authStrategies: { oidc } })
   expect(MEMBERS).to.include.members(names)
-  return of({ authStrategies: { oidc: { ...oidc, ...value } } })
+  return configWith({ authStrategies: { oidc: { ...oidc, ...value } } })
 }
 
 describe("the examples of the plugin's configuration", () => {
-  it('are such as the checker finds nothing in, no warning either', () => {
+  it('examples pass the checker without errors or warnings', () => {
     const configurations = EXAMPLES.flatMap(({ path, code }) => {
-      const config = whole(code)
+      const config = completeConfig(code)
       return config ? [{ path, code, config }] : []
     })
     expect(configurations.length).to.be.above(20)
     for (const { path, code, config } of configurations) {
       const { domains, problems } = readDomains(config, { readFile: () => KEYS, now: Date.now() })
-      const found = [...problems, ...domains.flatMap((domain) => [...domain.problems, ...domain.warnings])]
-      expect(found, `${path}: ${code}`).to.deep.equal([])
+      const findings = [...problems, ...domains.flatMap((domain) => [...domain.problems, ...domain.warnings])]
+      expect(findings, `${path}: ${code}`).to.deep.equal([])
       expect(domains.length, path).to.equal(1)
     }
   })
@@ -47,16 +47,16 @@ describe("the examples of the plugin's configuration", () => {
     const isWhole = (config: object | undefined): config is Readonly<Record<string, object>> =>
       config !== undefined && 'settings' in config && 'plugins' in (config.settings as object)
     const configurations = EXAMPLES.flatMap(({ path, code }) => {
-      const config = whole(code)
+      const config = completeConfig(code)
       return isWhole(config) ? [{ path, config }] : []
     })
     const options = { meshCentral: true, unknownKeys: 'warn', inferPresets: true, hasRights: true } as const
     for (const { path, config } of configurations) {
       const server = checkMeshCentralServer(config)
       const { domains } = readDomains(config, { ...options, readFile: () => KEYS, basePathOf: () => '/' })
-      const found = [...server.problems, ...domains.flatMap((domain) => [...domain.problems, ...domain.warnings])]
-      expect(found, path).to.deep.equal([])
-      // What the examples leave out is on the page on MeshCentral.
+      const findings = [...server.problems, ...domains.flatMap((domain) => [...domain.problems, ...domain.warnings])]
+      expect(findings, path).to.deep.equal([])
+      // The page on MeshCentral covers what the examples leave out.
       for (const { code } of server.warnings) expect(code, path).to.be.oneOf(['not_recorded', 'session_key_missing'])
     }
     const pages = new Set(configurations.map(({ path }) => path))

@@ -9,7 +9,7 @@ const PAGES = readDocuments().filter(({ path }) => path.startsWith(FOLDER) && !p
 const LIST = readDocument(`${FOLDER}README.md`)
 const ADAPTERS = fileURLToPath(new URL('../../idps/providers/', import.meta.url))
 
-/** The fixture's own has no page. */
+/** The tested providers except the fixture's own, which has no page. */
 const TESTED = readdirSync(ADAPTERS)
   .filter((name) => name.endsWith('.test.ts') && !name.startsWith('oidc-provider'))
   .map((name) => name.replace('.test.ts', ''))
@@ -25,24 +25,24 @@ const SECTIONS = [
 ]
 
 const titleOf = ({ text }: Document) => /^# (.+)$/m.exec(text)?.[1] ?? ''
-/** The paragraph that says how the page was tried. */
+/** Returns the paragraph that says how the page was tested. */
 const markOf = ({ text }: Document) =>
   text.split('\n\n').find((paragraph) => /^\*\*(?:Run|From)\b/.test(paragraph)) ?? ''
-/** The version that the tests ran, according to the page. */
+/** Returns the version that was tested, according to the page. */
 const versionOf = (page: Document) => /^\*\*Run\*\* with .*?(\d+(?:\.\d+)+)/.exec(markOf(page))?.[1]
 
 describe('the pages on providers', () => {
-  it('are all in the list, with the version that each was run with', () => {
+  it('provider pages are all in the list, each with its tested version', () => {
     const rows = tableRows(LIST)
     const listed = rows.map(([link = '']) => /\[(.+)\]\((.+)\)/.exec(link)?.slice(1) ?? [])
     expect(listed).to.have.deep.members(PAGES.map((page) => [titleOf(page), page.path.slice(FOLDER.length)]))
     for (const [link = '', version = ''] of rows) {
-      const page = PAGES.find((one) => link.includes(`(${one.path.slice(FOLDER.length)})`))
+      const page = PAGES.find((candidate) => link.includes(`(${candidate.path.slice(FOLDER.length)})`))
       if (page && versionOf(page)) expect(version.split(',')[0], link).to.equal(versionOf(page))
     }
   })
 
-  it('say whether the page was run or follows documents, with a link', () => {
+  it('state how the page was tested or which documentation it follows', () => {
     for (const page of PAGES) {
       expect(markOf(page), page.path)
         .to.match(/^\*\*(?:Run\*\* with|Run by hand\*\* with|From )/)
@@ -50,7 +50,7 @@ describe('the pages on providers', () => {
     }
   })
 
-  it('have the same sections in the same order, with a complete configuration first', () => {
+  it('provider pages have the same sections, and a complete configuration first', () => {
     for (const { path, text } of PAGES) {
       const [config = ''] = codeBlocks(text, 'json')
       expect(JSON.parse(config), path).to.have.nested.property('domains')
@@ -59,7 +59,7 @@ describe('the pages on providers', () => {
     }
   })
 
-  it('claim no other version than the tests run', () => {
+  it('provider pages claim only versions that the tests run', () => {
     const sources = readdirSync(ADAPTERS, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(`${ADAPTERS}${name}`, 'utf8'))
@@ -69,7 +69,7 @@ describe('the pages on providers', () => {
     expect(stated.length).to.be.at.least(4)
     const claimed = PAGES.flatMap((page) => versionOf(page) ?? [])
     expect(claimed).to.include.members(stated)
-    // Debian says which version of these two there is.
+    // Debian determines the version of these two.
     const named = PAGES.filter((page) => {
       const version = versionOf(page)
       return version !== undefined && !stated.includes(version)
@@ -83,12 +83,12 @@ describe('the pages on providers', () => {
     }
   })
 
-  it('say for each tested provider when a session ends, as the tests found it', () => {
+  it('provider pages list for each tested provider when a session ends', () => {
     for (const name of TESTED) {
       const page = PAGES.find(({ path }) => path.startsWith(FOLDER + name))
-      const told = tableRows(section(page?.text ?? '', '## When a session ends')).map(([what]) => what)
-      expect(told, name).to.deep.equal(Object.values(RENEWALS))
-      // That they found it so, they show themselves.
+      const events = tableRows(section(page?.text ?? '', '## When a session ends')).map(([event]) => event)
+      expect(events, name).to.deep.equal(Object.values(RENEWALS))
+      // The provider's own tests check the outcomes; here each must be readable.
       for (const row of Object.keys(RENEWALS)) outcomeOf(page ? titleOf(page) : '', row as RenewalCase)
     }
   })

@@ -10,7 +10,7 @@ import { inCode, readDocument, section, tableRows } from '../../support/document
 const PAGE = readDocument('plugin/docs/troubleshooting.md')
 const PLUGIN = fileURLToPath(new URL('../../../plugin', import.meta.url))
 
-/** What MeshCentral's page says for the numbers of its messages. */
+/** The texts of MeshCentral's login page for the numbers of its messages. */
 const MESHCENTRAL_SAYS: Readonly<Record<keyof typeof MESSAGE, string>> = {
   cannotCreate: 'Unable to create account.',
   accountLimit: 'Account limit reached.',
@@ -21,58 +21,58 @@ const MESHCENTRAL_SAYS: Readonly<Record<keyof typeof MESSAGE, string>> = {
   maintenance: 'Server under maintenance.',
   securityCheck: 'Invalid security check.',
 }
-/** Of no login. */
-const OTHERS: readonly LoginErrorCode[] = ['logout_token_invalid', 'introspection_failed', 'revocation_failed']
+/** Codes that never end a login. */
+const NOT_OF_LOGINS: readonly LoginErrorCode[] = ['logout_token_invalid', 'introspection_failed', 'revocation_failed']
 
 const namesBelow = (heading: string) => tableRows(section(PAGE, heading)).flatMap(([names = '']) => inCode(names))
 
-/** Every event that some line of the plugin's sources writes into a log. */
+/** Returns every event that the plugin's sources log. */
 function eventsInSources(): ReadonlySet<string> {
   const texts = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' })
-    // What a person reads of a check is no log.
+    // The verdicts of a check are no log events.
     .filter((name) => name.endsWith('.ts') && !/^doctor\/(live\/|check-live\.ts)/.test(name))
     .map((name) => readFileSync(join(PLUGIN, name), 'utf8'))
-  const found = texts.flatMap((text) => [
+  const events = texts.flatMap((text) => [
     ...[...text.matchAll(/\blog\.(?:info|warn|error)\('([a-z-]+)'/g)].map(([, event = '']) => event),
-    ...[...text.matchAll(/\b(?:logFailure|report)\(([^)]*)/g)].flatMap(([, given = '']) =>
-      [...given.matchAll(/'([a-z]+(?:-[a-z]+)+)'/g)].map(([, event = '']) => event),
+    ...[...text.matchAll(/\b(?:logFailure|report)\(([^)]*)/g)].flatMap(([, argumentList = '']) =>
+      [...argumentList.matchAll(/'([a-z]+(?:-[a-z]+)+)'/g)].map(([, event = '']) => event),
     ),
     ...[...text.matchAll(/\bevent: '([a-z-]+)',\s+message:/g)].map(([, event = '']) => event),
-    // MeshCentral's log is lines of text.
+    // MeshCentral's log consists of lines of text.
     ...[...text.matchAll(/[`'](?:ERROR|WARN|INFO) ([a-z-]+):/g)].map(([, event = '']) => event),
   ])
-  return new Set(found)
+  return new Set(events)
 }
 
 describe('the page on troubleshooting', () => {
-  it('tells the remedy of every way in which a login fails, and of none that there is not', () => {
+  it('documents the remedy of exactly the codes of failed logins', () => {
     const first = tableRows(section(PAGE, '## Codes')).map(([code = '']) => code.replaceAll('`', ''))
     expect(first).to.have.members(Object.keys(LOGIN_ERRORS))
   })
 
-  it('tells what to do about every warning of a configuration, and of none that there is not', () => {
+  it('documents exactly the warnings of a configuration', () => {
     expect(namesBelow('## Warnings of a configuration')).to.have.members(WARNING_CODES)
   })
 
-  it('says what every event means, and of none that there is not', () => {
+  it('documents exactly the events that the plugin logs', () => {
     expect(namesBelow('## Events')).to.have.members([...eventsInSources()])
   })
 
-  it('says which codes are behind each message of MeshCentral', () => {
+  it('documents the codes behind each message of MeshCentral', () => {
     const rows = tableRows(section(PAGE, "### MeshCentral's login page shows a message"))
     const documented = new Map(rows.map(([message, codes = '']) => [message, inCode(codes)]))
-    const codes = (Object.keys(LOGIN_ERRORS) as LoginErrorCode[]).filter((code) => !OTHERS.includes(code))
+    const codes = (Object.keys(LOGIN_ERRORS) as LoginErrorCode[]).filter((code) => !NOT_OF_LOGINS.includes(code))
     for (const [name, words] of Object.entries(MESHCENTRAL_SAYS)) {
       const behind = codes.filter(
         (reason) => messageOf({ reason, code: LOGIN_ERRORS[reason].message }) === MESSAGE[name as keyof typeof MESSAGE],
       )
       expect(documented.get(words), words).to.have.members(behind)
     }
-    // MeshCentral's own, which single sign-on never leads to.
+    // A message of MeshCentral that single sign-on never causes.
     expect(documented.get('IP address blocked, try again later.')).to.deep.equal(['maxInvalidLogin'])
   })
 
-  it('quotes what people read to the letter, where a symptom is a sentence of ours', () => {
+  it('quotes our messages exactly where a symptom is one of them', () => {
     const quoted = [...section(PAGE, '## Symptoms').matchAll(/^### "(.+)"$/gm)].map(([, words = '']) => words)
     expect(quoted.length).to.be.above(3)
     for (const words of quoted) {
@@ -83,12 +83,12 @@ describe('the page on troubleshooting', () => {
     }
   })
 
-  it('names codes and events that there are, among its symptoms too', () => {
-    const known = new Set([...Object.keys(LOGIN_ERRORS), ...WARNING_CODES, ...eventsInSources()])
+  it('names only existing codes and events in the section by symptom', () => {
+    const existing = new Set([...Object.keys(LOGIN_ERRORS), ...WARNING_CODES, ...eventsInSources()])
     const named = inCode(section(PAGE, '## Symptoms')).filter((name) => /^[a-z]+([_-][a-z]+)+$/.test(name))
-    // Words of the protocol.
-    const others = new Set(['invalid_scope', 'invalid_client', 'invalid_grant', 'unauthorized_client'])
-    others.add('unsupported_response_type')
-    expect(named.filter((name) => !known.has(name) && !others.has(name))).to.deep.equal([])
+    // Error codes of the protocol.
+    const protocolCodes = new Set(['invalid_scope', 'invalid_client', 'invalid_grant', 'unauthorized_client'])
+    protocolCodes.add('unsupported_response_type')
+    expect(named.filter((name) => !existing.has(name) && !protocolCodes.has(name))).to.deep.equal([])
   })
 })

@@ -6,7 +6,7 @@ import { inCode, readDocument, section, tableRows } from '../../support/document
 
 const PAGE = readDocument('plugin/docs/your-own-server.md')
 
-/** The names of what an interface has, as its source says them. */
+/** Returns the member names of an interface from its source. */
 function membersOf(file: string, name: string): readonly string[] {
   const text = readFileSync(new URL(`../../../plugin/${file}`, import.meta.url), 'utf8')
   const [, body = ''] = new RegExp(`^export interface ${name} .*\\{\\n([\\s\\S]*?)^\\}$`, 'm').exec(text) ?? []
@@ -14,7 +14,7 @@ function membersOf(file: string, name: string): readonly string[] {
 }
 
 describe('the page on a server of your own', () => {
-  it('has every route below the base of a domain, and none that there is not', () => {
+  it('documents exactly the routes below the base of a domain', () => {
     const { all, login } = routePaths(
       '/',
       undefined,
@@ -26,12 +26,11 @@ describe('the page on a server of your own', () => {
     expect(new Set(named.map((word) => `/${word}`))).to.deep.equal(new Set([...all].filter((path) => path !== login)))
   })
 
-  it('has every option of registerOidc and every member of a host, and none that there is not', () => {
+  it('documents exactly the options of registerOidc and the members of a host', () => {
     const [options, host] = [membersOf('mount/mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
     expect([options.length, host.length]).to.satisfy((counts: readonly number[]) => counts.every((count) => count > 8))
     const documented = tableRows(section(PAGE, '## Options of `registerOidc`')).flatMap(([names = '']) => inCode(names))
-    // For tests only.
-    const given = options.filter((name) => name !== 'clock')
-    expect(documented).to.have.members([...given, ...host])
+    const publicOptions = options.filter((name) => name !== 'clock')
+    expect(documented).to.have.members([...publicOptions, ...host])
   })
 })

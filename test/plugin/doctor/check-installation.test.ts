@@ -5,7 +5,7 @@ import { MEMBERS } from '../../../plugin/doctor/meshcentral-members.ts'
 const HOOK = "parent.pluginHandler.callHook('hook_setupHttpHandlers', obj, parent)"
 const LOGIN = "obj.app.get(url + 'login', handleRootRequest)"
 
-/** Sources in which all stands as single sign-on relies on it; the real ones are read by test/meshcentral. */
+/** Returns sources that have everything single sign-on relies on. test/meshcentral reads the real ones. */
 function sources(): Map<string, string> {
   const files = new Map<string, string>()
   const add = (file: string, ...lines: readonly string[]) =>
@@ -30,7 +30,7 @@ const read = (files: ReadonlyMap<string, string>, folder = '/mesh') =>
 
 describe('an installation of MeshCentral', () => {
   // Shows: plugin 9.31.
-  it('is fine where all is there, and is found by its own folder too', () => {
+  it("a complete installation is fine, and is found by MeshCentral's own folder too", () => {
     for (const folder of ['/mesh', '/mesh/node_modules/meshcentral']) {
       const { isFine, text } = read(sources(), folder) ?? {}
       expect(isFine).to.equal(true)
@@ -40,7 +40,7 @@ describe('an installation of MeshCentral', () => {
   })
 
   // Shows: plugin 9.31.
-  it('says its version, and the tested ones beside another', () => {
+  it('shows its version, with the tested versions if it is another', () => {
     const text = read(sources().set('package.json', '{"name":"meshcentral","version":"1.2.5"}'))?.text
     expect(text).to.include('MeshCentral 1.2.5 (tested: 1.1.51, 1.1.55)')
   })
@@ -67,16 +67,16 @@ describe('an installation of MeshCentral', () => {
     ],
   ]
   for (const [line, change] of rows)
-    it(`has what it lacks told: ${line}`, () => {
+    it(`reports a missing part: ${line}`, () => {
       const files = sources()
       change(files)
       const { isFine, text } = read(files) ?? {}
       expect(isFine).to.equal(false)
-      expect(text?.split('\n').filter((one) => one.includes(line))).to.have.length(1)
+      expect(text?.split('\n').filter((part) => part.includes(line))).to.have.length(1)
       expect(text?.match(/moved|unknown/g)).to.have.length(1)
     })
 
-  it('is none where there is no package of that name', () => {
+  it('an installation is not found without a package named meshcentral', () => {
     for (const files of [new Map(), sources().set('package.json', '{"name":"other"}')])
       expect(read(files)).to.equal(undefined)
   })

@@ -34,16 +34,16 @@ describe('mesh-companion-check --live', () => {
     return idp
   }
 
-  interface Asked {
-    /** How the IdP knows the client, where it differs. */
+  interface Situation {
+    /** Changes to the IdP's registration of the client. */
     readonly registered?: Members
     readonly fault?: readonly [Endpoint, Fault, times?: number]
     readonly oidc?: Members
     readonly client?: Members
     readonly live?: LiveOptions
   }
-  /** Runs the command in this process; the lines below the first two, without their margin. */
-  async function ask(idp: Idp, { oidc = {}, client = {}, live }: Asked = {}, ...args: string[]) {
+  /** Runs the command in this process. Returns the trimmed lines of its live part. */
+  async function runLive(idp: Idp, { oidc = {}, client = {}, live }: Situation = {}, ...args: string[]) {
     const strategy = { issuer: idp.issuer, ...oidc, client: { ...CLIENT, redirect_uri: REDIRECT, ...client } }
     const byKey = client.token_endpoint_auth_method === 'private_key_jwt'
     const domain = byKey ? { oidcCredentials: { jwksFile: 'keys.json' } } : {}
@@ -51,9 +51,9 @@ describe('mesh-companion-check --live', () => {
       settings: { cert: '127.0.0.1', port: 9 },
       domains: { '': { authStrategies: { oidc: strategy }, ...domain } },
     })
-    let out = ''
+    let output = ''
     const write = (part: string) => {
-      out += part
+      output += part
     }
     const terminal = {
       list: () => [],
@@ -63,11 +63,11 @@ describe('mesh-companion-check --live', () => {
       create: () => undefined,
     }
     const code = await checkToTheEnd(['config.json', '--live', ...args], terminal, live)
-    expect(out).not.to.contain(CLIENT.client_secret)
-    const [, below = ''] = out.split('live:\n')
+    expect(output).not.to.contain(CLIENT.client_secret)
+    const [, below = ''] = output.split('live:\n')
     const lines = below.split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]))
-    const of = (question: string) => lines.filter((line) => line.split(': ')[1] === question).join('\n')
-    return { code, out, lines, of }
+    const lineOf = (question: string) => lines.filter((line) => line.split(': ')[1] === question).join('\n')
+    return { code, output, lines, lineOf }
   }
 
   const publishing = (metadata: Members): Fault => ({
@@ -76,10 +76,10 @@ describe('mesh-companion-check --live', () => {
   })
 
   // Shows: plugin 9.32.
-  it('asks everything that a login depends on, and says that all is well', async () => {
+  it('asks everything that a login depends on, and finds no problem', async () => {
     const idp = await start()
-    const { code, out, lines } = await ask(idp)
-    expect(out).to.match(/^domain "": no errors, no warnings\n(?:.*\n)+domain "", live:\n/)
+    const { code, output, lines } = await runLive(idp)
+    expect(output).to.match(/^domain "": no errors, no warnings\n(?:.*\n)+domain "", live:\n/)
     expect(lines).to.deep.equal([
       `ok: discovery: status 200, plain HTTP on loopback, issuer ${idp.issuer}`,
       'ok: key set: 3 keys, at least one for RS256',
@@ -93,14 +93,14 @@ describe('mesh-companion-check --live', () => {
       'ok: secret or key: accepted with client_secret_basic: the IdP objects to the made-up code only',
       'ok: UserInfo: refuses a made-up token (status 401)',
       'ok: post-logout address: unknown: this IdP does not tell without a signed-in user',
-      // This server itself need not run.
+      // This server need not run for the check.
       "warn: files of this server: Not checked: http://127.0.0.1:9 cannot be reached from this machine [causeCode: ECONNREFUSED]. Check again while it runs, on a machine that knows its name and trusts its certificate (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).",
     ])
     expect(code).to.equal(0)
   })
 
-  it('asks where MeshCentral serves the domain, too', async () => {
-    const { lines } = await ask(await start(), {}, '--meshcentral')
+  it('checks a domain that MeshCentral serves', async () => {
+    const { lines } = await runLive(await start(), {}, '--meshcentral')
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
 
@@ -116,20 +116,20 @@ describe('mesh-companion-check --live', () => {
     ] as const) {
       const idp = await start()
       idp.faults.set('userinfo', fault)
-      const { code, of } = await ask(idp, { oidc: { issuer: { issuer: idp.issuer, ...oidc } } })
-      expect(of('UserInfo')).to.match(line)
+      const { code, lineOf } = await runLive(idp, { oidc: { issuer: { issuer: idp.issuer, ...oidc } } })
+      expect(lineOf('UserInfo')).to.match(line)
       expect(code).to.equal(0)
     }
   })
 
   describe('about files of this server', () => {
-    const about = 'files of this server'
-    /** A server whose login page has a file, as a cache in front of it answers. */
+    const question = 'files of this server'
+    /** Runs the check against a server that has a cache in front of it and a file in its login page. */
     async function askBehindCache(markup: string, cookie?: string, keys = 'application/json') {
-      const asked: string[] = []
+      const requests: string[] = []
       const server = await onLoopback(
         createServer((req, res) => {
-          asked.push(req.url ?? '')
+          requests.push(req.url ?? '')
           if (req.url === '/sub/login') res.end(markup)
           else if (req.url === '/sub/auth-oidc-jwks') res.writeHead(404, { 'content-type': keys }).end()
           else res.writeHead(200, cookie === undefined ? {} : { 'set-cookie': cookie }).end('a file')
@@ -138,8 +138,8 @@ describe('mesh-companion-check --live', () => {
       const redirect = `${server.url}/sub/auth-oidc-callback`
       try {
         const idp = await start({ redirect_uris: [redirect] })
-        const { code, of } = await ask(idp, { client: { redirect_uri: redirect } })
-        return { code, line: of(about), asked }
+        const { code, lineOf } = await runLive(idp, { client: { redirect_uri: redirect } })
+        return { code, line: lineOf(question), requests }
       } finally {
         await server.close()
       }
@@ -147,7 +147,7 @@ describe('mesh-companion-check --live', () => {
     const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
 
     // Shows: plugin 9.32.
-    it('fails where one comes with a cookie, which is named without its value', async () => {
+    it('fails if a file comes with a cookie, naming the cookie without its value', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
       expect(code).to.equal(1)
       expect(line)
@@ -155,7 +155,7 @@ describe('mesh-companion-check --live', () => {
         .and.not.include('secret')
     })
 
-    it('warns of a server that was not started with the plugin yet, whose files come with cookies', async () => {
+    it('warns of a server that runs without the plugin and sends cookies with files', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
       expect(code).to.equal(0)
       expect(line).to.match(
@@ -163,42 +163,42 @@ describe('mesh-companion-check --live', () => {
       )
     })
 
-    it('is well where none does, and where there is none; files of others are not asked for', async () => {
-      const { code, line, asked } = await askBehindCache(MARKUP)
+    it('passes if no file has a cookie, and requests no files of other servers', async () => {
+      const { code, line, requests } = await askBehindCache(MARKUP)
       expect([code, line]).to.deep.equal([
         0,
-        `ok: ${about}: no cookie comes with the files of the login page (2 checked)`,
+        `ok: ${question}: no cookie comes with the files of the login page (2 checked)`,
       ])
-      expect(asked).to.deep.equal(['/sub/login', '/sub/styles/a.css?v=1', '/b.js'])
+      expect(requests).to.deep.equal(['/sub/login', '/sub/styles/a.css?v=1', '/b.js'])
       expect((await askBehindCache('<p>', 'xid=1')).line).to.match(/^ok: .*: none on /)
     })
   })
 
-  it('asks nobody without --live, and nobody about a domain with errors', async () => {
+  it('sends no request for a domain with errors', async () => {
     const idp = await start()
-    const { code, out } = await ask(idp, { oidc: { newAccounts: 1 } })
+    const { code, output } = await runLive(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
-    expect(out).to.contain('domain "", live: not asked before the errors are corrected\n')
+    expect(output).to.contain('domain "", live: not asked before the errors are corrected\n')
     expect(idp.requests('discovery')).to.equal(0)
   })
 
-  it('asks an IdP that is another one nothing more', async () => {
+  it('sends no further request to an IdP that publishes another issuer', async () => {
     const idp = await start()
     idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
-    expect((await ask(idp)).of('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
+    expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
     expect(idp.requests('token') + idp.requests('authorization')).to.equal(0)
   })
 
-  it('fails where nothing listens, and where the certificate leads to nobody that is trusted', async () => {
+  it('fails if nothing listens or the certificate is not trusted', async () => {
     const idp = await start()
     await idp.down()
-    expect((await ask(idp)).of('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
+    expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
     const { server } = await makeCertificates()
     const secured = await start({}, { tls: server })
-    expect((await ask(secured)).of('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
+    expect((await runLive(secured)).lineOf('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
   })
 
-  it('warns where discovery fails and all endpoints are set by hand, and asks those', async () => {
+  it('warns if discovery fails but all endpoints are set by hand, and checks those', async () => {
     const idp = await start()
     idp.faults.set('discovery', { kind: 'answer', status: 500 })
     const issuer = {
@@ -207,14 +207,14 @@ describe('mesh-companion-check --live', () => {
       token_endpoint: `${idp.issuer}/token`,
       jwks_uri: `${idp.issuer}/jwks`,
     }
-    const { code, lines, of } = await ask(idp, { oidc: { issuer } })
-    expect(of('discovery')).to.match(/^warn: discovery: The endpoints in `issuer` are used\. /)
-    expect(of('PKCE')).to.equal('ok: PKCE: the IdP publishes nothing about it')
+    const { code, lines, lineOf } = await runLive(idp, { oidc: { issuer } })
+    expect(lineOf('discovery')).to.match(/^warn: discovery: The endpoints in `issuer` are used\. /)
+    expect(lineOf('PKCE')).to.equal('ok: PKCE: the IdP publishes nothing about it')
     expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(11)
     expect(code).to.equal(0)
   })
 
-  it('warns of a method, a scope, a mode or PKCE that is not published: the lists may be incomplete', async () => {
+  it('warns of configured values that the IdP does not publish', async () => {
     const published = {
       token_endpoint_auth_methods_supported: ['private_key_jwt'],
       scopes_supported: ['openid'],
@@ -223,69 +223,72 @@ describe('mesh-companion-check --live', () => {
     }
     const idp = await start()
     idp.faults.set('discovery', publishing(published))
-    const { code, of } = await ask(idp, { client: { response_mode: 'query' } })
-    expect(of('client authentication')).to.match(/^warn: .*lacks client_secret_basic/)
-    expect(of('scopes')).to.match(/^warn: .*lacks profile \(custom\.scope\)/)
-    expect(of('response types')).to.match(/^warn: .*lacks query \(client\.response_mode\)/)
-    expect(of('PKCE')).to.match(/^warn: .*lacks S256/)
+    const { code, lineOf } = await runLive(idp, { client: { response_mode: 'query' } })
+    expect(lineOf('client authentication')).to.match(/^warn: .*lacks client_secret_basic/)
+    expect(lineOf('scopes')).to.match(/^warn: .*lacks profile \(custom\.scope\)/)
+    expect(lineOf('response types')).to.match(/^warn: .*lacks query \(client\.response_mode\)/)
+    expect(lineOf('PKCE')).to.match(/^warn: .*lacks S256/)
     expect(code).to.equal(0)
   })
 
-  it('asks by a pushed request where the client pushes', async () => {
+  it('pushes its request if the client pushes', async () => {
     const idp = await start()
-    expect((await ask(idp, { client: PUSHING })).of(REDIRECTION)).to.match(/^ok: /)
+    expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('pushed_authorization_request')).to.equal(1)
   })
 
-  it('warns of a page that may be the login page, and does not follow it', async () => {
+  it('warns of a redirect to a page, perhaps the login page, without following it', async () => {
     const idp = await start()
-    idp.faults.set('authorization', redirect(`${idp.issuer}/interaction/1?hint=private`))
-    const { of, out } = await ask(idp)
-    expect(of(REDIRECTION)).to.match(
+    idp.faults.set('authorization', redirectFault(`${idp.issuer}/interaction/1?hint=private`))
+    const { lineOf, output } = await runLive(idp)
+    expect(lineOf(REDIRECTION)).to.match(
       /^warn: .*redirects the browser to http:\/\/127\.0\.0\.1:\d+\/interaction\/1, although/,
     )
-    expect(out).not.to.contain('private')
+    expect(output).not.to.contain('private')
     expect(idp.requests('interaction')).to.equal(0)
   })
 
-  it('has no secret to ask about where a login redeems no code', async () => {
+  it('checks no secret if a login redeems no code', async () => {
     const codeless = { response_types: ['id_token'] }
     const idp = await start(codeless)
-    const { of } = await ask(idp, { client: codeless })
-    expect(of(SECRET)).to.equal('ok: secret or key: not needed: a login redeems no code')
-    expect(of(REDIRECTION)).to.match(/^ok: /)
+    const { lineOf } = await runLive(idp, { client: codeless })
+    expect(lineOf(SECRET)).to.equal('ok: secret or key: not needed: a login redeems no code')
+    expect(lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('token')).to.equal(0)
   })
 
-  const redirect = (to: string): Fault => ({ kind: 'redirect', to })
+  const redirectFault = (to: string): Fault => ({ kind: 'redirect', to })
   const answer = (status: number, body = '', headers = {}): Fault => ({ kind: 'answer', status, body, headers })
   const refusing = (status: number, error: string) => answer(status, JSON.stringify({ error }))
 
-  /** What is said of one question, a line a case: an IdP that is fine but for what is told of it. */
-  function tells(about: string, rows: readonly (readonly [what: string, line: RegExp, asked: Asked])[]): void {
+  /** Defines tests of one question. Each row is an IdP that is correct except for what the row changes. */
+  function testQuestion(
+    question: string,
+    rows: readonly (readonly [what: string, line: RegExp, situation: Situation])[],
+  ): void {
     // Shows: plugin 4.39, 8.5, 9.32, 9.33.
-    for (const [what, line, asked] of rows)
-      it(`tells about ${about}: ${what}`, async () => {
-        const idp = await start(asked.registered)
-        if (asked.fault) idp.faults.set(...asked.fault)
-        const { code, of, out } = await ask(idp, asked)
-        expect(of(about)).to.match(line)
-        expect(code).to.equal(of(about).startsWith('fail') ? 1 : 0)
-        expect(out).not.to.contain('\u001b').and.not.to.contain('\nok: all')
+    for (const [condition, line, situation] of rows)
+      it(`reports ${question}: ${condition}`, async () => {
+        const idp = await start(situation.registered)
+        if (situation.fault) idp.faults.set(...situation.fault)
+        const { code, lineOf, output } = await runLive(idp, situation)
+        expect(lineOf(question)).to.match(line)
+        expect(code).to.equal(lineOf(question).startsWith('fail') ? 1 : 0)
+        expect(output).not.to.contain('\u001b').and.not.to.contain('\nok: all')
       })
   }
-  const faulty = (...fault: NonNullable<Asked['fault']>): Asked => ({ fault })
+  const faulty = (...fault: NonNullable<Situation['fault']>): Situation => ({ fault })
   const listing = (metadata: Members) => faulty('discovery', publishing(metadata))
 
-  tells('discovery', [
+  testQuestion('discovery', [
     [
-      'the status and what mends it',
+      'a status with its remedy',
       /^fail: .*Write the IdP's issuer in `issuer`.*status: 404/,
       faulty('discovery', answer(404)),
     ],
   ])
-  tells('key set', [
-    ['one that cannot be had', /^fail: .*status: 403/, faulty('jwks', answer(403))],
+  testQuestion('key set', [
+    ['a key set that cannot be fetched', /^fail: .*status: 403/, faulty('jwks', answer(403))],
     [
       'no key for ID tokens',
       /^fail: .*is for RS256\. Set `client\.id_token_signed_res/,
@@ -295,74 +298,86 @@ describe('mesh-companion-check --live', () => {
 
   const noon = Date.UTC(2026, 0, 1, 12)
   const fixed = withHeaders((headers) => headers.set('date', new Date(noon).toUTCString()))
-  const off = (ms: number): Asked => ({ live: { fetch: fixed, clock: new FakeClock(noon + 500 + ms) } })
+  const off = (ms: number): Situation => ({ live: { fetch: fixed, clock: new FakeClock(noon + 500 + ms) } })
   const timeless = withHeaders((headers) => headers.delete('date'))
-  tells('clock', [
-    ['seconds', /^warn: clock: The clock of the IdP is 30 s behind this machine's\./, off(30_000)],
+  testQuestion('clock', [
+    ['a difference of seconds', /^warn: clock: The clock of the IdP is 30 s behind this machine's\./, off(30_000)],
     [
       'a minute or more, with both times',
       /^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\..*\[IdP: 2026-01-01T12:00:00Z, this machine: 2026-01-01T11:00:00Z\]$/,
       off(-3_600_000),
     ],
     [
-      'the side that this machine is on',
+      'whether this machine is ahead or behind',
       /^fail: clock: .* 3600 s behind .*this one is ahead.*\[IdP: 2026-01-01T12:00:00Z, this machine: 2026-01-01T13:00:00Z\]$/,
       off(3_600_000),
     ],
-    ['no time in an answer', /^warn: /, { live: { fetch: timeless } }],
+    ['an answer without a time', /^warn: /, { live: { fetch: timeless } }],
   ])
 
   const PS256 = { id_token_signing_alg_values_supported: ['PS256'] }
-  tells('algorithms', [['one that is not listed', /^fail: .*lacks RS256 \(client\.id_token_si/, listing(PS256)]])
+  testQuestion('algorithms', [
+    ['an algorithm that is not published', /^fail: .*lacks RS256 \(client\.id_token_si/, listing(PS256)],
+  ])
   const NO_CODE = { response_types_supported: ['id_token'] }
-  tells('response types', [['one that is not listed', /^fail: .*lacks code .* has id_token/, listing(NO_CODE)]])
+  testQuestion('response types', [
+    ['a response type that is not published', /^fail: .*lacks code .* has id_token/, listing(NO_CODE)],
+  ])
 
-  const at = (fault: Fault) => faulty('authorization', fault)
+  const atAuthorization = (fault: Fault) => faulty('authorization', fault)
   const hostile = `${REDIRECT}?error=invalid_request&error_description=${encodeURIComponent('\u001b[2Jgone\nok: all')}`
   const issuerless = withHeaders((headers) => {
     const location = headers.get('location')
     if (location !== null) headers.set('location', location.replace(/[?&]iss=[^&]*/, ''))
   })
-  tells(REDIRECTION, [
+  testQuestion(REDIRECTION, [
     [
       'an address that is not registered, with what to register',
       /^fail: .*No answer came back: the IdP shows a page of its own.*Register exactly \S+, for the client mesh.*status: 400/,
       { registered: { redirect_uris: [`${REDIRECT}/`] } },
     ],
     [
-      'an address of a test, which is not to be registered',
+      'a test address that must not be registered',
       /^fail: .*http:\/\/localhost:9\/back leads to the user's own machine\. Do not register it; set `client\.redirect_uri` to an address on https:\/\/127\.0\.0\.1:9,/,
       { client: { redirect_uri: 'http://localhost:9/back' } },
     ],
-    ['a client that is not there', /^fail: .*for the client nobody/, { client: { client_id: 'nobody' } }],
+    ['an unknown client', /^fail: .*for the client nobody/, { client: { client_id: 'nobody' } }],
     [
-      'an objection',
+      'a refused scope',
       /^fail: .*refused one of `scopes`.*error: invalid_scope/,
       { registered: { scope: 'openid profile' } },
     ],
     ['an answer in the fragment', /^ok: .*login_required$/, { client: { response_mode: 'fragment' } }],
     ['an answer in a form', /^ok: .*login_required$/, { client: { response_mode: 'form_post' } }],
     ['a signed answer', /^ok: .*login_required$/, { client: { response_mode: 'jwt' } }],
-    ['one without its issuer', /^warn: .*Both are registered.*without the `iss`/, { live: { fetch: issuerless } }],
-    ['a push that is refused', /^fail: .*invalid_client/, { client: { ...PUSHING, client_secret: 'another-secret' } }],
-    ['a page', /^warn: .*shows a page/, at(answer(200, '<p>Sign in</p>'))],
-    ['a page for errors', /^fail: .*oauth\/error/, at(redirect('/oauth/error?a=b'))],
-    ['an IdP that fails', /^fail: .*reports an internal error.*status: 502/, at(answer(502))],
-    ['no answer', /^fail: .*causeCode: ECONNRESET/, at({ kind: 'reset' })],
-    ['no end of an answer', /^fail: .*ANSWER_TOO_LARGE/, at({ kind: 'huge', bytes: 2_000_000 })],
-    ['an error with control characters', /^fail: /, at(redirect(hostile))],
+    [
+      'an answer without its issuer',
+      /^warn: .*Both are registered.*without the `iss`/,
+      { live: { fetch: issuerless } },
+    ],
+    [
+      'a refused pushed request',
+      /^fail: .*invalid_client/,
+      { client: { ...PUSHING, client_secret: 'another-secret' } },
+    ],
+    ['a page', /^warn: .*shows a page/, atAuthorization(answer(200, '<p>Sign in</p>'))],
+    ['an error page', /^fail: .*oauth\/error/, atAuthorization(redirectFault('/oauth/error?a=b'))],
+    ['an IdP that fails', /^fail: .*reports an internal error.*status: 502/, atAuthorization(answer(502))],
+    ['no answer', /^fail: .*causeCode: ECONNRESET/, atAuthorization({ kind: 'reset' })],
+    ['an endless answer', /^fail: .*ANSWER_TOO_LARGE/, atAuthorization({ kind: 'huge', bytes: 2_000_000 })],
+    ['an error with control characters', /^fail: /, atAuthorization(redirectFault(hostile))],
   ])
 
   const BACK = 'post-logout address'
   const withoutLogout = { logouturl: 'https://idp.example.com/bye' }
-  tells(BACK, [
+  testQuestion(BACK, [
     [
-      'an address that another IdP seems not to know',
+      'an address that another IdP does not seem to know',
       /^warn: .*does not know https:\/\/127\.0\.0\.1:9\/login/,
       { registered: { post_logout_redirect_uris: [] } },
     ],
     [
-      'an IdP that wants an ID token first',
+      'an IdP that requires an ID token',
       /^ok: .*does not tell/,
       faulty('end_session', answer(400, 'post_logout_redirect_uri needs id_token_hint')),
     ],
@@ -380,31 +395,31 @@ describe('mesh-companion-check --live', () => {
     ['no answer', /^warn: .*causeCode: ECONNRESET/, faulty('end_session', { kind: 'reset' })],
   ])
 
-  describe('about the post-logout address of Keycloak', () => {
-    /** Answers as Keycloak 26 does to somebody who is not signed in. */
-    async function askKeycloak(known: string) {
+  describe('the post-logout address of Keycloak', () => {
+    /** Answers as Keycloak 26 does without a login. */
+    async function checkKeycloak(registered: string) {
       const server = await onLoopback(
         createServer((req, res) => {
           const query = new URL(req.url ?? '', 'http://here.test').searchParams
           const back = query.get('post_logout_redirect_uri')
           if (back === null) res.end('<p>Do you want to log out?</p>')
-          else if (back === known) res.writeHead(302, { location: `${back}?state=${query.get('state')}` }).end()
+          else if (back === registered) res.writeHead(302, { location: `${back}?state=${query.get('state')}` }).end()
           else res.writeHead(400).end('<p>Invalid redirect uri</p>')
         }),
       )
       try {
         const idp = await start()
         const end_session_endpoint = `${server.url}/realms/mesh/protocol/openid-connect/logout`
-        const { code, of } = await ask(idp, { oidc: { issuer: { issuer: idp.issuer, end_session_endpoint } } })
-        return [code, of(BACK)] as const
+        const { code, lineOf } = await runLive(idp, { oidc: { issuer: { issuer: idp.issuer, end_session_endpoint } } })
+        return [code, lineOf(BACK)] as const
       } finally {
         await server.close()
       }
     }
 
     // Shows: plugin 9.33.
-    it('says that it is registered where Keycloak redirects there', async () => {
-      const [code, line] = await askKeycloak('https://127.0.0.1:9/login')
+    it('reports an address as registered if Keycloak redirects to it', async () => {
+      const [code, line] = await checkKeycloak('https://127.0.0.1:9/login')
       expect([code, line]).to.deep.equal([
         0,
         'ok: post-logout address: registered: a sign-out returns to https://127.0.0.1:9/login',
@@ -412,8 +427,8 @@ describe('mesh-companion-check --live', () => {
     })
 
     // Shows: plugin 9.33.
-    it('fails where Keycloak answers with its own page, and says what to register', async () => {
-      const [code, line] = await askKeycloak('https://elsewhere.example/login')
+    it('fails with what to register if Keycloak answers with its own page', async () => {
+      const [code, line] = await checkKeycloak('https://elsewhere.example/login')
       expect(code).to.equal(1)
       expect(line).to.match(
         /^fail: .*Register exactly this post-logout address.*Valid post logout redirect URIs.*status: 400/,
@@ -421,13 +436,13 @@ describe('mesh-companion-check --live', () => {
     })
   })
 
-  const from = (fault: Fault, times?: number) => faulty('token', fault, times)
-  const byKey = (key: ClientKeyPair): Asked => {
+  const fromToken = (fault: Fault, times?: number) => faulty('token', fault, times)
+  const byKey = (key: ClientKeyPair): Situation => {
     const client = { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256' }
     return { client, registered: { ...client, client_secret: undefined, jwks: { keys: [key.public] } } }
   }
   const page = answer(200, '<p>', { 'content-type': 'text/html' })
-  tells(SECRET, [
+  testQuestion(SECRET, [
     [
       'another secret',
       /^fail: .*does not accept this server as its client.*error: invalid_client/,
@@ -435,16 +450,16 @@ describe('mesh-companion-check --live', () => {
     ],
     ['a key that the IdP knows', /^ok: .*accepted with private_key_jwt/, byKey(KEY)],
     ['another key', /^fail: .*or the keys\).*error: invalid_client/, byKey(makeKey('P-256', { kid: 'two' }))],
-    ['unauthorized_client', /^fail: .*does not accept this/, from(refusing(401, 'unauthorized_client'))],
-    ['a proxy in place of the IdP', /^fail: /, from(page)],
-    ['nobody who answers', /^fail: .*ECONNRESET/, from({ kind: 'reset' })],
-    ['an answer that does not tell', /^warn: .*it is unknown whether/, from(refusing(400, 'invalid_request'))],
-    ['an objection to the code', /^warn: .*checks the code before/, from(refusing(400, 'invalid_grant'))],
-    ["Glewlwyd's word for a code that it does not know", /^ok: /, from(refusing(403, 'invalid_code'), 1)],
+    ['unauthorized_client', /^fail: .*does not accept this/, fromToken(refusing(401, 'unauthorized_client'))],
+    ['a proxy instead of the IdP', /^fail: /, fromToken(page)],
+    ['no answer', /^fail: .*ECONNRESET/, fromToken({ kind: 'reset' })],
+    ['an answer that reveals nothing', /^warn: .*it is unknown whether/, fromToken(refusing(400, 'invalid_request'))],
+    ['an objection to the code', /^warn: .*checks the code before/, fromToken(refusing(400, 'invalid_grant'))],
+    ["Glewlwyd's error for an unknown code", /^ok: /, fromToken(refusing(403, 'invalid_code'), 1)],
   ])
 })
 
-/** Requests whose answers have other headers. */
+/** Returns a `fetch` that changes the headers of answers. */
 function withHeaders(change: (headers: Headers) => void): NonNullable<LiveOptions['fetch']> {
   return async (url, init) => {
     const response = await fetch(url, init as RequestInit)

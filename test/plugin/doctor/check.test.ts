@@ -16,7 +16,7 @@ const server = (oidc: unknown) => ({
   settings: { cert: 'mesh.example.com' },
   domains: { '': { authStrategies: { oidc } } },
 })
-/** Settings of a MeshCentral that loads the plugin and misses nothing. */
+/** Settings of a MeshCentral that loads the plugin and has no warnings. */
 const LOADED = {
   cert: 'mesh.example.com',
   plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { loginTokenDays: 30 } },
@@ -24,19 +24,19 @@ const LOADED = {
   sessionKey: 'a long random text',
 }
 
-/** Runs the command in this process over files with these texts. */
+/** Runs the command in this process with this function to read files. */
 function checkFiles(read: (file: string) => string, ...args: readonly string[]) {
-  const said = { out: '', err: '' }
+  const output = { out: '', err: '' }
   const written = new Map<string, string>([['there.json', 'as it was']])
   const note = (name: 'out' | 'err') => (part: string) => {
-    said[name] += part
+    output[name] += part
   }
   const create = (file: string, text: string) => {
     if (written.has(file)) throw Object.assign(new Error(file), { code: 'EEXIST' })
     written.set(file, text)
   }
   const terminal = { list: () => [], read, out: note('out'), err: note('err'), create }
-  return { code: check(['config.json', ...args], terminal), ...said, written }
+  return { code: check(['config.json', ...args], terminal), ...output, written }
 }
 function checkText(text: string, ...args: readonly string[]) {
   const { written: _written, ...outcome } = checkFiles(() => text, ...args)
@@ -45,14 +45,14 @@ function checkText(text: string, ...args: readonly string[]) {
 const checkOidc = (oidc: unknown, ...args: readonly string[]) =>
   checkText(JSON.stringify(server(oidc), null, 2), ...args)
 
-/** Without the addresses at its end. */
-function judged<Outcome extends { readonly out: string }>(outcome: Outcome): Outcome {
+/** Removes the addresses at the end of the output. */
+function withoutAddresses<Outcome extends { readonly out: string }>(outcome: Outcome): Outcome {
   return { ...outcome, out: outcome.out.replace(/^domain .*, to enter at the IdP:\n(?: {2}.*\n)+/gm, '') }
 }
 
 describe('mesh-companion-check', () => {
   // Shows: plugin 4.3.
-  it('reads the file with the client secret from the folder of the configuration, and tells nothing of it', () => {
+  it('reads client_secret_file relative to the configuration, without showing it', () => {
     const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
     const config = JSON.stringify(server({ ...FINE, client }))
     const secretFile = resolve('secrets/oidc')
@@ -73,7 +73,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('looks into the files with the keys of the client, and tells nothing of what is in them', () => {
+  it('checks key files of the client without showing their contents', () => {
     const config = server({ ...FINE, client: { ...FINE.client, token_endpoint_auth_method: 'private_key_jwt' } })
     Object.assign(config.domains[''], { oidcCredentials: { jwksFile: 'keys.json', tlsCertFile: 'gone.pem' } })
     const files: Readonly<Record<string, string>> = {
@@ -97,7 +97,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.30.
-  it('prints every error of every domain with its path and what to do', () => {
+  it('prints every error of every domain with its path and remedy', () => {
     const { code, out, err } = checkText(
       JSON.stringify({
         settings: {},
@@ -123,21 +123,21 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 10.24.
-  it('warns that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect, and says what to do', () => {
-    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+  it('warns that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect', () => {
+    const previous = process.env.NODE_TLS_REJECT_UNAUTHORIZED
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
     try {
       const { code, out } = checkOidc(FINE)
       expect(code).to.equal(0)
       expect(out).to.include('warning: NODE_TLS_REJECT_UNAUTHORIZED: is 0').and.include('NODE_EXTRA_CA_CERTS')
     } finally {
-      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
-      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
+      if (previous === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = previous
     }
     expect(checkOidc(FINE).out).to.not.include('NODE_TLS')
   })
 
-  it('ends with what to enter at the IdP, for each domain that has no errors', () => {
+  it('lists the addresses to enter at the IdP for each domain without errors', () => {
     const keyed = { ...FINE, client: { ...FINE.client, post_logout_redirect_uri: false } }
     const config = {
       settings: { cert: 'mesh.example.com' },
@@ -165,12 +165,16 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 7.15.
-  it('prints with --migrate nothing but the rewritten configuration to stdout', () => {
+  it('prints with --migrate only the migrated configuration to stdout', () => {
     const { code, out, err } = checkOidc(OLD, '--migrate')
     expect(code).to.equal(0)
     expect(JSON.parse(out)).to.deep.equal(server(FINE))
     expect(err).to.contain('oidc.clientid: is deprecated. Move it to client.client_id.')
-    expect(judged(checkText(out))).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
+    expect(withoutAddresses(checkText(out))).to.deep.equal({
+      code: 0,
+      out: 'domain "": no errors, no warnings\n',
+      err: '',
+    })
   })
 
   it('migrates a file with errors too, and reports them', () => {
@@ -181,7 +185,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.34.
-  it('writes with --out what --migrate prints, and says the rest on stdout', () => {
+  it('writes the migrated configuration to the file of --out', () => {
     const { code, out, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'new.json')
     expect([code, err]).to.deep.equal([0, ''])
     expect(JSON.parse(written.get('new.json') ?? '')).to.deep.equal(server(FINE))
@@ -189,13 +193,13 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.34.
-  it('overwrites no file with --out, and exits with 2 then', () => {
+  it('does not overwrite a file with --out, and exits with 2', () => {
     const { code, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'there.json')
     expect([code, written.get('there.json')]).to.deep.equal([2, 'as it was'])
     expect(err).to.equal('there.json: already exists and was not changed. Name a new file.\n')
   })
 
-  it('takes --out with --migrate or --back, and --back with --meshcentral', () => {
+  it('accepts --out only with --migrate or --back, and --back only with --meshcentral', () => {
     for (const [args, reason] of [
       [['--out', 'new.json'], '--out FILE needs --migrate or --back.'],
       [['--back'], '--back needs --meshcentral.'],
@@ -206,14 +210,14 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('is an error with --meshcentral where MeshCentral does not load the plugin', () => {
+  it('exits with 1 by --meshcentral if MeshCentral does not load the plugin', () => {
     const { code, out } = checkOidc(FINE, '--meshcentral')
     expect(code).to.equal(1)
     expect(out).to.match(/^server: 1 error, 2 warnings\n {2}error: settings\.plugins: is missing/)
     expect(checkOidc(FINE).code).to.equal(0)
   })
 
-  it('names a misspelt strategy where no domain has the right one, with exit code 1', () => {
+  it('names a misspelt strategy with exit code 1 if no domain has oidc', () => {
     const config = (authStrategies: object) => JSON.stringify({ settings: LOADED, domains: { '': { authStrategies } } })
     const { code, err } = checkText(config({ oicd: FINE }), '--meshcentral')
     expect(code).to.equal(1)
@@ -221,7 +225,7 @@ describe('mesh-companion-check', () => {
     expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
   })
 
-  it('--back prints only the configuration to stdout and the differences to stderr', () => {
+  it('prints the configuration of --back to stdout and its differences to stderr', () => {
     const config = JSON.stringify({
       ...server({ ...OLD, groups: { scope: '', siteadmin: 'a', revokeAdmin: false } }),
       settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: [] } },
@@ -237,7 +241,7 @@ describe('mesh-companion-check', () => {
     expect(err)
       .to.contain('  different: groups.revokeAdmin has no effect')
       .and.contain('different: groups.scope cannot')
-    // The plugin need not be loaded for it.
+    // The plugin need not be loaded for that.
     expect(err).not.to.contain('settings.plugins')
   })
 
@@ -247,7 +251,7 @@ describe('mesh-companion-check', () => {
     expect(err).to.contain('once the errors are corrected')
   })
 
-  it('warns of members that are there twice', () => {
+  it('warns of members that occur twice', () => {
     const { code, out } = checkText(
       JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),
     )
@@ -255,7 +259,7 @@ describe('mesh-companion-check', () => {
     expect(out).to.contain('warning: domains[""].authStrategies.oidc.client.client_id: occurs more than once.')
   })
 
-  it('says line and column where a file is no JSON, and quotes nothing of it', () => {
+  it('reports line and column of a syntax error without quoting the file', () => {
     const text = '{\n  "settings": { "cert": hunter2 }\n}'
     expect(checkText(text, '--migrate')).to.deep.equal({
       code: 2,
@@ -264,7 +268,7 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  it('cannot use a file without domains, or without a strategy in them', () => {
+  it('exits with 2 for a file without domains or strategies', () => {
     for (const text of ['[]', '{}', '{"domains":{}}', '{"domains":{"":{"authStrategies":{}}}}']) {
       const { code, out, err } = checkText(text, '--migrate')
       expect([code, out], text).to.deep.equal([2, ''])
@@ -272,7 +276,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('takes domains without a host name for paths, and unknown keys for warnings, where MeshCentral serves them', () => {
+  it('treats domains as paths and unknown keys as warnings with --meshcentral', () => {
     const config = {
       settings: LOADED,
       domains: {
@@ -282,7 +286,7 @@ describe('mesh-companion-check', () => {
       },
     }
     expect(checkText(JSON.stringify(config)).code).to.equal(1)
-    const { code, out } = judged(checkText(JSON.stringify(config), '--meshcentral'))
+    const { code, out } = withoutAddresses(checkText(JSON.stringify(config), '--meshcentral'))
     expect(code).to.equal(0)
     expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
       'domain "": no errors, no warnings',
@@ -293,22 +297,22 @@ describe('mesh-companion-check', () => {
     ])
   })
 
-  it('notes, without a warning, that login tokens of SSO accounts have no limit', () => {
-    const noted = (meshcompanion: object) => {
+  it('notes unlimited login tokens of single sign-on accounts, without a warning', () => {
+    const checkWithPlugin = (meshcompanion: object) => {
       const settings = { ...LOADED, plugins: { ...LOADED.plugins, meshcompanion } }
-      return judged(checkText(JSON.stringify({ ...server(FINE), settings }), '--meshcentral'))
+      return withoutAddresses(checkText(JSON.stringify({ ...server(FINE), settings }), '--meshcentral'))
     }
-    const { code, out } = noted({})
+    const { code, out } = checkWithPlugin({})
     expect(code).to.equal(0)
     expect(out).to.match(/^domain "": no errors, no warnings\nnote: Login tokens .* in "": /)
-    expect(noted({ loginTokenDays: 30 }).out).to.not.include('note:')
+    expect(checkWithPlugin({ loginTokenDays: 30 }).out).to.not.include('note:')
   })
 
-  it('reads as MeshCentral does with --meshcentral: its members mean a preset', () => {
+  it('infers presets with --meshcentral, as MeshCentral does', () => {
     const oidc = { client: FINE.client, custom: { tenant_id: 'contoso.example' } }
     expect(checkOidc(oidc).out).to.contain('issuer: is missing, but no preset is chosen')
     const loaded = JSON.stringify({ ...server(oidc), settings: LOADED })
-    expect(judged(checkText(loaded, '--meshcentral'))).to.deep.equal({
+    expect(withoutAddresses(checkText(loaded, '--meshcentral'))).to.deep.equal({
       code: 0,
       out: 'domain "": no errors, no warnings\n',
       err: '',
@@ -317,9 +321,9 @@ describe('mesh-companion-check', () => {
 
   describe('with --explain-groups', () => {
     const explain = (groups: unknown, names: string) =>
-      judged(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
+      withoutAddresses(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
 
-    it('takes names as they are, those with commas from a JSON array', () => {
+    it('accepts names for --explain-groups as list or JSON array', () => {
       const names = JSON.stringify(['cn=ops,ou=groups', 'ops'])
       expect(explain({ required: 'cn=ops,ou=groups' }, names)).to.contain('admitted: in "cn=ops,ou=groups"')
       expect(explain({ required: 'Ops' }, 'ops')).to.contain('refused: in none of groups.required ("Ops")')
@@ -333,12 +337,16 @@ describe('mesh-companion-check', () => {
       }
     })
 
-    it('speaks of each domain by itself, and of none with errors', () => {
-      const of = (key: string, groups?: object) => ({
+    it('explains each domain separately, but none with errors', () => {
+      const domainWith = (key: string, groups?: object) => ({
         dns: `${key}.example`,
         authStrategies: { oidc: { ...FINE, ...(groups ? { groups } : {}) } },
       })
-      const domains = { a: of('a'), b: of('b', { required: 'Ops' }), c: of('c', { required: 5 }) }
+      const domains = {
+        a: domainWith('a'),
+        b: domainWith('b', { required: 'Ops' }),
+        c: domainWith('c', { required: 5 }),
+      }
       const { code, out } = checkText(JSON.stringify({ settings: {}, domains }), '--explain-groups', 'Ops')
       expect(code).to.equal(1)
       const [, first, second, third] = out.split('domain ')
@@ -358,13 +366,13 @@ describe('mesh-companion-check', () => {
       const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
       beforeEach(() => writeFileSync(path('config.json'), JSON.stringify(server({ ...OLD, groups: { required } }))))
 
-      it('writes it to a pipe to its end', () => {
+      it('writes a long migrated configuration completely to a pipe', () => {
         const { status, stdout } = run(path('config.json'), '--migrate')
         expect(status).to.equal(0)
         expect(JSON.parse(stdout)).to.deep.equal(server({ ...FINE, groups: { required } }))
       })
 
-      it('does not mind a reader that leaves early', async () => {
+      it('exits cleanly if the reader of the pipe closes early', async () => {
         const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, path('config.json'), '--migrate'])
         child.stdout.destroy()
         const [stderr, end] = await Promise.all([text(child.stderr), once(child, 'close')])
@@ -373,7 +381,7 @@ describe('mesh-companion-check', () => {
       })
     })
 
-    it('exits with 2 and says why when it is called wrongly or the file cannot be read', () => {
+    it('exits with 2 and the reason for wrong arguments or an unreadable file', () => {
       for (const [args, reason] of [
         [[], /^Name one file to check\.\n\nUsage: /],
         [['a.json', 'b.json'], /^Name one file/],

@@ -4,25 +4,24 @@ import { expect } from 'chai'
 import { check } from '../../../plugin/doctor/check.ts'
 
 /**
- * Configurations that administrators posted, with their own details replaced. They were written for the built-in
- * strategy.
+ * Configurations that administrators posted, with their details replaced. They were written for the built-in strategy.
  */
 const FOLDER = fileURLToPath(new URL('cases/', import.meta.url))
 const textOf = (name: string) => readFileSync(`${FOLDER}${name}.json`, 'utf8')
 
 function checkText(text: string, ...args: readonly string[]) {
-  let said = ''
+  let output = ''
   const note = (part: string) => {
-    said += part
+    output += part
   }
   const terminal = { list: () => [], read: () => text, out: note, err: note, create: () => undefined }
   const code = check(['config.json', ...args], terminal)
-  const lines = said.split('\n').map((line) => line.trim())
+  const lines = output.split('\n').map((line) => line.trim())
   const level = (name: string) => lines.filter((line) => line.startsWith(`${name}: `))
   return { code, errors: level('error'), warnings: level('warning') }
 }
 
-/** The same configuration with all that MeshCentral needs for the plugin. */
+/** Checks the configuration with everything that MeshCentral needs for the plugin. */
 function checkWithPlugin(name: string) {
   const config = JSON.parse(textOf(name).replace('\ufeff', ''))
   const plugins = { enabled: true, list: ['meshcompanion'] }
@@ -33,7 +32,7 @@ function checkWithPlugin(name: string) {
 const NOT_LOADED = 'error: settings.plugins: is missing, so MeshCentral does not load the plugin.'
 
 describe('mesh-companion-check on configurations from the field', () => {
-  it('says of a value that was left from an example that it looks like a placeholder', () => {
+  it('warns of values left from an example as placeholders', () => {
     const { warnings } = checkWithPlugin('placeholders')
     expect(warnings.map((line) => line.split('. ')[0])).to.deep.equal(
       ['issuer', 'client.client_id', 'client.client_secret'].map(
@@ -42,7 +41,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     )
   })
 
-  it('names settings of the domain inside authStrategies, and where they belong', () => {
+  it('warns of domain settings inside authStrategies, and where they belong', () => {
     for (const outcome of [
       checkWithPlugin('settings-inside-strategies'),
       checkText(textOf('settings-inside-strategies'), '--meshcentral'),
@@ -57,7 +56,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     }
   })
 
-  it('reads the strategy of domaindefaults, and names it', () => {
+  it('reads the strategy of domaindefaults, and names its path', () => {
     const { code, warnings } = checkWithPlugin('domain-defaults')
     expect(code).to.equal(0)
     expect(warnings.map((line) => line.split(': ')[1])).to.deep.equal([
@@ -66,7 +65,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     ])
   })
 
-  it('warns that MeshCentral ignores a port that is a text', () => {
+  it('warns that MeshCentral ignores a port that is a string', () => {
     const { code, warnings } = checkWithPlugin('text-ports')
     expect(code).to.equal(0)
     expect(warnings.map((line) => line.split('. ')[0])).to.include(
@@ -74,7 +73,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     )
   })
 
-  it('names the path where a login begins for a redirect to the callback', () => {
+  it('names the login path if unknownUserRootRedirect leads to the callback', () => {
     const { code, warnings } = checkWithPlugin('redirect-to-callback')
     expect(code).to.equal(0)
     expect(warnings.join('\n')).to.include('unknownUserRootRedirect').and.include('Write "/auth-oidc"')
@@ -87,13 +86,13 @@ describe('mesh-companion-check on configurations from the field', () => {
     expect(checkWithPlugin('byte-order-mark')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it("answers other programs' group rules with groups.required and groups.siteadmin", () => {
+  it("suggests groups.required and groups.siteadmin for other programs' group rules", () => {
     const { code, errors } = checkWithPlugin('foreign-group-rules')
     expect(code).to.equal(1)
     expect(errors.map((line) => /`(.*?)`/.exec(line)?.[1])).to.deep.equal(['groups.required', 'groups.siteadmin'])
   })
 
-  it('ignores a domain that is commented out by an underscore', () => {
+  it('ignores a domain if its key begins with an underscore', () => {
     expect(checkWithPlugin('commented-domain')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 

@@ -14,12 +14,12 @@ function back(config: Members) {
   const options = { meshCentral: true, unknownKeys: 'warn', inferPresets: true, hasRights: true } as const
   const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
   const { domains } = readDomains(config, { ...options, basePathOf })
-  const settings = new Map(domains.flatMap((one) => (one.settings ? [[one.key, one.settings]] : [])))
+  const settings = new Map(domains.flatMap((domain) => (domain.settings ? [[domain.key, domain.settings]] : [])))
   const { text, differences } = goBack(config, settings)
   return { config: JSON.parse(text), differences }
 }
 
-/** The `oidc` object for the built-in strategy, and paths of what it does differently. */
+/** Returns the `oidc` object for the built-in strategy, and the paths of settings that it treats differently. */
 function backWith(oidc: Members, domain: Members = {}) {
   const whole = { issuer: ISSUER, client: CLIENT, ...oidc }
   const { config, differences } = back({
@@ -32,7 +32,7 @@ function backWith(oidc: Members, domain: Members = {}) {
 
 describe('the way back to the built-in strategy of MeshCentral', () => {
   // Shows: plugin 9.37.
-  it('changes nothing in what both read alike, and lists no difference', () => {
+  it('keeps settings that both strategies read alike, and lists no difference', () => {
     const oidc = {
       issuer: ISSUER,
       client: CLIENT,
@@ -42,7 +42,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     expect(backWith(oidc)).to.deep.equal({ oidc, paths: [] })
   })
 
-  it('writes groups.siteadmin as a list, because a text is read letter by letter', () => {
+  it('writes groups.siteadmin as an array, because a string is read by letters', () => {
     const { oidc, paths } = backWith({
       groups: { siteadmin: 'mesh-admins', required: 'mesh-users', sync: { filter: 'a' } },
     })
@@ -50,14 +50,14 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     expect(paths).to.deep.equal([])
   })
 
-  it('keeps a server closed whose groups.required is an empty list', () => {
+  it('keeps a server closed if groups.required is empty', () => {
     const { oidc, paths } = backWith({ groups: { required: [] } })
     expect(oidc.groups.required).to.have.length(1)
     expect(oidc.groups.required[0]).not.to.equal(oidc.groups.required[0].trim())
     expect(paths).to.deep.equal(['groups.required'])
   })
 
-  it('requests a scope that is requested anyway where groups.scope is empty or false', () => {
+  it('requests openid as groups scope if groups.scope is empty or false', () => {
     for (const scope of ['', false]) {
       const { oidc, paths } = backWith({ groups: { scope, required: ['a'] } })
       expect(oidc.groups.scope).to.equal('openid')
@@ -65,12 +65,12 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     }
   })
 
-  it('mirrors no group where the filter is an empty list, which would mean all', () => {
+  it('mirrors no groups if the filter is empty, which would mean all', () => {
     expect(backWith({ groups: { sync: { filter: [] } } }).oidc.groups.sync).to.equal(false)
   })
 
   // Shows: plugin 9.37.
-  it('takes out what only the plugin knows, and says that it stops counting', () => {
+  it('removes settings that only the plugin knows, and lists them', () => {
     const { oidc, paths } = backWith({
       client: {
         ...CLIENT,
@@ -109,7 +109,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     ])
   })
 
-  it('leaves the issuer out that a preset chosen by its name replaces', () => {
+  it('omits the issuer that a named preset replaces', () => {
     const custom = { preset: 'azure', tenant_id: 'contoso.example' }
     expect(backWith({ custom }).oidc).to.deep.equal({ client: CLIENT, custom })
     const inferred = { tenant_id: 'contoso.example' }
@@ -117,7 +117,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     expect(backWith({ custom: { preset: null, tenant_id: 'x' } }).oidc.custom).to.equal(undefined)
   })
 
-  it('writes lists of the issuer as arrays, and current names for deprecated ones', () => {
+  it('writes lists of the issuer as arrays, and replaces deprecated keys', () => {
     const oidc = {
       issuer: { issuer: ISSUER, scopes_supported: 'openid, profile' },
       clientid: 'mesh',
@@ -130,14 +130,14 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     })
   })
 
-  it('keeps what neither of both reads, comments and settings of the host included', () => {
+  it('keeps members that neither strategy reads, such as comments', () => {
     const { oidc } = backWith({ _note: 'x', newAccountsRights: ['none'] })
     expect(oidc)
       .to.include({ _note: 'x' })
       .and.deep.include({ newAccountsRights: ['none'] })
   })
 
-  it('takes the plugin out of settings.plugins, and nothing else', () => {
+  it('removes only the plugin from settings.plugins', () => {
     const plugins = { ...SETTINGS.plugins, meshcompanion: { sessionCheckMinutes: 1 } }
     const { config } = back({ settings: { ...SETTINGS, plugins }, domains: {}, smtp: { host: 'x' } })
     expect(config).to.deep.equal({
@@ -166,7 +166,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
   })
 
   // Shows: plugin 9.37.
-  it('never widens who is admitted or who becomes site admin, whatever is configured', () => {
+  it('never admits more users or site admins than the plugin', () => {
     fc.assert(
       fc.property(validOidc, (oidc) => {
         const config = { settings: SETTINGS, domains: { '': { authStrategies: { oidc } } } }

@@ -7,13 +7,13 @@ const VERDICTS: readonly Verdict[] = [{ question: 'discovery', verdict: 'ok', te
 describe('live checks on demand', () => {
   const setUp = (outcome: () => Promise<readonly Verdict[]> = async () => VERDICTS) => {
     const clock = { now: 1_000 }
-    const asked: string[] = []
+    const requests: string[] = []
     const failures: unknown[] = []
     const askers = new Map(
       ['', 'sub'].map((key) => [
         key,
         () => {
-          asked.push(key)
+          requests.push(key)
           return outcome()
         },
       ]),
@@ -23,25 +23,25 @@ describe('live checks on demand', () => {
       () => clock.now,
       (error) => void failures.push(error),
     )
-    const ended = () => new Promise((resolve) => setImmediate(resolve))
-    return { clock, asked, failures, checks, ended }
+    const settled = () => new Promise((resolve) => setImmediate(resolve))
+    return { clock, requests, failures, checks, settled }
   }
 
-  it('are one at a time for each domain, and keep the last outcome', async () => {
-    const { clock, asked, checks, ended } = setUp()
+  it('live checks run one at a time for each domain, and keep the last result', async () => {
+    const { clock, requests, checks, settled } = setUp()
     expect(checks.of('')).to.deep.equal({ kind: 'never' })
     for (const key of ['', '', 'sub', '']) checks.start(key)
-    expect(asked).to.deep.equal(['', 'sub'])
+    expect(requests).to.deep.equal(['', 'sub'])
     expect(checks.of('')).to.deep.equal({ kind: 'running', since: 1_000 })
     clock.now = 3_000
-    await ended()
+    await settled()
     expect(checks.of('')).to.deep.equal({ kind: 'done', endedAt: 3_000, verdicts: VERDICTS })
   })
 
-  it('leave the IdP in peace for a while after each, whatever became of the clock', async () => {
-    const { clock, asked, checks, ended } = setUp()
+  it('live checks pause after each check, even if the clock is set back', async () => {
+    const { clock, requests, checks, settled } = setUp()
     checks.start('')
-    await ended()
+    await settled()
     for (const [now, questions] of [
       [PAUSE_MS - 1, 1],
       [PAUSE_MS, 2],
@@ -49,28 +49,28 @@ describe('live checks on demand', () => {
     ] as const) {
       clock.now = now === 5 ? 5 : 1_000 + now
       checks.start('')
-      expect(asked).to.have.length(questions)
-      await ended()
+      expect(requests).to.have.length(questions)
+      await settled()
     }
   })
 
-  it('ask nobody about a domain that is not theirs', () => {
-    const { asked, checks } = setUp()
+  it('live checks do not start for an unknown domain', () => {
+    const { requests, checks } = setUp()
     checks.start('other')
-    expect(asked).to.deep.equal([])
+    expect(requests).to.deep.equal([])
     expect(checks.of('other')).to.deep.equal({ kind: 'never' })
   })
 
-  it('end also where asking failed, and can be begun again', async () => {
-    const { clock, asked, failures, checks, ended } = setUp(async () => {
+  it('live checks end after an error too, and can be started again', async () => {
+    const { clock, requests, failures, checks, settled } = setUp(async () => {
       throw new Error('unforeseen')
     })
     checks.start('')
-    await ended()
+    await settled()
     expect(checks.of('')).to.deep.equal({ kind: 'done', endedAt: 1_000, verdicts: [] })
     expect(failures).to.have.length(1)
     clock.now += PAUSE_MS
     checks.start('')
-    expect(asked).to.have.length(2)
+    expect(requests).to.have.length(2)
   })
 })

@@ -42,7 +42,7 @@ const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {
 
 describe('the status page', () => {
   // Shows: plugin 9.40.
-  it('lists errors and warnings of the configuration with their places and remedies', () => {
+  it('lists errors and warnings of the configuration with paths and remedies', () => {
     const problems = [{ path: 'domains[""].x', reason: 'is missing', remedy: 'Write it.' }]
     const warnings = [{ code: 'misplaced', path: 'settings.y', reason: 'is ignored', remedy: 'Move it.' }] as const
     const markup = page({ configured: false, problems, warnings })
@@ -51,7 +51,7 @@ describe('the status page', () => {
     expect(page()).not.to.contain('<h2>Configuration</h2>')
   })
 
-  it('shows no text from outside as markup', () => {
+  it('escapes all text from outside', () => {
     const plain = page({}, { check: { kind: 'done', endedAt: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
     fc.assert(
@@ -77,7 +77,7 @@ describe('the status page', () => {
     expect(plain).to.include('No question could be asked')
   })
 
-  it('tells what fails since when, and what mends it, with what is typed marked', () => {
+  it('shows since when discovery fails, and the remedy with marked code', () => {
     const failure = { since: Date.UTC(2026, 0, 2, 3, 4, 5), causeCode: 'ECONNREFUSED', remedy: 'Check `issuer`.' }
     const markup = page({ discovery: { discoveredSince: null, failure } })
     expect(markup).to.match(
@@ -86,7 +86,7 @@ describe('the status page', () => {
     expect(markup).to.include('Check <code>issuer</code>.')
   })
 
-  it('lists refusals with their age, number, account and remedy', () => {
+  it('lists refusals with age, count, account and remedy', () => {
     const refusal = { time: 40_000, times: 3, event: 'login-failed', remedy: 'Unlock it.', account: 'eve' } as const
     const markup = page({ refusals: [{ ...refusal, code: 'account_locked' }] })
     for (const part of ['(60 s ago, 3 times)', '<code>account_locked</code>', 'account <b>eve</b>', 'Unlock it.'])
@@ -95,7 +95,7 @@ describe('the status page', () => {
     expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
   })
 
-  it('lists warnings about logins with their age, number, account and what to do', () => {
+  it('lists warnings about logins with age, count, account and remedy', () => {
     const warning = {
       time: 40_000,
       times: 3,
@@ -109,7 +109,7 @@ describe('the status page', () => {
     expect(page()).not.to.include('Warnings about logins')
   })
 
-  it('says which rights each group gives, and what is to be known of the server', () => {
+  it('shows the rights of each group, and notes about the server', () => {
     expect(page({}, { notes: ['This is MeshCentral <9>.'] })).to.include('This is MeshCentral &#60;9&#62;.')
     const groupRights = [
       { group: 'help<desk', rights: ['manageusers', 'recordings'] },
@@ -118,23 +118,23 @@ describe('the status page', () => {
     expect(page({ groupRights })).to.include('<b>help&#60;desk</b>: manageusers, recordings<br><b>guests</b>: none')
   })
 
-  it('has nothing to check or to enter while the configuration has errors', () => {
+  it('shows no check and no addresses while the configuration has errors', () => {
     const markup = page({ configured: false, issuer: null, discovery: null, addresses: null })
     expect(markup).to.include('The configuration has errors')
     expect(markup).not.to.match(/<form|<input/)
   })
 
-  it('comes again by itself while a check is under way, and only then', () => {
+  it('reloads by itself only while a check is running', () => {
     expect(page({}, { check: { kind: 'running', since: 1 } })).to.match(/<html[^>]* data-reload>.*<button disabled>/s)
     expect(page()).not.to.include('data-reload')
   })
 
-  it('has the look that the server settles', () => {
+  it('uses the look that the server sets', () => {
     expect(page({}, { look: 'day' })).to.include('<html lang="en" data-look="day">')
     expect(page()).to.include('<html lang="en">')
   })
 
-  it('allows its own script and style alone', () => {
+  it('allows only its own script and style', () => {
     const markup = page()
     for (const [name, text = ''] of [
       ['script', /<script>([^<]*)<\/script>/.exec(markup)?.[1]],

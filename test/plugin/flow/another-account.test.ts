@@ -2,14 +2,14 @@ import { expect } from 'chai'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('after a refusal that another account could mend, a login', () => {
+describe('a login after a refusal that another account could avoid', () => {
   const start = setups()
 
   const REFUSING = { groups: { required: 'mesh-admins' } }
-  const promptOf = async ({ asked }: Setup, person?: ReturnType<Setup['browser']>) =>
-    (await asked('auth-oidc', person)).searchParams.get('prompt')
+  const promptOf = async ({ redirectFrom }: Setup, person?: ReturnType<Setup['browser']>) =>
+    (await redirectFrom('auth-oidc', person)).searchParams.get('prompt')
 
-  it('has the IdP ask who it is, until somebody is in', async () => {
+  it('asks the IdP for a new login after a refusal, until a login succeeds', async () => {
     const setup = await start({ oidc: REFUSING })
     const { host } = setup
     const { person, page: refused, failure } = await setup.signIn('bob')
@@ -23,14 +23,14 @@ describe('after a refusal that another account could mend, a login', () => {
     expect(await promptOf(setup, person)).to.equal(null)
   })
 
-  it('lets people choose where the IdP publishes that they can', async () => {
+  it('offers the account choice of the IdP after a refusal, if the IdP publishes it', async () => {
     const publishes = { prompt_values_supported: ['none', 'login', 'select_account'] }
     const setup = await start({ oidc: REFUSING, publishes })
     const { person } = await setup.signIn('bob')
     expect(await promptOf(setup, person)).to.equal('select_account')
   })
 
-  it('is as ever where no other account would help', async () => {
+  it('sends no prompt after a failure that another account could not avoid', async () => {
     const setup = await start()
     setup.idp.faults.set('token', { kind: 'answer', status: 500 }, 1)
     const { person } = await setup.signIn('bob')

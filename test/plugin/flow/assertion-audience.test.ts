@@ -4,7 +4,7 @@ import { type KeyedOptions, type KeyedSetup, keyedSetups, partsOf } from '../../
 
 const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
 
-/** Claims of the assertions that the IdP was sent there. */
+/** Returns the claims of the client assertions that the IdP received at a path. */
 const assertionsAt = ({ sent }: KeyedSetup, path: string) =>
   sent
     .filter(({ url, form }) => new URL(url).pathname === path && form.has('client_assertion'))
@@ -13,24 +13,30 @@ const assertionsAt = ({ sent }: KeyedSetup, path: string) =>
 describe('the audience of client assertions', () => {
   const start = keyedSetups()
 
-  /** Signs in twice, asks about the session, signs out. */
+  /** Signs in twice, asks about the session, and signs out. */
   async function twoLogins(options: KeyedOptions) {
     const setup = await start({ keys: [makeKey('P-256')], registered: BY_KEY, ...options })
     const { host, output } = setup
-    const shownAt = (path: string) => assertionsAt(setup, path)
+    const assertionClaimsAt = (path: string) => assertionsAt(setup, path)
     const { person, page } = await setup.signIn()
     const pages = [page, await person.get(`${host.url}auth-oidc`)]
     await person.step(`${host.url}api/session`)
     await person.step(`${host.url}logout`)
-    const learned = output
+    const audienceLines = output
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ event }) => event === 'assertion-audience')
-    return { ...setup, pages, shownAt, audiencesAt: (path: string) => shownAt(path).map(({ aud }) => aud), learned }
+    return {
+      ...setup,
+      pages,
+      assertionClaimsAt,
+      audiencesAt: (path: string) => assertionClaimsAt(path).map(({ aud }) => aud),
+      audienceLines,
+    }
   }
 
   // Shows: plugin 4.31.
-  it('is the very address after invalid_client, which is remembered by endpoint and logged once', async () => {
-    const { idp, host, pages, audiencesAt, shownAt, learned, authLog } = await twoLogins({
+  it("retries with the endpoint's URL as audience after invalid_client, once each", async () => {
+    const { idp, host, pages, audiencesAt, assertionClaimsAt, audienceLines, authLog } = await twoLogins({
       client: { ...BY_KEY, require_pushed_authorization_requests: true },
       idp: { assertionAudience: 'address', requirePushedRequests: true },
     })
@@ -41,17 +47,18 @@ describe('the audience of client assertions', () => {
     expect(audiencesAt('/request')).to.deep.equal([...first('/request'), `${idp.issuer}/request`])
     expect(audiencesAt('/token/introspection')).to.deep.equal(first('/token/introspection'))
     expect(audiencesAt('/token/revocation')).to.deep.equal(first('/token/revocation'))
-    const ids = endpoints.flatMap(shownAt).map(({ jti }) => jti)
+    const ids = endpoints.flatMap(assertionClaimsAt).map(({ jti }) => jti)
     expect(new Set(ids).size).to.equal(ids.length)
-    expect(learned.map(({ endpoint }) => endpoint).toSorted()).to.deep.equal(
+    expect(audienceLines.map(({ endpoint }) => endpoint).toSorted()).to.deep.equal(
       endpoints.map((path) => `${idp.issuer}${path}`).toSorted(),
     )
-    for (const line of learned) expect(line).to.include({ audience: 'address', member: 'client.assertion_audience' })
+    for (const line of audienceLines)
+      expect(line).to.include({ audience: 'address', member: 'client.assertion_audience' })
     expect(authLog.filter(({ level }) => level !== 'info')).to.deep.equal([])
   })
 
   // Shows: plugin 4.31.
-  it('is what client.assertion_audience settles: address', async () => {
+  it("uses the endpoint's URL as audience if client.assertion_audience is address", async () => {
     const { idp, host, pages, audiencesAt } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'address' },
       idp: { assertionAudience: 'address' },
@@ -60,7 +67,7 @@ describe('the audience of client assertions', () => {
     expect(audiencesAt('/token')).to.deep.equal([`${idp.issuer}/token`, `${idp.issuer}/token`])
   })
 
-  it('is not tried twice where it is settled, nor with any but invalid_client', async () => {
+  it('tries no second audience if one is configured, nor after other errors', async () => {
     const { audiencesAt, authLog } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'https://elsewhere.example/token' },
     })
@@ -74,7 +81,7 @@ describe('the audience of client assertions', () => {
     }
   })
 
-  it('is the very address where the first one is forbidden without a word, too', async () => {
+  it("retries with the endpoint's URL as audience after a bare 403", async () => {
     const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
     setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)

@@ -7,7 +7,7 @@ import { answerFromIdp, CLIENT, type Setup, setups, whoAmI } from '../../support
 describe('an attack on a login', () => {
   const start = setups()
 
-  /** Nobody is signed in by this answer, the person reads a message of ours, the administrator one line. */
+  /** Expects the answer to open no session, the user to see our message, and the log to have one line. */
   async function expectRefusal(
     setup: Setup,
     answer: string,
@@ -20,7 +20,7 @@ describe('an attack on a login', () => {
     expect(setup.lines('login-failed').map(({ fields }) => fields.code)).to.deep.equal([code])
   }
 
-  /** Alice signs in at the IdP, and the answer is refused to her own browser. */
+  /** Lets Alice sign in at the IdP, and expects the answer to be refused in her own browser. */
   async function expectRefusedLogin(setup: Setup, code: string, change: (answer: URL) => void = () => undefined) {
     const person = setup.browser()
     const answer = new URL(await answerFromIdp(person, setup.host.url, 'alice'))
@@ -30,14 +30,14 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 10.9.
   // Shows: meshcentral 8.
-  it('by code and state from another browser is refused (login CSRF)', async () => {
+  it('refuses code and state of another browser (login CSRF)', async () => {
     const setup = await start()
     const answer = await answerFromIdp(setup.browser(), setup.host.url, 'bob')
     await expectRefusal(setup, answer, 'transaction_missing')
   })
 
   // Shows: plugin 10.9.
-  it('by code and state from another browser does not end a session that is there', async () => {
+  it("keeps the existing session when another browser's answer arrives", async () => {
     const setup = await start()
     const { person: victim } = await setup.signIn()
     await victim.step(await answerFromIdp(setup.browser(), setup.host.url, 'bob'))
@@ -46,14 +46,14 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 10.10.
   // Shows: meshcentral 7.
-  it('by the code of one login with the state of another is refused', async () => {
+  it('refuses the code of one login with the state of another', async () => {
     const setup = await start()
-    const stolen = new URL(await answerFromIdp(setup.browser(), setup.host.url, 'bob')).searchParams.get('code')!
-    await expectRefusedLogin(setup, 'token_request_failed', ({ searchParams }) => searchParams.set('code', stolen))
+    const stolenCode = new URL(await answerFromIdp(setup.browser(), setup.host.url, 'bob')).searchParams.get('code')!
+    await expectRefusedLogin(setup, 'token_request_failed', ({ searchParams }) => searchParams.set('code', stolenCode))
   })
 
   // Shows: plugin 10.10.
-  it('by repeating a finished answer is refused, even with the cookie of that login', async () => {
+  it('refuses a repeated answer in another browser, even with the cookie of the login', async () => {
     const setup = await start()
     const person = setup.browser()
     const answer = await answerFromIdp(person, setup.host.url, 'alice')
@@ -63,7 +63,7 @@ describe('an attack on a login', () => {
     expect(setup.idp.requests('token')).to.equal(1)
   })
 
-  for (const [what, code, change] of [
+  for (const [description, code, change] of [
     ['with no state', 'transaction_missing', (query) => query.delete('state')],
     ['with a state that is given twice', 'transaction_missing', (query) => query.append('state', query.get('state')!)],
     ['with a state one letter longer', 'transaction_missing', (query) => query.set('state', `${query.get('state')}_`)],
@@ -71,7 +71,7 @@ describe('an attack on a login', () => {
     ['that names another issuer', 'answer_issuer_invalid', (query) => query.set('iss', 'https://evil.test')],
   ] as readonly (readonly [string, string, (query: URLSearchParams) => void])[]) {
     // Shows: plugin 9.16.
-    it(`by an answer ${what} is refused${code === 'answer_issuer_invalid' ? ' (mix-up, RFC 9207)' : ''}`, async () => {
+    it(`refuses an answer ${description}`, async () => {
       const setup = await start()
       await expectRefusedLogin(setup, code, ({ searchParams }) => change(searchParams))
       expect(setup.idp.requests('token')).to.equal(0)
@@ -80,7 +80,7 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 9.43.
   // Shows: meshcentral 6.
-  it('by script in the words of the IdP reaches neither the page nor the log as it is', async () => {
+  it("escapes script from the IdP's error on the page and in the log", async () => {
     const setup = await start()
     const person = setup.browser()
     const answer = new URL(await answerFromIdp(person, setup.host.url, 'alice'))
@@ -137,25 +137,25 @@ describe('an attack on a login', () => {
   for (const responseType of ['code', 'id_token', 'code id_token']) {
     const members = { response_types: [responseType] }
 
-    for (const [what, forge] of Object.entries(FORGERIES)) {
+    for (const [description, forge] of Object.entries(FORGERIES)) {
       // Shows: plugin 10.1, 10.2, 10.5, 10.6.
-      it(`by a token ${what} is refused (${responseType})`, async () => {
+      it(`refuses an ID token ${description} (${responseType})`, async () => {
         const { idp, signIn } = await start({ client: members, registered: members })
         let isFirst = true
-        // With both, the browser brings the first one, and nothing is wrong with the one that the code is redeemed for.
+        // In a hybrid login, forge only the first token, which the browser brings. The second is genuine.
         idp.forgeTokens((genuine) => {
           const token = isFirst ? forge(genuine, idp) : genuine
           isFirst = false
           return token
         })
-        const { page, who, failure } = await signIn()
+        const { page, me, failure } = await signIn()
         expect(page.url).to.match(/failure=login_failed$/)
-        expect([who.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
+        expect([me.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
       })
     }
 
     // Shows: plugin 4.12, 10.3.
-    it(`with a key that the IdP withdrew is refused at the very next login, and a new key works at once (${responseType})`, async () => {
+    it(`refuses a withdrawn key at the next login, accepts the new one (${responseType})`, async () => {
       const { idp, host, clock, isIn, signIn } = await start({ client: members, registered: members })
       const { person } = await signIn()
       await idp.rotateKeys({ withdraw: true })
@@ -172,7 +172,7 @@ describe('an attack on a login', () => {
 
   const keys = (body: string) => ({ kind: 'answer', status: 200, body }) as const
   const endless = { kind: 'huge', bytes: 50_000_000 } as const
-  for (const [what, endpoint, fault, code] of [
+  for (const [description, endpoint, fault, code] of [
     ['with a key set that is broken', 'jwks', keys('{"keys":7}'), 'id_token_invalid'],
     ['with an empty key set', 'jwks', keys('{"keys":[]}'), 'id_token_invalid'],
     ['with an endless token answer', 'token', endless, 'provider_unreachable'],
@@ -191,8 +191,8 @@ describe('an attack on a login', () => {
     ],
   ] as const) {
     // Shows: plugin 10.4, 10.14, 10.21, 10.22.
-    it(`${what} is refused`, async () => {
-      // The ID token has everything else: a wrong answer is refused all the same.
+    it(`refuses a login ${description}`, async () => {
+      // The ID token has all other claims: the wrong answer is refused nevertheless.
       const needsMore = { custom: { claims: { name: 'nickname' } } }
       const setup = await start({ oidc: needsMore })
       setup.idp.faults.set(endpoint, fault)
@@ -200,10 +200,10 @@ describe('an attack on a login', () => {
     })
   }
 
-  it('that fails never leaves an earlier session of the browser behind', async () => {
+  it('leaves no earlier session of the browser after a failed login', async () => {
     const { idp, host, isIn, signIn } = await start({ oidc: { groups: { required: 'mesh-users' } } })
-    const { person, who } = await signIn('bob')
-    expect(who.status).to.equal(200)
+    const { person, me } = await signIn('bob')
+    expect(me.status).to.equal(200)
     idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-1002', claims: { name: 'Bob', groups: [] } })
     const page = await person.get(`${host.url}auth-oidc`)
     expect(page.url).to.include('failure=access_denied')
@@ -212,7 +212,7 @@ describe('an attack on a login', () => {
   })
 
   // Shows: plugin 10.29.
-  it('leaves no secret in any log', async () => {
+  it('writes no secret to any log', async () => {
     const setup = await start()
     const { host } = setup
     const person = setup.browser()

@@ -10,7 +10,7 @@ const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const SCOPES = { 'Group.Read.All': [] }
 const OPS: GraphGroup = { id: '00000001-aaaa-4bbb-8ccc-000000000001', displayName: 'Ops' }
 const STAFF: GraphGroup = { id: '00000002-aaaa-4bbb-8ccc-000000000002', displayName: 'Staff' }
-/** As the vendor tells of people: no `email`, but what they sign in with. */
+/** A user as the vendor describes one: with a sign-in name, but without `email`. */
 const DORA: IdpUser = {
   username: 'dora',
   password: 'dora-demo',
@@ -41,49 +41,49 @@ describe('a login with the preset azure', () => {
         ...oidc,
       }),
       idp: { path: `/${TENANT}/v2.0`, scopes: SCOPES, users: [DORA] },
-      presets: (made) => {
-        idp = made
-        return { azure: { login: new URL(made.issuer).origin, graph: api.url } }
+      presets: (startedIdp) => {
+        idp = startedIdp
+        return { azure: { login: new URL(startedIdp.issuer).origin, graph: api.url } }
       },
     })
   }
 
   // Shows: plugin 5.12, 5.19, 8.3.
-  it('needs nothing but the tenant: issuer, scope, callback and identity are those of the vendor', async () => {
+  it("needs only a tenant: issuer, scope, callback and identity are the vendor's", async () => {
     const setup = await startAzure()
     expect(setup.idp.issuer).to.match(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/${TENANT}/v2\\.0$`))
-    const asked = await setup.asked()
-    expect(asked.href.startsWith(`${setup.idp.issuer}/auth?`)).to.equal(true)
-    expect(asked.searchParams.get('scope')).to.equal('openid profile email offline_access')
+    const authorization = await setup.redirectFrom()
+    expect(authorization.href.startsWith(`${setup.idp.issuer}/auth?`)).to.equal(true)
+    expect(authorization.searchParams.get('scope')).to.equal('openid profile email offline_access')
     const login = await setup.browser().get(`${setup.host.url}login`)
     expect(login.links.map(({ text }) => text)).to.deep.equal(['Sign in with Microsoft'])
-    const { page, who } = await setup.signIn('dora')
+    const { page, me } = await setup.signIn('dora')
     expect(page.url).to.equal(setup.host.url)
     expect(page.trail.join()).to.include(`${setup.host.url}auth-oidc-azure-callback?`)
-    expect(who).to.include({ id: '~oidc:pairwise-dora', name: 'Dora Directory', email: 'dora@corp.example' })
+    expect(me).to.include({ id: '~oidc:pairwise-dora', name: 'Dora Directory', email: 'dora@corp.example' })
     expect(api.requests).to.deep.equal([])
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
   })
 
   // Shows: plugin 5.20.
-  it('takes groups from the directory: rules match names and ids, all pages are read', async () => {
+  it('reads groups of all pages from Microsoft Graph, by name and id', async () => {
     const setup = await startAzure({ groups: { required: ['Ops'], siteadmin: OPS.id, sync: true } })
     api.setGroups('pairwise-dora', { direct: [STAFF, OPS] })
-    const { who } = await setup.signIn('dora')
-    expect(who).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['Ops', 'Staff'] })
+    const { me } = await setup.signIn('dora')
+    expect(me).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['Ops', 'Staff'] })
     expect(api.requests.map(({ path, user }) => [path, user])).to.deep.equal(
       Array(2).fill(['/v1.0/me/memberOf/microsoft.graph.group', 'pairwise-dora']),
     )
   })
 
   // Shows: plugin 8.12.
-  it('does not know groups when the API fails: nothing changes, at a line that says why', async () => {
+  it('keeps rights and groups when the API fails, and logs the reason', async () => {
     const setup = await startAzure({ groups: { siteadmin: 'Ops', sync: true } })
     api.setGroups('pairwise-dora', { direct: [OPS] })
     await setup.signIn('dora')
     api.fail(503, 1)
     api.setGroups('pairwise-dora', { direct: [OPS, STAFF] })
-    expect((await setup.signIn('dora')).who).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['Ops'] })
+    expect((await setup.signIn('dora')).me).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['Ops'] })
     expect(setup.lines('memberships-unknown')[0]?.fields.reason).to.include('503')
   })
 })

@@ -4,24 +4,28 @@ import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { logoutClaims } from '../../../fixtures/idp/logout-token.ts'
 import { hearSessionIds } from '../../support/session-ids.ts'
 import { answerFromIdp, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { until } from '../../support/until.ts'
 import { MoodyStore } from '../host/moody-store.ts'
 
 const PATH = 'auth-oidc-backchannel-logout'
 
-describe('a logout that the IdP tells of', () => {
+describe('a back-channel logout', () => {
   const startSetup = setups()
   const start = async (options: SetupOptions = {}, registered: Record<string, unknown> = {}) => {
     const setup = await startSetup(options)
-    const told = { backchannel_logout_uri: `${setup.host.url}${PATH}`, backchannel_logout_session_required: true }
-    await setup.register({ ...told, ...registered })
+    const registration = {
+      backchannel_logout_uri: `${setup.host.url}${PATH}`,
+      backchannel_logout_session_required: true,
+    }
+    await setup.register({ ...registration, ...registered })
     return setup
   }
   const signedIn = async (setup: Setup, name = 'alice') => {
-    const { person, who } = await setup.signIn(name)
-    expect(who.status).to.equal(200)
+    const { person, me } = await setup.signIn(name)
+    expect(me.status).to.equal(200)
     return person
   }
-  /** The person signs out at the IdP itself, of everything. */
+  /** Signs out at the IdP itself, which ends all sessions there. */
   const logOutAtIdp = async (setup: Setup, person: ScriptedBrowser) => {
     const page = await person.get(`${setup.idp.issuer}/session/end`)
     await person.submit(page.forms[0]!, {}, 'Yes, sign me out')
@@ -39,7 +43,7 @@ describe('a logout that the IdP tells of', () => {
   const tokenFor = (setup: Setup, changes?: Record<string, unknown>) => setup.idp.sign(claimsFor(setup, changes))
 
   // Shows: plugin 2.8.
-  it('ends sessions too where the issuer is configured as the address of its document', async () => {
+  it('ends sessions if the issuer is configured as its discovery document', async () => {
     const oidc: SetupOptions['oidc'] = ({ idp }) => ({ issuer: `${idp.issuer}/.well-known/openid-configuration` })
     const setup = await start({ idp: { path: '/tenant' }, oidc })
     const person = await signedIn(setup)
@@ -48,68 +52,76 @@ describe('a logout that the IdP tells of', () => {
   })
 
   // Shows: plugin 9.1, 10.20.
-  it('ends the session of that browser, and no other one', async () => {
+  it('ends the session of one browser and no other', async () => {
     const setup = await start()
-    const [person, sameElsewhere, other] = [await signedIn(setup), await signedIn(setup), await signedIn(setup, 'bob')]
+    const [person, secondBrowser, bystander] = [
+      await signedIn(setup),
+      await signedIn(setup),
+      await signedIn(setup, 'bob'),
+    ]
     await logOutAtIdp(setup, person)
 
     expect(await setup.isIn(person)).to.equal(false)
-    expect(await setup.isIn(sameElsewhere)).to.equal(true)
-    expect(await setup.isIn(other)).to.equal(true)
+    expect(await setup.isIn(secondBrowser)).to.equal(true)
+    expect(await setup.isIn(bystander)).to.equal(true)
     expect(setup.lines('backchannel-logout').map(({ level, fields }) => ({ level, fields }))).to.deep.equal([
       { level: 'info', fields: { subject: 'u-1001', sessions: 1 } },
     ])
   })
 
   // Shows: plugin 9.1.
-  it('ends all sessions of the person where the IdP does not say which one', async () => {
+  it('ends all sessions of the user if the token names none', async () => {
     const setup = await start({}, { backchannel_logout_session_required: false })
-    const [person, sameElsewhere, other] = [await signedIn(setup), await signedIn(setup), await signedIn(setup, 'bob')]
+    const [person, secondBrowser, bystander] = [
+      await signedIn(setup),
+      await signedIn(setup),
+      await signedIn(setup, 'bob'),
+    ]
     await logOutAtIdp(setup, person)
 
     expect(await setup.isIn(person)).to.equal(false)
-    expect(await setup.isIn(sameElsewhere)).to.equal(false)
-    expect(await setup.isIn(other)).to.equal(true)
+    expect(await setup.isIn(secondBrowser)).to.equal(false)
+    expect(await setup.isIn(bystander)).to.equal(true)
     expect(setup.lines('backchannel-logout')[0]?.fields).to.deep.equal({ subject: 'u-1001', sessions: 2 })
-    // Under the same session of the IdP or a new one: the person can come back at once.
+    // The user can sign in again at once, in the same IdP session or a new one.
     await signedIn(setup)
   })
 
   // Shows: plugin 9.28.
-  it('ends a session by its session id alone', async () => {
+  it('ends a session by its sid alone', async () => {
     const setup = await start()
     const sids = await hearSessionIds(setup)
     const person = await signedIn(setup)
     const sid = sids.at(-1)
-    const other = await signedIn(setup)
+    const otherBrowser = await signedIn(setup)
     const token = await setup.idp.sign(claimsFor(setup, { sub: undefined, sid }), { alg: 'RS256', typ: 'logout+jwt' })
     expect((await send(setup, token)).status).to.equal(200)
     expect(await setup.isIn(person)).to.equal(false)
-    expect(await setup.isIn(other)).to.equal(true)
+    expect(await setup.isIn(otherBrowser)).to.equal(true)
   })
 
   // Shows: plugin 10.20.
-  it('needs no expiry in its token while that is at most 10 minutes old, and counts once all the same', async () => {
+  it('accepts a logout token without exp up to 10 minutes old, and only once', async () => {
     const setup = await start()
     const person = await signedIn(setup)
     const token = await tokenFor(setup, { exp: undefined, iat: Math.floor(Date.now() / 1000) - 540 })
     const { status, body, headers } = await send(setup, token)
     expect([status, body, headers.get('cache-control')]).to.deep.equal([200, null, 'no-store'])
     expect(await setup.isIn(person)).to.equal(false)
-    const asked = setup.idp.requests('jwks')
+    const keyRequests = setup.idp.requests('jwks')
     expect((await send(setup, token)).status).to.equal(400)
     expect(setup.lines('backchannel-logout-refused')[0]?.fields.reason).to.equal('it was already used')
-    expect(setup.idp.requests('jwks')).to.equal(asked)
+    expect(setup.idp.requests('jwks')).to.equal(keyRequests)
   })
 
   // Shows: plugin 9.22.
-  it('leaves a login alone that began before it, and whose person authenticated at the IdP after it', async () => {
+  it('keeps a login that began before the logout but authenticated after it', async () => {
     const setup = await start({}, { require_auth_time: true })
     const [waiting, early] = [setup.browser(), setup.browser()]
     const page = await waiting.get(`${setup.host.url}auth-oidc`)
     const answer = await answerFromIdp(early, setup.host.url, 'alice')
     expect((await send(setup, await tokenFor(setup))).status).to.equal(200)
-    // Times in tokens are in whole seconds, and in doubt a login is one from before.
+    // Times in tokens are whole seconds, and in doubt a login counts as earlier.
     await setup.clock.advance(3_000)
     setup.idp.setClockAhead(3_000)
     await waiting.submit(page.forms[0]!, { username: 'alice', password: 'alice-demo' })
@@ -123,23 +135,23 @@ describe('a logout that the IdP tells of', () => {
   })
 
   // Shows: plugin 9.21.
-  it('works while the IdP gives no keys before it is answered, by those that a login was judged by', async () => {
+  it('uses the known keys if the IdP sends none before the logout is answered', async () => {
     const setup = await start()
     const person = await signedIn(setup)
     setup.idp.faults.set('jwks', { kind: 'hang' })
-    const asked = setup.idp.requests('jwks')
-    // At first they are fresh, and nobody is asked.
+    const keyRequests = setup.idp.requests('jwks')
+    // The keys are fresh, so none are requested.
     expect((await send(setup, await tokenFor(setup, { sub: 'nobody' }))).status).to.equal(200)
-    expect(setup.idp.requests('jwks')).to.equal(asked)
+    expect(setup.idp.requests('jwks')).to.equal(keyRequests)
     await setup.clock.advance(1_000)
     const answer = send(setup, await tokenFor(setup))
-    while (setup.idp.requests('jwks') === asked) await new Promise(setImmediate)
+    await until('a request for the keys', () => setup.idp.requests('jwks') > keyRequests)
     await setup.clock.pass(2_000)
     expect((await answer).status).to.equal(200)
     expect(await setup.isIn(person)).to.equal(false)
   })
 
-  it('works with logout tokens and ID tokens that the client secret signs', async () => {
+  it('accepts logout tokens signed with the client secret', async () => {
     const members = { id_token_signed_response_alg: 'HS256' }
     const setup = await start({ client: members, registered: members })
     const person = await signedIn(setup)
@@ -147,7 +159,7 @@ describe('a logout that the IdP tells of', () => {
     expect(await setup.isIn(person)).to.equal(false)
   })
 
-  it('is opened with the client secret where ID tokens are encrypted so, and refused when it is not encrypted', async () => {
+  it('decrypts logout tokens with the client secret, and refuses unencrypted ones', async () => {
     const members = { id_token_encrypted_response_alg: 'A256KW', id_token_encrypted_response_enc: 'A128GCM' }
     const setup = await start({ client: members, registered: members })
     const person = await signedIn(setup)
@@ -162,7 +174,7 @@ describe('a logout that the IdP tells of', () => {
     expect(await setup.isIn(person)).to.equal(false)
   })
 
-  describe('is refused, and ends nothing,', () => {
+  describe('is refused and ends nothing', () => {
     let setup: Setup
     let person: ScriptedBrowser
     beforeEach(async () => {
@@ -170,19 +182,19 @@ describe('a logout that the IdP tells of', () => {
       person = await signedIn(setup)
     })
 
-    for (const [what, made, reason] of [
+    for (const [description, makeToken, reason] of [
       [
-        'whose claims were changed after it was signed',
+        'with claims changed after signing',
         async () => {
           const [header, , signature] = (await tokenFor(setup, { sub: 'u-1002' })).split('.')
           return `${header}.${Buffer.from(JSON.stringify(claimsFor(setup))).toString('base64url')}.${signature}`
         },
         /signature/,
       ],
-      ['that is none', () => '', /no logout_token/],
+      ['that is empty', () => '', /no logout_token/],
     ] as readonly (readonly [string, () => string | Promise<string>, RegExp])[]) {
-      it(`with a token ${what}: one line says why, and not a word of it goes to the sender`, async () => {
-        const { status, headers, body } = await send(setup, await made())
+      it(`refuses a token ${description}, with the reason in the log but not in the answer`, async () => {
+        const { status, headers, body } = await send(setup, await makeToken())
         expect(status).to.equal(400)
         expect(headers.get('cache-control')).to.equal('no-store')
         expect(headers.get('content-type')).to.match(/^application\/json/)
@@ -198,7 +210,7 @@ describe('a logout that the IdP tells of', () => {
       })
     }
 
-    it('with a request that is no form with one token in it, or too large', async () => {
+    it('refuses a logout request that is too large or no form with a single token', async () => {
       const token = await tokenFor(setup)
       const form = new URLSearchParams({ logout_token: token }).toString()
       const asForm = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -209,32 +221,32 @@ describe('a logout that the IdP tells of', () => {
         [`${form}&${form}`, asForm],
         [`${form}&pad=${'x'.repeat(16 * 1024)}`, asForm],
       ]
-      for (const [at, [body, headers]] of requests.entries()) {
-        const { status, headers: told, body: answer } = await post(setup, body, headers)
-        expect(status, `request ${at}`).to.equal(400)
+      for (const [index, [body, headers]] of requests.entries()) {
+        const { status, headers: answerHeaders, body: answer } = await post(setup, body, headers)
+        expect(status, `request ${index}`).to.equal(400)
         expect(answer.error).to.equal('invalid_request')
-        expect(told.get('cache-control')).to.equal('no-store')
+        expect(answerHeaders.get('cache-control')).to.equal('no-store')
       }
       expect(setup.lines('backchannel-logout-refused')).to.have.length(requests.length)
       expect(await setup.isIn(person)).to.equal(true)
-      // What the IdP sends beside the token is none of our business.
+      // Other fields that the IdP sends beside the token are ignored.
       expect((await post(setup, new URLSearchParams({ logout_token: token, more: 'x' }))).status).to.equal(200)
     })
 
-    it('by GET', async () => {
+    it('answers 404 to a logout token sent by GET', async () => {
       const token = await tokenFor(setup)
       expect((await fetch(`${setup.host.url}${PATH}?logout_token=${token}`)).status).to.equal(404)
       expect(await setup.isIn(person)).to.equal(true)
     })
   })
 
-  it('asks for no keys for a token that is wrong by itself', async () => {
+  it('requests no keys for a logout token with wrong claims', async () => {
     const setup = await start()
     expect((await send(setup, await tokenFor(setup, { aud: 'other' }))).status).to.equal(400)
     expect(setup.idp.requests('jwks')).to.equal(0)
   })
 
-  it('that cannot be checked now is answered so that the IdP tries again, and the same token counts then', async () => {
+  it('lets the IdP retry a token that cannot be verified now, and accepts it then', async () => {
     const setup = await start()
     const person = await signedIn(setup)
     const token = await tokenFor(setup)
@@ -252,13 +264,13 @@ describe('a logout that the IdP tells of', () => {
     })
     expect(await setup.isIn(person)).to.equal(true)
     setup.idp.faults.clear()
-    const again = send(setup, token)
+    const retried = send(setup, token)
     await setup.clock.pass(1_000)
-    expect((await again).status).to.equal(200)
+    expect((await retried).status).to.equal(200)
     expect(await setup.isIn(person)).to.equal(false)
   })
 
-  it('that the session store cannot carry out is answered so that the IdP tries again, and the same token counts then', async () => {
+  it('lets the IdP retry when the session store fails, and accepts the token then', async () => {
     const sessionStore = new MoodyStore()
     const setup = await start({ host: { sessionStore } })
     const person = await signedIn(setup)
@@ -267,14 +279,14 @@ describe('a logout that the IdP tells of', () => {
     expect((await send(setup, token)).body).to.include({ error: 'server_error' })
     const refused = setup.lines('backchannel-logout-refused')
     expect(refused.map(({ level, fields }) => [level, fields.code])).to.deep.equal([['error', 'host_failed']])
-    // Not one moment longer: the revocation came before the store was asked.
+    // The session ended at once, because the revocation precedes the request to the store.
     expect(await setup.isIn(person)).to.equal(false)
     sessionStore.mood = 'fine'
     expect((await send(setup, token)).status).to.equal(200)
   })
 
   // Shows: plugin 10.29.
-  it('leaves neither token nor session id in any log', async () => {
+  it('writes neither logout token nor session id to any log', async () => {
     const setup = await start()
     const sids = await hearSessionIds(setup)
     await signedIn(setup)

@@ -6,17 +6,17 @@ import type { Idp } from '../../../fixtures/idp/server.ts'
 import { type PrivateIdpOptions, type PrivateIdpSetup, privateIdps } from '../../support/private-idp.ts'
 import { whoAmI } from '../../support/sign-in-setup.ts'
 
-/** The IdP binds the tokens of this client, and takes them only over connections that show the certificate. */
+/** The IdP binds this client's tokens, and accepts them only on connections with the certificate. */
 const BOUND = { tls_client_certificate_bound_access_tokens: true }
 const ALIASES = { clientCertificates: 'aliases' } as const
 
 describe('a client certificate', () => {
-  let own: { readonly cert: string; readonly key: string }
+  let certificate: { readonly cert: string; readonly key: string }
   before(async () => {
-    own = await makeClientCertificate()
+    certificate = await makeClientCertificate()
   })
   const startPrivate = privateIdps()
-  const start = (options: PrivateIdpOptions) => startPrivate({ tls: ALIASES, certificate: own, ...options })
+  const start = (options: PrivateIdpOptions) => startPrivate({ tls: ALIASES, certificate: certificate, ...options })
   const login = ({ host, browser }: PrivateIdpSetup) => browser.login(host.url, 'alice', 'alice-demo')
   const jwkOf = (x509: X509Certificate) => ({
     ...x509.publicKey.export({ format: 'jwk' }),
@@ -24,7 +24,7 @@ describe('a client certificate', () => {
   })
 
   // Shows: plugin 3.17, 3.18, 3.19, 4.32.
-  it('is shown at the aliases of the endpoints, so that bound access tokens can be had and used', async () => {
+  it('uses mtls_endpoint_aliases with the certificate, so that bound tokens work', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { requirePushedRequests: true } })
     const { browser, host, idp } = setup
     expect((await login(setup)).url, JSON.stringify(host.lines)).to.equal(host.url)
@@ -37,15 +37,15 @@ describe('a client certificate', () => {
 
   for (const method of ['tls_client_auth', 'self_signed_tls_client_auth'] as const) {
     // Shows: plugin 3.20, 3.21, 4.18.
-    it(`is how this server authenticates by ${method} at every endpoint, without a secret`, async () => {
-      const x509 = new X509Certificate(own.cert)
+    it(`authenticates by ${method} at every endpoint without a secret`, async () => {
+      const x509 = new X509Certificate(certificate.cert)
       const members = { client_secret: undefined, token_endpoint_auth_method: method }
-      const known =
+      const keyMembers =
         method === 'tls_client_auth' ? { tls_client_auth_subject_dn: x509.subject } : { jwks: { keys: [jwkOf(x509)] } }
       const setup = await start({
-        tls: { ...ALIASES, clientAuthority: own.cert },
+        tls: { ...ALIASES, clientAuthority: certificate.cert },
         client: { ...members, require_pushed_authorization_requests: true },
-        registered: { ...members, ...known },
+        registered: { ...members, ...keyMembers },
       })
       const { browser, host, idp } = setup
       expect((await login(setup)).url, JSON.stringify(host.lines)).to.equal(host.url)
@@ -58,7 +58,7 @@ describe('a client certificate', () => {
     })
   }
 
-  it('is shown where there are no aliases too, and at endpoints that were set by hand', async () => {
+  it('sends the certificate without aliases too, and to endpoints set by hand', async () => {
     for (const issuer of [() => ({}), (idp: Idp) => ({ userinfo_endpoint: `${idp.issuer}/me` })]) {
       const setup = await start({ client: BOUND, registered: BOUND, tls: { clientCertificates: true }, issuer })
       expect((await login(setup)).url).to.equal(setup.host.url)
@@ -66,8 +66,8 @@ describe('a client certificate', () => {
   })
 
   // Shows: plugin 3.17.
-  it('does not lead past an endpoint that was set by hand, but to an alias that was', async () => {
-    // At the issuer's own port no certificate is asked for: tokens cannot be bound there.
+  it('prefers an endpoint set by hand to an alias, unless the alias is set by hand too', async () => {
+    // The issuer's own port requests no certificate, so tokens cannot be bound there.
     const byHand = (idp: Idp) => ({ token_endpoint: `${idp.issuer}/token` })
     const setup = await start({ client: BOUND, registered: BOUND, issuer: byHand })
     expect((await login(setup)).url).to.match(/failure=provider_refused$/)
@@ -77,19 +77,19 @@ describe('a client certificate', () => {
       mtls_endpoint_aliases: { token_endpoint: `${idp.issuer}/token` },
     })
     const tls = { clientCertificates: true }
-    const other = await start({ client: BOUND, registered: BOUND, issuer: alias, tls })
-    expect((await login(other)).url).to.equal(other.host.url)
+    const aliased = await start({ client: BOUND, registered: BOUND, issuer: alias, tls })
+    expect((await login(aliased)).url).to.equal(aliased.host.url)
   })
 
   // Shows: plugin 4.32, 9.27.
-  it('is what a readable access token must be bound to', async () => {
+  it('requires a readable access token to be bound to the certificate', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { claimsIn: 'id_token' } })
     const { browser, host, idp } = setup
-    const thumbprint = Buffer.from(new X509Certificate(own.cert).fingerprint256.replaceAll(':', ''), 'hex')
+    const thumbprint = Buffer.from(new X509Certificate(certificate.cert).fingerprint256.replaceAll(':', ''), 'hex')
     const issueBoundTo = async (certificate: string) => {
       const access_token = await idp.sign({ sub: 'u-1001', cnf: { 'x5t#S256': certificate } })
       idp.faults.set('token', { kind: 'rewrite', body: (genuine) => ({ ...(genuine as object), access_token }) })
-      // Its hash is of the genuine access token.
+      // Removes at_hash, which belongs to the genuine access token.
       idp.forgeTokens((genuine) => idp.sign({ ...decodeJwt(genuine), at_hash: undefined }))
     }
     await issueBoundTo('x'.repeat(43))

@@ -4,19 +4,19 @@ import { type KeyedSetup, keyedSetups, partsOf } from '../../support/keyed-setup
 
 const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
 const signedBy = (alg: string) => ({ ...BY_KEY, token_endpoint_auth_signing_alg: alg })
-/** Header and claims of each assertion that the IdP was sent. */
+/** Returns header and claims of each client assertion that the IdP received. */
 const assertionsIn = ({ sent }: KeyedSetup) =>
   sent.flatMap(({ form }) => (form.has('client_assertion') ? [partsOf(form.get('client_assertion')!)] : []))
 
 describe('a client with private keys', () => {
   const start = keyedSetups()
-  /** A client that authenticates by these keys has signed in. */
+  /** Signs in with a client that authenticates by these keys. */
   const signedIn = async (keys: readonly ClientKeyPair[], client: object = BY_KEY) => {
     const members = { ...client }
     const setup = await start({ keys, client: members, registered: members })
-    const { person, page, who } = await setup.signIn()
+    const { person, page, me } = await setup.signIn()
     expect(page.url, JSON.stringify(setup.authLog)).to.equal(setup.host.url)
-    expect(who).to.include({ id: '~oidc:u-1001' })
+    expect(me).to.include({ id: '~oidc:u-1001' })
     return { ...setup, setup, person }
   }
 
@@ -36,20 +36,20 @@ describe('a client with private keys', () => {
     })
   }
 
-  it('makes a fresh assertion each time: for the issuer, from and about itself, good for a minute', async () => {
-    const began = Date.now()
+  it('creates a fresh assertion each time, for the issuer, valid for a minute', async () => {
+    const startedAt = Date.now()
     const { setup, host, idp, person } = await signedIn([makeKey('P-256')])
     await person.get(`${host.url}auth-oidc`)
-    const [one, other] = assertionsIn(setup)
-    const [header, claims] = one!
+    const [first, second] = assertionsIn(setup)
+    const [header, claims] = first!
     expect(header).to.deep.equal({ alg: 'ES256', typ: 'JWT' })
     expect(claims).to.include({ iss: 'mesh', sub: 'mesh', aud: idp.issuer })
     expect(Number(claims.exp) - Number(claims.iat)).to.equal(60)
-    expect(Number(claims.iat) * 1000).to.be.within(began - 1000, Date.now())
-    expect(claims.jti).to.be.a('string').and.not.equal(other?.[1].jti)
+    expect(Number(claims.iat) * 1000).to.be.within(startedAt - 1000, Date.now())
+    expect(claims.jti).to.be.a('string').and.not.equal(second?.[1].jti)
   })
 
-  // The IdP of these tests takes no ES384.
+  // The fixture IdP does not support ES384.
   const [p384, ed25519, p256] = [
     makeKey('P-384', { kid: 'a' }),
     makeKey('Ed25519', { kid: 'b' }),
@@ -57,24 +57,24 @@ describe('a client with private keys', () => {
   ]
 
   // Shows: plugin 8.11.
-  it('takes the first key whose algorithm the IdP accepts, where none is configured', async () => {
+  it('signs with the first key that has an algorithm of the IdP', async () => {
     const { setup } = await signedIn([p384, ed25519, p256])
     expect(assertionsIn(setup)[0]?.[0].kid).to.equal('b')
   })
 
-  it('refuses the login, and says why, when the IdP accepts none of its algorithms', async () => {
-    const { asked, authLog, sent } = await start({ keys: [p384], client: BY_KEY, registered: BY_KEY })
-    expect((await asked()).search).to.equal('?failure=not_configured')
+  it("refuses the login and logs why if the IdP supports none of the keys' algorithms", async () => {
+    const { redirectFrom, authLog, sent } = await start({ keys: [p384], client: BY_KEY, registered: BY_KEY })
+    expect((await redirectFrom()).search).to.equal('?failure=not_configured')
     expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member: 'token_endpoint_auth_method' })
     expect(sent.some(({ method }) => method === 'POST')).to.equal(false)
   })
 
-  it('names the certificate of its key, where the file does: some vendors find the key by nothing else', async () => {
+  it('names the certificate of the key if the file does, as some vendors need', async () => {
     const { setup } = await signedIn([{ ...p256, private: { ...p256.private, x5t: 'abc', 'x5t#S256': 'def' } }])
     expect(assertionsIn(setup)[0]?.[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
   })
 
-  it('is refused when the IdP knows another key, by both audiences, and no key or assertion is in any log', async () => {
+  it('refuses an unknown key with both audiences, and logs no key or assertion', async () => {
     const jwks = { keys: [makeKey('P-256', { kid: 'c' }).public] }
     const { idp, signIn, authLog, output } = await start({
       keys: [p256],
@@ -95,7 +95,7 @@ describe('GET auth-oidc-jwks', () => {
   const start = keyedSetups()
 
   // Shows: plugin 8.11.
-  it('shows the public half of every key and nothing private, for a few minutes', async () => {
+  it('publishes the public half of every key, cacheable for a few minutes', async () => {
     const keys = [
       makeKey('RSA', { kid: 'r', use: 'sig', alg: 'PS256' }),
       makeKey('P-256', { kid: 'e', use: 'enc' }),
@@ -113,15 +113,15 @@ describe('GET auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 4.35.
-  it('names the algorithm that the client object has for a key, once for each use, and none that may be another', async () => {
+  it('publishes the algorithm of a key once for each use, unless it is ambiguous', async () => {
     const keys = [makeKey('RSA', { kid: 'both' }), makeKey('P-256', { kid: 'signs' }), makeKey('RSA', { kid: 'other' })]
-    const shown = async (client: object) => {
+    const published = async (client: object) => {
       const { host } = await start({ keys, client: { ...client } })
       const set = (await (await fetch(`${host.url}auth-oidc-jwks`)).json()) as { keys: Record<string, unknown>[] }
       return set.keys.map(({ kid, use, alg }) => [kid, use, alg])
     }
     const encrypted = { id_token_encrypted_response_alg: 'RSA-OAEP', userinfo_encrypted_response_alg: 'RSA-OAEP-256' }
-    expect(await shown({ ...signedBy('PS256'), ...encrypted })).to.deep.equal([
+    expect(await published({ ...signedBy('PS256'), ...encrypted })).to.deep.equal([
       ['both', 'sig', 'PS256'],
       ['both', 'enc', 'RSA-OAEP-256'],
       ['both', 'enc', 'RSA-OAEP'],
@@ -130,8 +130,8 @@ describe('GET auth-oidc-jwks', () => {
       ['other', 'enc', 'RSA-OAEP-256'],
       ['other', 'enc', 'RSA-OAEP'],
     ])
-    // One key, two algorithms: an IdP that took one of them for the only one would refuse the other.
-    expect((await shown({ ...signedBy('PS256'), request_object_signing_alg: 'RS256' }))[0]).to.deep.equal([
+    // One key with two algorithms: an IdP that saw only one of them would refuse the other.
+    expect((await published({ ...signedBy('PS256'), request_object_signing_alg: 'RS256' }))[0]).to.deep.equal([
       'both',
       'sig',
       undefined,
@@ -139,22 +139,22 @@ describe('GET auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 8.11.
-  it('is what an IdP can take the keys from, to verify signatures and to encrypt', async () => {
+  it('lets the IdP fetch keys to verify signatures and to encrypt', async () => {
     const pair = [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
     for (const [keys, members, alg] of [
       [pair, { id_token_encrypted_response_alg: 'RSA-OAEP-256' }, 'ES256'],
-      // What else it signs is signed by the algorithm that the key is published with.
+      // Everything else is signed by the algorithm that the key is published with.
       [[makeKey('RSA', { kid: 'r' })], { request_object_signing_alg: 'PS256' }, 'PS256'],
     ] as const) {
       const client = { ...BY_KEY, ...members }
       const setup = await start({ keys, client })
       await setup.register({ ...client, jwks: undefined, jwks_uri: `${setup.host.url}auth-oidc-jwks` })
-      expect((await setup.signIn()).who.status).to.equal(200)
+      expect((await setup.signIn()).me.status).to.equal(200)
       expect(assertionsIn(setup)[0]?.[0].alg).to.equal(alg)
     }
   })
 
-  it('is 404 without keys, and for a domain that is broken', async () => {
+  it('answers 404 without keys and for a domain with errors', async () => {
     const [without, broken] = [await start(), await start({ host: { credentials: { '': { jwksFile: '/nowhere' } } } })]
     for (const { host } of [without, broken]) {
       const answer = await fetch(`${host.url}auth-oidc-jwks`)

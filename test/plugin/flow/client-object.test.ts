@@ -8,10 +8,10 @@ describe('the client object in a whole login', () => {
   const start = keyedSetups()
 
   // Shows: plugin 4.1, 4.2.
-  it('works with exactly the client_id and client_secret that the IdP knows', async () => {
+  it('works only with the client_id and client_secret that the IdP knows', async () => {
     const { signIn } = await start({ client: { client_secret: 'not-the-secret' } })
-    const { failure, who } = await signIn()
-    expect([who.status, failure?.code]).to.deep.equal([401, 'token_request_failed'])
+    const { failure, me } = await signIn()
+    expect([me.status, failure?.code]).to.deep.equal([401, 'token_request_failed'])
     const unknown = await start({ client: { client_id: 'unknown-at-the-idp' } })
     expect((await unknown.signIn()).page.status).to.be.above(399)
   })
@@ -21,13 +21,13 @@ describe('the client object in a whole login', () => {
     ['private_key_jwt', 'ES256'],
   ]) {
     // Shows: plugin 4.21.
-    it(`signs by token_endpoint_auth_signing_alg at introspection and revocation too (${method})`, async () => {
+    it(`signs by token_endpoint_auth_signing_alg at other endpoints too (${method})`, async () => {
       const members = {
         client_secret: SECRET,
         token_endpoint_auth_method: method,
         token_endpoint_auth_signing_alg: alg,
       }
-      // The other key comes first in the file, and the IdP takes its algorithm too.
+      // The other key comes first in the file, and the IdP supports its algorithm too.
       const keys = [makeKey('Ed25519', { kid: 'first' }), makeKey('P-256', { kid: 'one' })]
       const { host, sent, signIn, authLog } = await start({ keys, client: members, registered: members })
       const { person } = await signIn()
@@ -42,33 +42,33 @@ describe('the client object in a whole login', () => {
     })
   }
 
-  for (const [alg, other] of [
+  for (const [alg, otherAlg] of [
     ['RS256', 'ES256'],
     ['ES256', 'RS256'],
   ]) {
     // Shows: plugin 4.6.
-    it(`takes ID tokens that are signed by the configured ${alg}, and by no other algorithm`, async () => {
+    it(`accepts ID tokens signed by the configured ${alg} and by no other algorithm`, async () => {
       const client = { id_token_signed_response_alg: alg }
       const agreed = await start({ client, registered: client })
-      expect((await agreed.signIn()).who.status).to.equal(200)
-      const refused = await start({ client, registered: { id_token_signed_response_alg: other } })
-      const { who, failure } = await refused.signIn()
-      expect([who.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
+      expect((await agreed.signIn()).me.status).to.equal(200)
+      const refused = await start({ client, registered: { id_token_signed_response_alg: otherAlg } })
+      const { me, failure } = await refused.signIn()
+      expect([me.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
     })
   }
 
   // Shows: plugin 4.5.
   // Shows: meshcentral 15.
-  it('has an address to come back to after logout: as written, the login page by default, and none with false', async () => {
+  it('sends post_logout_redirect_uri as configured, the login page by default', async () => {
     const custom = 'https://example.test/bye?lang=en#top'
-    for (const [given, sent] of [
+    for (const [configured, sent] of [
       [custom, custom],
       [false, null],
       [true, 'https://127.0.0.1:port/login'],
       [undefined, 'https://127.0.0.1:port/login'],
     ] as const) {
-      const { host, signIn, asked } = await start({ client: { post_logout_redirect_uri: given } })
-      const { searchParams } = await asked('logout', (await signIn()).person)
+      const { host, signIn, redirectFrom } = await start({ client: { post_logout_redirect_uri: configured } })
+      const { searchParams } = await redirectFrom('logout', (await signIn()).person)
       expect(searchParams.has('id_token_hint')).to.equal(true)
       expect(searchParams.get('post_logout_redirect_uri')?.replace(String(host.port), 'port') ?? null).to.equal(sent)
     }

@@ -17,7 +17,7 @@ describe('a client secret in a file', () => {
   const start = setups()
   const folder = temporaryFolder()
 
-  /** A host with the old secret in `secret`, at an IdP that has it too. */
+  /** Starts a host with the old secret in `secret`, at an IdP with the same secret. */
   async function startWithFile({ client, registered, ...options }: SetupOptions = {}) {
     await writeFile(folder.path('secret'), `${OLD}\n`)
     const setup = await start({
@@ -29,12 +29,12 @@ describe('a client secret in a file', () => {
     const events = () => setup.output.map((line) => JSON.parse(line) as Record<string, unknown>)
     return {
       ...setup,
-      atHome: async () => (await setup.signIn()).page.url === setup.host.url,
+      canSignIn: async () => (await setup.signIn()).page.url === setup.host.url,
       reloads: () => events().filter(({ event }) => String(event).startsWith('client-secret-')),
       expectNoSecret() {
-        const said = JSON.stringify([setup.output, setup.authLog])
+        const logged = JSON.stringify([setup.output, setup.authLog])
         for (const secret of [OLD, NEW]) {
-          expect(said).to.not.include(JSON.stringify(secret).slice(1, -1)).and.not.include(secret.slice(0, 20))
+          expect(logged).to.not.include(JSON.stringify(secret).slice(1, -1)).and.not.include(secret.slice(0, 20))
         }
       },
     }
@@ -42,16 +42,16 @@ describe('a client secret in a file', () => {
 
   for (const method of METHODS) {
     // Shows: plugin 4.3.
-    it(`signs in, and the same login goes on after a rotation (${method})`, async () => {
+    it(`completes a login during which the secret file is rotated (${method})`, async () => {
       const client = { token_endpoint_auth_method: method }
       const setup = await startWithFile({ client, registered: client })
-      expect(await setup.atHome()).to.equal(true)
+      expect(await setup.canSignIn()).to.equal(true)
       expect(setup.reloads()).to.deep.equal([])
 
       await writeFile(folder.path('secret'), NEW)
       await setup.register({ client_secret: NEW })
-      expect(await setup.atHome()).to.equal(true)
-      expect(await setup.atHome()).to.equal(true)
+      expect(await setup.canSignIn()).to.equal(true)
+      expect(await setup.canSignIn()).to.equal(true)
       expect(setup.reloads()).to.have.length(1)
       expect(setup.reloads()[0]).to.include({ event: 'client-secret-reloaded', file: folder.path('secret') })
       expect(setup.lines('login')).to.have.length(3)
@@ -59,7 +59,7 @@ describe('a client secret in a file', () => {
     })
   }
 
-  it('goes on after a rotation: an introspection, and then a pushed request', async () => {
+  it('continues after a rotation with an introspection, then a pushed request', async () => {
     const client = { require_pushed_authorization_requests: true }
     const setup = await startWithFile({ client, idp: { requirePushedRequests: true } })
     const { person } = await setup.signIn()
@@ -72,12 +72,12 @@ describe('a client secret in a file', () => {
     await writeFile(folder.path('secret'), OLD)
     await setup.register({ client_secret: OLD })
     await setup.clock.advance(1_000)
-    expect(await setup.atHome()).to.equal(true)
+    expect(await setup.canSignIn()).to.equal(true)
     expect(setup.reloads()).to.have.length(2)
   })
 
   // Shows: plugin 4.3.
-  it('opens and verifies what the secret protects, before and after a rotation', async () => {
+  it('decrypts and verifies with the secret before and after a rotation', async () => {
     const protection = {
       id_token_signed_response_alg: 'HS256',
       id_token_encrypted_response_alg: 'dir',
@@ -90,16 +90,16 @@ describe('a client secret in a file', () => {
     }
     const client = { ...protection, request_object_signing_alg: 'HS256' }
     const setup = await startWithFile({ client, registered })
-    expect(await setup.atHome()).to.equal(true)
+    expect(await setup.canSignIn()).to.equal(true)
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ ...registered, client_secret: NEW })
     await setup.clock.advance(1_000)
-    // The request itself is signed by the secret, and the IdP tells only the browser that it refuses one.
-    expect(await setup.atHome()).to.equal(true)
+    // The request itself is signed with the secret, and the IdP reports a refusal only to the browser.
+    expect(await setup.canSignIn()).to.equal(true)
     expect(setup.reloads()).to.have.length(1)
   })
 
-  it('verifies ID and logout tokens that the IdP signs by a new secret, though this client shows none', async () => {
+  it('verifies tokens signed with a rotated secret if the client itself sends none', async () => {
     const key = makeKey('P-256')
     const registered = {
       token_endpoint_auth_method: 'private_key_jwt',
@@ -113,7 +113,7 @@ describe('a client secret in a file', () => {
     const { person } = await setup.signIn()
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ ...registered, client_secret: NEW })
-    expect(await setup.atHome()).to.equal(true)
+    expect(await setup.canSignIn()).to.equal(true)
     expect(setup.reloads()).to.have.length(1)
 
     await setup.clock.advance(1_000)
@@ -133,56 +133,56 @@ describe('a client secret in a file', () => {
     expect(setup.reloads()).to.have.length(2)
   })
 
-  it('is shown once to an IdP that refuses it while the file still has it, and replaced when the file is', async () => {
+  it('sends a refused secret once while the file is unchanged, then the new one', async () => {
     const setup = await startWithFile()
     await setup.register({ client_secret: NEW })
-    expect(await setup.atHome()).to.equal(false)
+    expect(await setup.canSignIn()).to.equal(false)
     expect(setup.lines('login-failed')[0]?.fields).to.include({ code: 'token_request_failed', error: 'invalid_client' })
     expect(setup.idp.requests('token')).to.equal(1)
     await writeFile(folder.path('secret'), NEW)
     await setup.clock.advance(1_000)
-    expect(await setup.atHome()).to.equal(true)
+    expect(await setup.canSignIn()).to.equal(true)
     expect(setup.idp.requests('token')).to.equal(3)
     expect(setup.reloads()).to.have.length(1)
     setup.expectNoSecret()
   })
 
-  it('that cannot be read again is logged once, and leaves the secret as it was', async () => {
+  it('logs an unreadable secret file once and keeps the old secret', async () => {
     const setup = await startWithFile()
     await rm(folder.path('secret'))
     await setup.register({ client_secret: NEW })
     for (let login = 0; login < 2; login += 1) {
-      expect(await setup.atHome()).to.equal(false)
+      expect(await setup.canSignIn()).to.equal(false)
       await setup.clock.advance(1_000)
     }
     expect(setup.reloads()).to.have.length(1)
     expect(setup.reloads()[0]).to.include({ event: 'client-secret-unreadable', level: 'warn' })
     await setup.register({ client_secret: OLD })
-    expect(await setup.atHome()).to.equal(true)
+    expect(await setup.canSignIn()).to.equal(true)
   })
 
-  it('is read again after unauthorized_client with 401, as Keycloak says it', async () => {
+  it('reads the secret again after 401 unauthorized_client, as Keycloak answers', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ client_secret: NEW })
     const body = JSON.stringify({ error: 'unauthorized_client' })
     setup.idp.faults.set('token', { kind: 'answer', status: 401, body }, 1)
-    expect(await setup.atHome()).to.equal(true)
+    expect(await setup.canSignIn()).to.equal(true)
   })
 
-  it('is used by the next login where a 401 says no more, since a proxy may have sent it', async () => {
+  it('uses the new secret from the next login on after a bare 401', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ client_secret: NEW })
     setup.idp.faults.set('token', { kind: 'answer', status: 401 }, 1)
-    expect(await setup.atHome()).to.equal(false)
+    expect(await setup.canSignIn()).to.equal(false)
     expect(setup.idp.requests('token')).to.equal(1)
-    expect(await setup.atHome()).to.equal(true)
+    expect(await setup.canSignIn()).to.equal(true)
     expect(setup.idp.requests('token')).to.equal(2)
   })
 
   // Shows: plugin 4.3.
-  it('is not read again, and no request is repeated, for what is no refusal of the client', async () => {
+  it('does not read the secret again for errors that do not refuse the client', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     for (const [status, error] of [
@@ -191,13 +191,13 @@ describe('a client secret in a file', () => {
       [500, 'server_error'],
     ] as const) {
       setup.idp.faults.set('token', { kind: 'answer', status, body: JSON.stringify({ error }) }, 1)
-      expect(await setup.atHome()).to.equal(false)
+      expect(await setup.canSignIn()).to.equal(false)
     }
     expect(setup.idp.requests('token')).to.equal(3)
     expect(setup.reloads()).to.deep.equal([])
   })
 
-  it('that was rotated since the start is found by the live check of a running server', async () => {
+  it('finds a secret that was rotated since the start by the live check', async () => {
     const setup = await startWithFile()
     const config = {
       settings: { cert: '127.0.0.1' },

@@ -5,13 +5,13 @@ import { setups } from '../../support/sign-in-setup.ts'
 describe('a login while the clocks of server and IdP differ', () => {
   const start = setups()
 
-  for (const [what, offsetS, remedy] of [
+  for (const [direction, offsetS, remedy] of [
     ['behind', 120, /this clock is behind, or that of the IdP is ahead/],
     ['ahead', -700, /this clock is ahead, or that of the IdP is behind/],
   ] as const) {
     for (const responseType of ['code', 'code id_token']) {
       // Shows: plugin 9.33.
-      it(`is refused with both times where the server's clock is ${what} (${responseType})`, async () => {
+      it(`logs both times of a refusal if our clock is ${direction} (${responseType})`, async () => {
         const members = { response_types: [responseType] }
         const setup = await start({ client: members, registered: members })
         const iat = Math.floor(Date.now() / 1000) + offsetS

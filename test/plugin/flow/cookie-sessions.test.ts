@@ -23,13 +23,13 @@ describe('a host with cookie sessions', () => {
   }
   const user = async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).id
 
-  it('asks for no refresh tokens with the preset azure, since it would keep none', async () => {
+  it('requests no refresh tokens with the preset azure, since it could not keep them', async () => {
     await start({ issuer: undefined, custom: { preset: 'azure', tenant_id: 'tenant' } }, '/tenant/v2.0')
     const { headers } = await new ScriptedBrowser().step(`${host.url}auth-oidc`)
     expect(new URL(headers.location ?? '').searchParams.get('scope')).to.equal('openid profile email')
   })
 
-  it('signs people in, and out at the IdP, which is told whose session that is', async () => {
+  it('signs in, and signs out at the IdP with a logout_hint', async () => {
     await start()
     const person = await signedIn('alice')
     expect(await user(person)).to.equal('~oidc:u-1001')
@@ -40,7 +40,7 @@ describe('a host with cookie sessions', () => {
     expect(await user(person)).to.equal(null)
   })
 
-  it('takes logout tokens by a form alone, whatever else the server reads', async () => {
+  it('accepts logout tokens only as a form, with any body parsers of the server', async () => {
     await start()
     const person = await signedIn('alice')
     const token = await idp.logoutToken({ clientId: 'own', sub: 'u-1001' })

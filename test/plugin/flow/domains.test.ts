@@ -34,11 +34,11 @@ describe('several domains', () => {
   const signIn = async (name: string, username = 'alice') => {
     const person = server.browser()
     const page = await person.login(server.urlOf(name), username, `${username}-demo`)
-    return { person, page, who: await whoAmI(person, server.urlOf(name)) }
+    return { person, page, user: await whoAmI(person, server.urlOf(name)) }
   }
 
   // Shows: plugin 1.1, 1.2, 1.3, 2.2, 4.4, 8.8.
-  it('have each a title and a strategy of its own, and addresses that follow from settings.cert, dns and the port', async () => {
+  it('gives each domain its own title, strategy and addresses', async () => {
     await start({
       '': { title: 'Mesh', ...oidc(idps[0]) },
       lab: { title: 'Lab', dns: LAB, ...oidc(idps[1], { groups: { siteadmin: 'mesh-admins' } }) },
@@ -49,13 +49,17 @@ describe('several domains', () => {
       [LAB, 'Lab', idps[1], true],
       [FIELD, 'Field', idps[0], false],
     ] as const) {
-      const asked = new URL((await server.browser().step(`${server.urlOf(name)}auth-oidc`)).headers.location ?? '')
-      expect(asked.searchParams.get('redirect_uri')).to.equal(`https://${name}:${server.host.port}/auth-oidc-callback`)
+      const authorization = new URL(
+        (await server.browser().step(`${server.urlOf(name)}auth-oidc`)).headers.location ?? '',
+      )
+      expect(authorization.searchParams.get('redirect_uri')).to.equal(
+        `https://${name}:${server.host.port}/auth-oidc-callback`,
+      )
       expect((await server.browser().get(`${server.urlOf(name)}login`)).text).to.include(`Sign in to ${title}`)
-      const { person, page, who } = await signIn(name)
+      const { person, page, user } = await signIn(name)
       expect(page.url).to.equal(server.urlOf(name))
       expect(page.trail.some((address) => address.startsWith(`${idp?.issuer}/`))).to.equal(true)
-      expect(who).to.include({ status: 200, id: '~oidc:u-1001', siteAdmin })
+      expect(user).to.include({ status: 200, id: '~oidc:u-1001', siteAdmin })
       const goodbye = new URL((await person.step(`${server.urlOf(name)}logout`)).headers.location ?? '')
       expect(goodbye.origin + goodbye.pathname).to.equal(`${idp?.issuer}/session/end`)
       expect(goodbye.searchParams.get('post_logout_redirect_uri')).to.equal(`${server.urlOf(name)}login`)
@@ -64,20 +68,20 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 8.8.
-  it('are told apart by host name in any letter case, with a dot at its end too, and the default one takes the rest', async () => {
+  it('selects the domain by host name in any letter case, else the default domain', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
-    const askedAs = async (host: string) => {
+    const issuerFor = async (host: string) => {
       const { headers } = await server
         .browser()
         .step(`${server.urlOf(MESH)}auth-oidc`, { headers: { host: `${host}:${server.host.port}` } })
       return new URL(headers.location ?? '').origin
     }
-    for (const name of ['LAB.Mesh.Test', 'lab.mesh.test.']) expect(await askedAs(name)).to.equal(idps[1]?.issuer)
-    for (const other of [MESH, 'somewhere.example', '127.0.0.1']) expect(await askedAs(other)).to.equal(idps[0]?.issuer)
+    for (const name of ['LAB.Mesh.Test', 'lab.mesh.test.']) expect(await issuerFor(name)).to.equal(idps[1]?.issuer)
+    for (const name of [MESH, 'somewhere.example', '127.0.0.1']) expect(await issuerFor(name)).to.equal(idps[0]?.issuer)
   })
 
   // Shows: plugin 8.8.
-  it('without a strategy of their own never use the one of another', async () => {
+  it('lets no domain without a strategy use that of another', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB } })
     const answer = await server.browser().step(`${server.urlOf(LAB)}auth-oidc`)
     expect(answer.status).to.equal(404)
@@ -85,14 +89,14 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 1.2, 8.9.
-  it('go on where the configuration of another is broken: that one alone is refused', async () => {
+  it('serves a domain although the configuration of another is broken', async () => {
     await start({
       '': oidc(idps[0], { client: { client_id: 'mesh' } }),
       lab: { dns: LAB, ...oidc(idps[1]) },
-      // Every additional domain needs its `dns`.
+      // Every additional domain needs a `dns`.
       field: oidc(idps[0]),
     })
-    expect((await signIn(LAB)).who).to.include({ status: 200, id: '~oidc:u-1001' })
+    expect((await signIn(LAB)).user).to.include({ status: 200, id: '~oidc:u-1001' })
     const page = await server.browser().get(`${server.urlOf(MESH)}auth-oidc`)
     expect(page.url).to.match(/failure=not_configured$/)
     expect(page.text).to.include('no way to sign in')
@@ -105,12 +109,12 @@ describe('several domains', () => {
 
   // Shows: plugin 8.9.
   // Shows: meshcentral 5.
-  it('go on where the IdP of another is dead: that one alone says so', async () => {
+  it('serves a domain although the IdP of another is down', async () => {
     await idps[1]?.down()
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const dead = await server.browser().get(`${server.urlOf(LAB)}auth-oidc`)
     expect(dead.url).to.match(/failure=provider_unreachable$/)
-    expect((await signIn(MESH)).who.status).to.equal(200)
+    expect((await signIn(MESH)).user.status).to.equal(200)
     expect(server.authLog.map(({ domain, event }) => [domain, event])).to.deep.equal([
       ['lab', 'login-failed'],
       ['', 'login'],
@@ -118,18 +122,18 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 8.9.
-  it('go on where the IdP of another hangs', async () => {
+  it('serves a domain although the IdP of another hangs', async () => {
     idps[1]?.faults.set('discovery', { kind: 'hang' })
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const waiting = server.browser()
     const hanging = waiting.step(`${server.urlOf(LAB)}auth-oidc`).catch((error: unknown) => error)
-    expect((await signIn(MESH)).who.status).to.equal(200)
+    expect((await signIn(MESH)).user.status).to.equal(200)
     waiting.close()
     await hanging
   })
 
   // Shows: plugin 10.11.
-  it('take no answer to a login of another (mix-up), with or without its cookies', async () => {
+  it('refuses an answer to a login of another domain (mix-up), even with its cookies', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
     const person = server.browser()
     const answer = new URL(await answerFromIdp(person, server.urlOf(MESH), 'alice'))
@@ -148,12 +152,12 @@ describe('several domains', () => {
     expect(idps[0]?.requests('token')).to.equal(0)
   })
 
-  describe('where the cookie of a session comes along to another', () => {
+  describe("when the cookie of one domain's session reaches another", () => {
     /**
-     * No browser does that, unless a server says so. @returns the answer of the other, and what the session's own says
-     * afterwards
+     * Sends the session cookie of one domain to another. No browser does that unless a server makes it.
+     * @returns the answer of the other domain, and the status of the session afterwards
      */
-    const askOther = async (path: string) => {
+    const requestOther = async (path: string) => {
       await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
       const { person } = await signIn(MESH)
       const cookie = person.cookies.header(new URL(server.urlOf(MESH))) ?? ''
@@ -161,21 +165,21 @@ describe('several domains', () => {
       return { answer, status: (await whoAmI(person, server.urlOf(MESH))).status }
     }
 
-    it('end it by a logout, and hand nothing of it to the IdP of that one', async () => {
-      const { answer, status } = await askOther('logout')
+    it('ends the session at a logout of another domain, without data for its IdP', async () => {
+      const { answer, status } = await requestOther('logout')
       const sent = new URL(answer.headers.location ?? '').searchParams
       expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri', 'state'])
       expect([idps[0]?.requests('revocation'), status]).to.deep.equal([0, 401])
     })
 
-    it('do not end it by a logout in a frame', async () => {
-      const { answer, status } = await askOther('auth-oidc-frontchannel-logout')
+    it('keeps the session at a front-channel logout of another domain', async () => {
+      const { answer, status } = await requestOther('auth-oidc-frontchannel-logout')
       expect([answer.status, status]).to.deep.equal([200, 200])
     })
 
     // Shows: plugin 8.10.
-    it('do not let a session of one in at another', async () => {
-      const { answer, status } = await askOther('api/me')
+    it('admits no session of one domain at another', async () => {
+      const { answer, status } = await requestOther('api/me')
       expect([answer.status, status]).to.deep.equal([401, 200])
     })
   })

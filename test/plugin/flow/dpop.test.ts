@@ -5,7 +5,7 @@ import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-set
 
 const BOUND = { dpop_bound_access_tokens: true }
 
-describe('access tokens that are bound to a key', () => {
+describe('DPoP-bound access tokens', () => {
   const start = keyedSetups()
 
   async function login(options: KeyedOptions = {}) {
@@ -22,7 +22,7 @@ describe('access tokens that are bound to a key', () => {
   }
 
   // Shows: plugin 4.30.
-  it('are asked for, and used, with proofs of one ES256 key', async () => {
+  it('requests and uses tokens with proofs of one ES256 key', async () => {
     const { idp, host, person, page, proofsAt, sent } = await login()
     expect(page.url, page.text).to.equal(host.url)
     await person.get(`${host.url}auth-oidc`)
@@ -37,11 +37,11 @@ describe('access tokens that are bound to a key', () => {
     expect(proofsAt('/token')[0]?.[1]).to.include({ htm: 'POST', htu: `${idp.issuer}/token` })
     expect(proofsAt('/me')[0]?.[1]).to.include({ htm: 'GET', htu: `${idp.issuer}/me` })
     expect(proofsAt('/me')[0]?.[1].ath).to.be.a('string')
-    const asked = sent.find(({ url }) => url.endsWith('/me'))
-    expect(asked?.headers.authorization).to.match(/^DPoP /)
+    const userInfoRequest = sent.find(({ url }) => url.endsWith('/me'))
+    expect(userInfoRequest?.headers.authorization).to.match(/^DPoP /)
   })
 
-  it('are had with the nonces of the IdP, which are learned once', async () => {
+  it('uses the DPoP nonces of the IdP and learns them once', async () => {
     const { idp, host, person, page, proofsAt } = await login({
       client: { ...BOUND, require_pushed_authorization_requests: true },
       idp: { requireDpopNonces: true },
@@ -49,12 +49,12 @@ describe('access tokens that are bound to a key', () => {
     expect(page.url, page.text).to.equal(host.url)
     expect(proofsAt('/request').map(([, { nonce }]) => typeof nonce)).to.deep.equal(['undefined', 'string'])
     expect(proofsAt('/token').map(([, { nonce }]) => typeof nonce)).to.deep.equal(['string'])
-    const before = idp.requests('userinfo')
+    const countBefore = idp.requests('userinfo')
     expect((await person.get(`${host.url}auth-oidc`)).url).to.equal(host.url)
-    expect(idp.requests('userinfo') - before).to.equal(1)
+    expect(idp.requests('userinfo') - countBefore).to.equal(1)
   })
 
-  it('begin with a proof at the pushed request, with a request object too', async () => {
+  it('sends a proof with the pushed request, also with a request object', async () => {
     const { host, page, proofsAt } = await login({
       keys: [makeKey('P-256')],
       client: { ...BOUND, require_pushed_authorization_requests: true, require_signed_request_object: true },
@@ -63,7 +63,7 @@ describe('access tokens that are bound to a key', () => {
     expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
   })
 
-  it('go with every way to authenticate, with an assertion that has to be made twice too', async () => {
+  it('combines DPoP with an assertion that must be repeated for another audience', async () => {
     const { host, page, authLog } = await login({
       keys: [makeKey('P-256')],
       client: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
@@ -74,7 +74,7 @@ describe('access tokens that are bound to a key', () => {
   })
 
   // Shows: plugin 4.30.
-  it('are refused where the IdP issues others, which anybody could use', async () => {
+  it('refuses unbound tokens, which anyone could use', async () => {
     const { idp, signIn } = await start({ client: BOUND, registered: BOUND })
     const bearer = (answer: unknown) => ({ ...(answer as object), token_type: 'Bearer' })
     idp.faults.set('token', { kind: 'rewrite', body: bearer })
@@ -84,7 +84,7 @@ describe('access tokens that are bound to a key', () => {
     expect(idp.requests('userinfo')).to.equal(0)
   })
 
-  it('are not asked for without that, and then no proof is sent', async () => {
+  it('sends no proof without dpop_bound_access_tokens', async () => {
     const { host, page, sent } = await login({ client: {}, registered: {} })
     expect(page.url, page.text).to.equal(host.url)
     expect(sent.filter(({ headers }) => 'dpop' in headers)).to.deep.equal([])

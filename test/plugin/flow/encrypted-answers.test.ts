@@ -27,7 +27,7 @@ describe('an encrypted ID token', () => {
     ['dir', 'A256CBC-HS512'],
   ] as const) {
     // Shows: plugin 4.7, 4.8.
-    it(`is opened by ${alg} with ${enc ?? 'the default for its content'}`, async () => {
+    it(`decrypts an ID token by ${alg} with ${enc ?? 'the default content encryption'}`, async () => {
       const { idp, signIn } = await alike({
         id_token_encrypted_response_alg: alg,
         ...(enc ? { id_token_encrypted_response_enc: enc } : {}),
@@ -37,7 +37,7 @@ describe('an encrypted ID token', () => {
         encrypted = genuine
         return genuine
       })
-      expect((await signIn()).who).to.include({ status: 200, id: '~oidc:u-1001', name: 'Alice Example' })
+      expect((await signIn()).me).to.include({ status: 200, id: '~oidc:u-1001', name: 'Alice Example' })
       expect(encrypted.split('.')).to.have.length(5)
       expect(partsOf(encrypted.replace(/\..*/, '.e30'))[0]).to.include({ alg, enc: enc ?? 'A128CBC-HS256' })
     })
@@ -51,38 +51,40 @@ describe('an encrypted ID token', () => {
       .encrypt(key)
 
   // Shows: plugin 4.7.
-  it('is demanded: the same token unencrypted is refused', async () => {
+  it('refuses an unencrypted ID token if encryption is configured', async () => {
     for (const responseType of ['code', 'id_token', 'code id_token']) {
       const { idp, signIn } = await alike({ ...AGREED, response_types: [responseType] })
-      expect((await signIn()).who, responseType).to.include({ status: 200, id: '~oidc:u-1001' })
+      expect((await signIn()).me, responseType).to.include({ status: 200, id: '~oidc:u-1001' })
       idp.forgeTokens(opened)
-      const { who, failure } = await signIn()
-      expect(who.status, responseType).to.equal(401)
+      const { me, failure } = await signIn()
+      expect(me.status, responseType).to.equal(401)
       expect(failure).to.include({ code: 'id_token_invalid', reason: 'the token is not encrypted' })
     }
   })
 
-  for (const [what, forge] of [
-    ['it was encrypted by another algorithm than was agreed', (text) => sealed(text, { alg: 'RSA-OAEP-256' })],
-    ['its content was encrypted by another algorithm than was agreed', (text) => sealed(text, { enc: 'A256GCM' })],
+  for (const [condition, forge] of [
+    ['its key encryption differs from the agreed one', (text) => sealed(text, { alg: 'RSA-OAEP-256' })],
+    ['its content encryption differs from the agreed one', (text) => sealed(text, { enc: 'A256GCM' })],
     [
-      'it was encrypted to somebody else',
+      'it was encrypted to another key',
       async (text) => sealed(text, { kid: 'rsa' }, (await generateKeyPair('RSA-OAEP')).publicKey),
     ],
-    ['the signature within is broken', (text) => sealed(`${text.slice(0, -4)}AAAA`)],
+    ['its inner signature is broken', (text) => sealed(`${text.slice(0, -4)}AAAA`)],
   ] as readonly (readonly [string, (text: string) => Promise<string>])[]) {
     // Shows: plugin 4.8.
-    it(`is refused when ${what}`, async () => {
+    it(`refuses an encrypted ID token if ${condition}`, async () => {
       const { idp, signIn } = await alike(AGREED)
       idp.forgeTokens(async (genuine) => forge(await opened(genuine)))
-      const { who, failure } = await signIn()
-      expect(who.status).to.equal(401)
+      const { me, failure } = await signIn()
+      expect(me.status).to.equal(401)
       expect(failure?.code).to.equal('id_token_invalid')
-      expect(failure?.reason).to.match(what.includes('signature') ? /signature/ : /^the token cannot be decrypted$/)
+      expect(failure?.reason).to.match(
+        condition.includes('signature') ? /signature/ : /^the token cannot be decrypted$/,
+      )
     })
   }
 
-  it('is opened by the old key as long as the file has it, and not a login longer', async () => {
+  it('decrypts with the old key as long as the key file has it', async () => {
     const fresh = makeKey('P-256', { kid: 'fresh', use: 'enc' })
     const members = { id_token_encrypted_response_alg: 'ECDH-ES' }
     const registered = { ...members, jwks: { keys: [ec.public] } }
@@ -91,22 +93,22 @@ describe('an encrypted ID token', () => {
       [[fresh], 401],
     ] as const) {
       const { signIn } = await alike(members, { keys, registered })
-      expect((await signIn()).who.status).to.equal(status)
+      expect((await signIn()).me.status).to.equal(status)
     }
   })
 
-  it('without a key id is tried with each key that fits', async () => {
+  it('tries each fitting key for an encrypted ID token without a key id', async () => {
     const fresh = makeKey('RSA', { kid: 'fresh', use: 'enc' })
     const { kid: _kid, ...nameless } = rsa.public
     const registered = { ...AGREED, jwks: { keys: [nameless] } }
     const { signIn } = await alike(AGREED, { keys: [fresh, ec, rsa], registered })
-    expect((await signIn()).who.status).to.equal(200)
+    expect((await signIn()).me.status).to.equal(200)
   })
 
-  it('is never the hint of a logout: the IdP gets the token that it signed', async () => {
-    const { signIn, asked } = await alike(AGREED)
+  it('sends the decrypted token as id_token_hint, never the encrypted one', async () => {
+    const { signIn, redirectFrom } = await alike(AGREED)
     const { person } = await signIn()
-    const { searchParams } = await asked('logout', person)
+    const { searchParams } = await redirectFrom('logout', person)
     expect(searchParams.get('id_token_hint')?.split('.')).to.have.length(3)
   })
 })
@@ -118,7 +120,7 @@ describe('a UserInfo answer', () => {
     start({ keys: [rsa], client: members, registered, idp: { claimsIn: 'userinfo' } })
   const ENCRYPTED = { userinfo_encrypted_response_alg: 'RSA-OAEP' }
 
-  for (const [what, members, reason] of [
+  for (const [protection, members, reason] of [
     ['signed by RS256', { userinfo_signed_response_alg: 'RS256' }, /./],
     ['signed by ES256', { userinfo_signed_response_alg: 'ES256' }, /./],
     ['signed by HS384', { userinfo_signed_response_alg: 'HS384' }, /^the answer is not signed$/],
@@ -138,18 +140,18 @@ describe('a UserInfo answer', () => {
     ],
   ] as const) {
     // Shows: plugin 4.9, 4.10, 4.11.
-    it(`${what} is read`, async () => {
+    it(`accepts UserInfo ${protection}`, async () => {
       const { idp, signIn } = await alike(members)
-      expect((await signIn()).who).to.include({ status: 200, name: 'Alice Example' })
+      expect((await signIn()).me).to.include({ status: 200, name: 'Alice Example' })
       expect(idp.requests('userinfo')).to.equal(1)
     })
 
     // Shows: plugin 4.9.
-    it(`that is plain is refused where it should be ${what}`, async () => {
+    it(`refuses plain UserInfo if it should be ${protection}`, async () => {
       const { idp, signIn } = await alike(members)
       idp.faults.set('userinfo', { kind: 'answer', status: 200, body: '{"sub":"u-1001","name":"Mallory"}' })
-      const { who, failure } = await signIn()
-      expect(who.status).to.equal(401)
+      const { me, failure } = await signIn()
+      expect(me.status).to.equal(401)
       expect(failure?.code).to.equal('userinfo_failed')
       expect(failure?.reason).to.match(reason)
     })
@@ -163,21 +165,21 @@ describe('a UserInfo answer', () => {
       .encrypt(rsa.public as JWK)
 
   // Shows: plugin 4.10.
-  it('that is encrypted alone is read where no signature was agreed and it is of the person, and refused elsewhere', async () => {
+  it('accepts UserInfo that is only encrypted if no signature is agreed', async () => {
     for (const [agreed, sub, name, code] of [
       [ENCRYPTED, 'u-1001', 'Alice in Cipher', undefined],
       [ENCRYPTED, 'u-1002', undefined, 'userinfo_failed'],
       [{ ...ENCRYPTED, userinfo_signed_response_alg: 'RS256' }, 'u-1001', undefined, 'userinfo_failed'],
     ] as const) {
-      // The provider of these tests never encrypts without a signature: the answer below does.
+      // The fixture IdP never encrypts without a signature, so the test replaces its answer.
       const { idp, signIn } = await alike(agreed, {})
       idp.faults.set('userinfo', jwt(await toClient(JSON.stringify({ sub, name: 'Alice in Cipher' }))))
-      const { who, failure } = await signIn()
-      expect([who.name, failure?.code]).to.deep.equal([name, code])
+      const { me, failure } = await signIn()
+      expect([me.name, failure?.code]).to.deep.equal([name, code])
     }
   })
 
-  it('with a broken, a foreign or no signature is refused', async () => {
+  it('refuses UserInfo with a broken, foreign or missing signature', async () => {
     const claims = encode({ sub: 'u-1001', name: 'Mallory', aud: 'mesh' })
     const signed = (alg: string, key: string | JWK) =>
       new CompactSign(claims).setProtectedHeader({ alg }).sign(typeof key === 'string' ? encode(key) : key)
@@ -193,8 +195,8 @@ describe('a UserInfo answer', () => {
       for (const encrypted of [false, true]) {
         const { idp, signIn } = await alike({ userinfo_signed_response_alg: alg, ...(encrypted ? ENCRYPTED : {}) })
         idp.faults.set('userinfo', jwt(encrypted ? await toClient(body) : body))
-        const { who, failure } = await signIn()
-        expect([who.status, failure?.code], `${alg} ${encrypted}`).to.deep.equal([401, 'userinfo_failed'])
+        const { me, failure } = await signIn()
+        expect([me.status, failure?.code], `${alg} ${encrypted}`).to.deep.equal([401, 'userinfo_failed'])
       }
     }
   })
@@ -207,13 +209,13 @@ describe('an ID token that is signed by the client secret', () => {
 
   for (const alg of ['HS256', 'HS384', 'HS512']) {
     // Shows: plugin 4.6.
-    it(`is verified (${alg})`, async () => {
+    it(`verifies an ID token signed with the client secret by ${alg}`, async () => {
       const { signIn } = await alike({ id_token_signed_response_alg: alg })
-      expect((await signIn()).who.status).to.equal(200)
+      expect((await signIn()).me.status).to.equal(200)
     })
   }
 
-  it('is refused when it is signed by another secret, by a public key, or by another algorithm', async () => {
+  it('refuses an ID token signed with another secret, public key or algorithm', async () => {
     for (const [alg, secret] of [
       ['HS256', 'guessed-secret'],
       ['HS256', ''],
@@ -226,18 +228,18 @@ describe('an ID token that is signed by the client secret', () => {
         const key = secret === '' ? await (await fetch(`${idp.issuer}/jwks`)).text() : secret
         return new CompactSign(encode(partsOf(genuine)[1])).setProtectedHeader({ alg }).sign(encode(key))
       })
-      const { who, failure } = await signIn()
-      expect([who.status, failure?.code], alg).to.deep.equal([401, 'id_token_invalid'])
+      const { me, failure } = await signIn()
+      expect([me.status, failure?.code], alg).to.deep.equal([401, 'id_token_invalid'])
     }
   })
 
-  it('does not switch off the verification of a UserInfo answer that is signed by a key', async () => {
+  it('verifies UserInfo signed by a key, though ID tokens use the client secret', async () => {
     const members = { id_token_signed_response_alg: 'HS256', userinfo_signed_response_alg: 'RS256' }
     const { idp, signIn } = await alike(members, { idp: { claimsIn: 'userinfo' } })
-    const { person, who } = await signIn()
-    expect(who.status).to.equal(200)
+    const { person, me } = await signIn()
+    expect(me.status).to.equal(200)
     idp.faults.set('userinfo', { kind: 'rewrite', body: (genuine) => `${String(genuine).slice(0, -4)}AAAA` })
     const refused = await signIn('alice', person)
-    expect([refused.who.status, refused.failure?.code]).to.deep.equal([401, 'userinfo_failed'])
+    expect([refused.me.status, refused.failure?.code]).to.deep.equal([401, 'userinfo_failed'])
   })
 })

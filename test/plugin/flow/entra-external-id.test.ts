@@ -19,7 +19,7 @@ describe('Entra External ID', () => {
         origin = new URL(idp.issuer).origin
         return { issuer: `${NAME}/${TENANT}/v2.0` }
       },
-      // The name leads to this machine, as a name server would do it.
+      // The name leads to this machine, as a name server would resolve it.
       host: { fetch: (url, init) => anyCertificateFetch(String(url).replace(NAME, origin), init) },
     })
     const browser = new ScriptedBrowser({ anyCertificate: true })
@@ -31,16 +31,16 @@ describe('Entra External ID', () => {
   }
 
   // Shows: plugin 2.8.
-  it('signs in though it publishes another host name than discovery is at', async () => {
+  it('signs in although discovery publishes another host name', async () => {
     const { login } = await startExternalId(`https://${TENANT}.ciamlogin.com/${TENANT}/v2.0`)
-    expect(login.who).to.include({ status: 200, id: '~oidc:u-1001' })
+    expect(login.me).to.include({ status: 200, id: '~oidc:u-1001' })
   })
 
   // Shows: plugin 2.8.
-  it('signs nobody in if it publishes the issuer of another directory', async () => {
-    const other = TENANT.replace('7', '8')
-    const { login } = await startExternalId(`https://${other}.ciamlogin.com/${other}/v2.0`)
-    expect(login.who.status).to.equal(401)
+  it('refuses logins if discovery publishes the issuer of another directory', async () => {
+    const otherTenant = TENANT.replace('7', '8')
+    const { login } = await startExternalId(`https://${otherTenant}.ciamlogin.com/${otherTenant}/v2.0`)
+    expect(login.me.status).to.equal(401)
     expect(login.failure).to.include({ code: 'discovery_failed', configuredIssuer: `${NAME}/${TENANT}/v2.0` })
   })
 })

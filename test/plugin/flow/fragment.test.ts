@@ -12,8 +12,8 @@ describe('an answer in the fragment', () => {
     start({ client: { ...members, response_mode: 'fragment' }, registered: { ...ANSWERS, ...members } })
 
   /**
-   * Goes to where the IdP sent the browser, which keeps the fragment to itself, and posts that as the script of the
-   * page does.
+   * Opens the address without its fragment, as browsers do, and returns a function that posts the fragment as the
+   * page's script does.
    */
   async function arrive(person: ScriptedBrowser, address: string) {
     const url = new URL(address)
@@ -25,7 +25,7 @@ describe('an answer in the fragment', () => {
 
   for (const responseType of ['id_token', 'code id_token', 'code']) {
     // Shows: plugin 4.24.
-    it(`signs in by a page that posts it (${responseType})`, async () => {
+    it(`signs in by a page that posts the fragment (${responseType})`, async () => {
       const { host, browser, isIn, output, authLog } = await inFragment({ response_types: [responseType] })
       const person = browser()
       const { page, post, fragment } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
@@ -39,7 +39,7 @@ describe('an answer in the fragment', () => {
   }
 
   // Shows: plugin 9.17.
-  it('is posted by a page whose policy allows its own script and nothing else, and which nobody keeps', async () => {
+  it('posts the fragment by an uncached page that allows only its own script', async () => {
     const { host, browser } = await inFragment()
     const person = browser()
     const { page } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
@@ -55,10 +55,10 @@ describe('an answer in the fragment', () => {
   })
 
   // Shows: plugin 9.17.
-  it('comes in spite of a form that was asked for, and signs in all the same', async () => {
-    const { host, browser, asked } = await start({ client: ANSWERS, registered: ANSWERS })
+  it('accepts an answer in the fragment although form_post was requested', async () => {
+    const { host, browser, redirectFrom } = await start({ client: ANSWERS, registered: ANSWERS })
     const person = browser()
-    const address = await asked('auth-oidc', person)
+    const address = await redirectFrom('auth-oidc', person)
     expect(address.searchParams.get('response_mode')).to.equal('form_post')
     address.searchParams.set('response_mode', 'fragment')
     const { page, post } = await arrive(person, await answerFromIdp(person, host.url, 'alice', address.href))
@@ -66,7 +66,7 @@ describe('an answer in the fragment', () => {
     expect((await post()).headers.location).to.equal('/')
   })
 
-  it('is no matter of ours where this browser has no login under way, or nothing of one in its form', async () => {
+  it('answers 404 without a pending login, or to a form without an answer', async () => {
     const { host, browser, authLog } = await inFragment()
     const callback = `${host.url}auth-oidc-callback?x=1`
     const person = browser()

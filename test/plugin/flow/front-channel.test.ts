@@ -9,14 +9,14 @@ const halfHash = (text: string, bits = 256) => {
 
 describe('an ID token that the browser brings', () => {
   const start = keyedSetups()
-  for (const [what, front, back, reason] of [
+  for (const [content, front, back, reason] of [
     ['the hash of another code', { c_hash: halfHash('another') }, {}, /./],
     ['no hash of the code', { c_hash: undefined }, {}, /./],
     ['the hash of another state', { s_hash: halfHash('another') }, {}, /./],
-    ['another person than the code does', { sub: 'u-1002' }, {}, /^the two ID tokens describe different users$/],
-    ['of a person, and the code of another one', {}, { sub: 'u-1002' }, /^the two ID tokens describe different users$/],
+    ['another subject than the code', { sub: 'u-1002' }, {}, /^the two ID tokens describe different users$/],
+    ['one subject and the code another', {}, { sub: 'u-1002' }, /^the two ID tokens describe different users$/],
   ] as const) {
-    it(`is refused beside a code when it tells ${what}`, async () => {
+    it(`refuses an ID token beside a code if it has ${content}`, async () => {
       const members = { response_types: ['code id_token'] }
       const { idp, signIn } = await start({ client: members, registered: members })
       // The first token of a login comes by the browser, the second from the token endpoint.
@@ -26,9 +26,9 @@ describe('an ID token that the browser brings', () => {
         isFirst = false
         return idp.sign({ ...partsOf(genuine)[1], ...changes })
       })
-      const { page, who, failure } = await signIn()
+      const { page, me, failure } = await signIn()
       expect(page.url).to.match(/failure=login_failed$/)
-      expect([who.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
+      expect([me.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
       expect(failure?.reason).to.match(reason)
     })
   }
@@ -43,7 +43,7 @@ describe('an access token', () => {
     ['ES256', 256],
     ['EdDSA', 512],
   ] as const) {
-    it(`is refused when the ID token (${alg}) has the hash of another one`, async () => {
+    it(`refuses an access token if at_hash of the ID token differs (${alg})`, async () => {
       const members = { id_token_signed_response_alg: alg }
       const { host, idp, signIn } = await start({ client: members, registered: members })
       idp.faults.set('token', {
@@ -53,13 +53,13 @@ describe('an access token', () => {
       const tellHashOf = (token: string) =>
         idp.forgeTokens((genuine) => idp.sign({ ...partsOf(genuine)[1], at_hash: halfHash(token, bits) }, { alg }))
       tellHashOf('the-token-of-this-login')
-      const { page, who, failure } = await signIn()
+      const { page, me, failure } = await signIn()
       expect(page.url).to.match(/failure=login_failed$/)
       expect(failure).to.include({
         code: 'access_token_invalid',
         reason: 'at_hash of the ID token belongs to another access token',
       })
-      expect(who.status).to.equal(401)
+      expect(me.status).to.equal(401)
       tellHashOf('somebody-elses-token')
       expect((await signIn()).page.url).to.equal(host.url)
     })

@@ -6,18 +6,18 @@ import { type Setup, setups } from '../../support/sign-in-setup.ts'
 
 const PATH = 'auth-oidc-frontchannel-logout'
 
-describe('a logout that a frame on the page of the IdP tells of', () => {
+describe('a front-channel logout', () => {
   const start = setups()
 
-  /** Two sessions of one person, with the IdP's ids of both, and one of somebody else. */
+  /** Signs Alice in twice and Bob once. Also returns the IdP's ids of the sessions. */
   async function startWithThree() {
     let revoked = 0
     const memory = memoryRevocations()
     const revocations = {
       ...memory,
-      revoke: (...those: Parameters<typeof memory.revoke>) => {
+      revoke: (...criteria: Parameters<typeof memory.revoke>) => {
         revoked += 1
-        return memory.revoke(...those)
+        return memory.revoke(...criteria)
       },
     }
     const setup = await start({ host: { revocations } })
@@ -27,14 +27,14 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
     const signedInNow = () => Promise.all(people.map(setup.isIn))
     return { setup, people, sid: sids[0] ?? '', iss: setup.idp.issuer, signedInNow, revoked: () => revoked }
   }
-  /** As a frame of another site, to which no cookie is sent. */
-  const call = ({ host }: Setup, query: URLSearchParams, method = 'GET') =>
+  /** Requests the logout as a cross-site frame does, without cookies. */
+  const requestLogout = ({ host }: Setup, query: URLSearchParams, method = 'GET') =>
     fetch(`${host.url}${PATH}?${query}`, { method })
 
   // Shows: plugin 9.11.
-  it('ends that session and no other, by a page for a frame of that IdP which nobody keeps', async () => {
+  it('ends exactly the named session, by an uncached page for a frame of the IdP', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
-    const answer = await call(setup, new URLSearchParams({ iss, sid }))
+    const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }))
     expect(answer.status).to.equal(200)
     expect(await answer.text()).to.equal('<!doctype html>')
     expect(answer.headers.get('x-frame-options')).to.equal(null)
@@ -45,24 +45,24 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
   })
 
   // Shows: plugin 9.11.
-  it('ends nothing and remembers nothing of a session that nobody has', async () => {
+  it('ends and records nothing for an unknown sid', async () => {
     const { setup, iss, signedInNow, revoked } = await startWithThree()
-    const before = revoked()
-    expect((await call(setup, new URLSearchParams({ iss, sid: 'made up' }))).status).to.equal(200)
-    expect([revoked() - before, await signedInNow()]).to.deep.equal([0, [true, true, true]])
+    const countBefore = revoked()
+    expect((await requestLogout(setup, new URLSearchParams({ iss, sid: 'made up' }))).status).to.equal(200)
+    expect([revoked() - countBefore, await signedInNow()]).to.deep.equal([0, [true, true, true]])
     expect(setup.authLog.map(({ event }) => event)).to.not.include('frontchannel-logout')
   })
 
   // Shows: plugin 9.11.
-  it('ends the session of the cookie that did arrive, where it names none', async () => {
+  it('ends the session of the cookie if the request names none', async () => {
     const { setup, people, signedInNow } = await startWithThree()
-    expect((await call(setup, new URLSearchParams())).status).to.equal(200)
+    expect((await requestLogout(setup, new URLSearchParams())).status).to.equal(200)
     expect(await signedInNow()).to.deep.equal([true, true, true])
     expect((await people[1]?.step(`${setup.host.url}${PATH}`))?.status).to.equal(200)
     expect(await signedInNow()).to.deep.equal([true, false, true])
   })
 
-  for (const [what, form] of [
+  for (const [parameters, form] of [
     ['an issuer alone', 'iss=ISS'],
     ['a session alone', 'sid=SID'],
     ['two issuers', 'iss=ISS&iss=ISS&sid=SID'],
@@ -71,7 +71,7 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
     ['an empty session', 'iss=ISS&sid='],
   ] as const) {
     // Shows: plugin 9.11.
-    it(`is refused with ${what}, and ends nothing, that of the cookie neither`, async () => {
+    it(`refuses a request with ${parameters} and ends no session`, async () => {
       const { setup, people, sid, iss, signedInNow } = await startWithThree()
       const query = form.replaceAll('ISS', encodeURIComponent(iss)).replaceAll('SID', encodeURIComponent(sid))
       const answer = await people[0]?.step(`${setup.host.url}${PATH}?${query}`)
@@ -82,10 +82,10 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
   }
 
   // Shows: plugin 9.11.
-  it('comes by GET alone', async () => {
+  it('accepts a front-channel logout only by GET', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     for (const method of ['POST', 'HEAD', 'PUT']) {
-      const answer = await call(setup, new URLSearchParams({ iss, sid }), method)
+      const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }), method)
       expect([answer.status, answer.headers.get('allow')], method).to.deep.equal([405, 'GET'])
     }
     expect(await signedInNow()).to.deep.equal([true, true, true])

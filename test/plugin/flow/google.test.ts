@@ -7,7 +7,7 @@ describe('a login with the preset google', () => {
   const start = setups()
 
   // Shows: plugin 5.12, 8.3.
-  it('needs no issuer, names the vendor on the button, and comes back by auth-oidc-google-callback', async () => {
+  it('needs no issuer with the preset google, and uses its own button and callback', async () => {
     const { host, browser, signIn } = await start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,
@@ -19,8 +19,8 @@ describe('a login with the preset google', () => {
     })
     const login = await browser().get(`${host.url}login`)
     expect(login.links.map(({ text }) => text)).to.deep.equal(['Sign in with Google'])
-    const { page, who } = await signIn()
-    expect(who).to.include({ status: 200, id: '~oidc:u-1001', email: 'alice@example.test' })
+    const { page, me } = await signIn()
+    expect(me).to.include({ status: 200, id: '~oidc:u-1001', email: 'alice@example.test' })
     expect(page.trail.join()).to.include(`${host.url}auth-oidc-google-callback?`)
   })
 })

@@ -12,12 +12,12 @@ describe('the keys of the IdP', () => {
   }
 
   // Shows: plugin 9.20.
-  it('may change between the two ID tokens of a login', async () => {
+  it('accepts a key rotation between the two ID tokens of a login', async () => {
     const { host, idp, clock, signIn, authLog } = await flow({ response_types: ['code id_token'] })
-    let seen = 0
+    let tokens = 0
     idp.forgeTokens(async (genuine) => {
-      seen += 1
-      if (seen === 2) await idp.rotateKeys({ withdraw: true })
+      tokens += 1
+      if (tokens === 2) await idp.rotateKeys({ withdraw: true })
       return idp.sign(partsOf(genuine)[1])
     })
     const visit = signIn()
@@ -26,7 +26,7 @@ describe('the keys of the IdP', () => {
     expect(idp.requests('jwks')).to.equal(2)
   })
 
-  it('that signs an answer as a whole works at once, though the keys before were asked for just now', async () => {
+  it('accepts a rotated key for a signed answer right after a request for keys', async () => {
     const { host, idp, clock, signIn, authLog } = await flow({ response_mode: 'query.jwt' })
     const { person } = await signIn()
     await idp.rotateKeys({ withdraw: true })
@@ -35,7 +35,7 @@ describe('the keys of the IdP', () => {
     expect((await page).url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
-  it('may change between the ID token of a login and what the UserInfo endpoint signs', async () => {
+  it('accepts a key rotation between ID token and signed UserInfo', async () => {
     const members = { userinfo_signed_response_alg: 'RS256' }
     for (const type of ['code', 'code id_token']) {
       const rotating = { rotate: () => Promise.resolve() }
@@ -59,16 +59,16 @@ describe('the keys of the IdP', () => {
     }
   })
 
-  it('are asked for together with the token: a login does not wait for one after the other', async () => {
+  it('requests keys and token at the same time', async () => {
     const keys = new EventEmitter()
-    const asked = once(keys, 'asked')
+    const requested = once(keys, 'requested')
     const { host, signIn } = await start({
       host: {
         fetch: async (input, init) => {
           const address = String(input)
-          if (address.endsWith('/jwks')) keys.emit('asked')
-          // Not answered before the keys were asked for.
-          if (address.endsWith('/token')) await asked
+          if (address.endsWith('/jwks')) keys.emit('requested')
+          // Answer only after the keys were requested.
+          if (address.endsWith('/token')) await requested
           return globalThis.fetch(input, init)
         },
       },

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { setups } from '../../support/sign-in-setup.ts'
 
-describe('a login that begins elsewhere', () => {
+describe('a login initiated by a third party', () => {
   const start = setups()
 
   for (const method of ['GET', 'POST'] as const) {
     // Shows: plugin 9.18.
-    it(`names this domain's issuer, its hint is passed on, and it leads where it says (${method})`, async () => {
+    it(`passes on login_hint and leads to target_link_uri (${method})`, async () => {
       const { host, idp, browser } = await start()
       const person = browser()
       const fields = [
@@ -18,16 +18,16 @@ describe('a login that begins elsewhere', () => {
         ? person.step(`${host.url}auth-oidc`, { form: fields })
         : person.step(`${host.url}auth-oidc?${new URLSearchParams(Object.fromEntries(fields))}`))
       expect(status).to.equal(302)
-      const asked = new URL(headers.location!)
-      expect(asked.searchParams.get('login_hint')).to.equal('alice@example.test')
-      expect(asked.origin).to.equal(new URL(idp.issuer).origin)
-      const page = await person.signIn(await person.get(asked.href), 'alice', 'alice-demo')
+      const authorization = new URL(headers.location!)
+      expect(authorization.searchParams.get('login_hint')).to.equal('alice@example.test')
+      expect(authorization.origin).to.equal(new URL(idp.issuer).origin)
+      const page = await person.signIn(await person.get(authorization.href), 'alice', 'alice-demo')
       expect(page.url).to.equal(`${host.url}api/me?x=1`)
     })
   }
 
   // Shows: plugin 9.18.
-  it('for another issuer fails with a line that says so, and begins nothing', async () => {
+  it("refuses an iss other than the domain's issuer, with a log line", async () => {
     const { host, idp, browser, authLog } = await start()
     for (const query of [
       'iss=https%3A%2F%2Fevil.test',
@@ -44,7 +44,7 @@ describe('a login that begins elsewhere', () => {
     expect(idp.requests('authorization')).to.equal(0)
   })
 
-  it('leads to the start page where its target is elsewhere', async () => {
+  it('leads to the start page if the target is another site', async () => {
     const { host, idp, signIn } = await start()
     const { person } = await signIn()
     for (const target of [
@@ -61,9 +61,9 @@ describe('a login that begins elsewhere', () => {
     }
   })
 
-  it('passes on no hint that is too long, given twice or empty, and none with control characters', async () => {
-    const { asked } = await start()
-    const hint = async (query: string) => (await asked(`auth-oidc?${query}`)).searchParams.get('login_hint')
+  it('ignores a login_hint that is long, repeated, empty or has control characters', async () => {
+    const { redirectFrom } = await start()
+    const hint = async (query: string) => (await redirectFrom(`auth-oidc?${query}`)).searchParams.get('login_hint')
     expect(await hint(`login_hint=${'x'.repeat(255)}`)).to.equal('x'.repeat(255))
     expect(await hint(`login_hint=${'x'.repeat(256)}`)).to.equal(null)
     expect(await hint('login_hint=a&login_hint=b')).to.equal(null)
@@ -76,11 +76,11 @@ describe('custom.authorization_params', () => {
   const start = setups()
 
   // Shows: plugin 5.7.
-  it('go into every authorization request', async () => {
-    const { asked } = await start({
+  it('adds authorization_params to every authorization request', async () => {
+    const { redirectFrom } = await start({
       oidc: { custom: { authorization_params: { prompt: 'login', ui_locales: 'de en' } } },
     })
-    const parameters = Object.fromEntries((await asked()).searchParams)
+    const parameters = Object.fromEntries((await redirectFrom()).searchParams)
     expect(parameters).to.include({ prompt: 'login', ui_locales: 'de en', response_type: 'code' })
   })
 })

@@ -9,21 +9,21 @@ describe('asking the IdP about a session', () => {
     JSON.parse((await person.step(`${setup.host.url}api/session`)).body).state as string
 
   // Shows: plugin 9.29.
-  it('says that it goes on, and asks once in 10 s for each session', async () => {
+  it('reports an active session, and asks once in 10 s for each session', async () => {
     const setup = await start()
-    const [person, other] = [await signedIn(setup), await signedIn(setup)]
+    const [person, otherBrowser] = [await signedIn(setup), await signedIn(setup)]
     const answers = await Promise.all([1, 2, 3].map(() => stateOf(setup, person)))
     expect([...answers, await stateOf(setup, person)]).to.deep.equal(Array(4).fill('active'))
     expect(setup.idp.requests('introspection')).to.equal(1)
-    expect(await stateOf(setup, other)).to.equal('active')
+    expect(await stateOf(setup, otherBrowser)).to.equal('active')
     expect(setup.idp.requests('introspection')).to.equal(2)
   })
 
   // Shows: plugin 9.29.
-  it('says that nobody knows while the IdP calls a token inactive that its UserInfo endpoint takes', async () => {
+  it('reports unknown if introspection says inactive but UserInfo accepts the token', async () => {
     const setup = await start()
     const person = await signedIn(setup)
-    // What authentik answers when the authentication fails.
+    // Authentik answers this when the client authentication fails.
     setup.idp.faults.set('introspection', { kind: 'answer', status: 200, body: '{"active":false}' })
     expect(await stateOf(setup, person)).to.equal('unknown')
     expect(setup.lines('introspection-failed').map(({ fields }) => fields.code)).to.deep.equal(['introspection_failed'])

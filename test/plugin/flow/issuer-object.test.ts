@@ -3,7 +3,7 @@ import { type Doors, openDoors } from '../../support/doors.ts'
 import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 import { CLIENT, type Setup } from '../../support/sign-in-setup.ts'
 
-/** Members of the Issuer object and the path that the IdP itself publishes. */
+/** Members of the issuer object, and the path that the IdP publishes for each. */
 const ENDPOINTS = {
   authorization_endpoint: '/auth',
   token_endpoint: '/token',
@@ -22,22 +22,22 @@ describe('the issuer object in a whole login', () => {
   })
   afterEach(() => doors.close())
 
-  /** Doors to these endpoints, by their members. */
+  /** Returns addresses of doors to these endpoints. */
   const doorsTo = (members: readonly Member[], issuer: string) =>
     Object.fromEntries(members.map((member) => [member, doors.to(member, issuer + ENDPOINTS[member])]))
 
   /** Signs in, asks the IdP about the session, and signs out. */
   async function wholeRound({ host, signIn }: Setup) {
-    const { person, page, who } = await signIn()
+    const { person, page, me } = await signIn()
     expect(page.url).to.equal(host.url)
-    expect(who).to.include({ id: '~oidc:u-1001', name: 'Alice Example' })
+    expect(me).to.include({ id: '~oidc:u-1001', name: 'Alice Example' })
     const { state } = JSON.parse((await person.step(`${host.url}api/session`)).body) as { state: string }
     const goodbye = await person.get(`${host.url}logout`)
     return { state, goodbye }
   }
 
   // Shows: plugin 2.7, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8.
-  it('asks at every endpoint that is set by hand, not where the IdP says, and where that says for the rest', async () => {
+  it('uses every endpoint set by hand, and published ones for the rest', async () => {
     const members = Object.keys(ENDPOINTS) as Member[]
     const setup = await start({
       oidc: ({ idp: { issuer } }) => ({
@@ -54,12 +54,12 @@ describe('the issuer object in a whole login', () => {
       expect(doors.visits(member), member).to.be.above(0)
       expect(doors.visits(member), member).to.equal(setup.idp.requests(endpoint as 'token'))
     }
-    // The client is registered by an administrator.
+    // An administrator registers the client, not the plugin.
     expect(doors.visits('registration')).to.equal(0)
   })
 
   // Shows: plugin 2.9.
-  it('works without discovery when everything needed is set by hand, and the address after logout is <issuer>/logout', async () => {
+  it('works without discovery, and logs out at <issuer>/logout', async () => {
     const { idp } = await start({ idp: { claimsIn: 'userinfo' } })
     idp.faults.set('discovery', { kind: 'answer', status: 404 })
     idp.faults.set('logout', { kind: 'answer', status: 200, body: 'bye' })
@@ -73,7 +73,7 @@ describe('the issuer object in a whole login', () => {
   })
 
   // Shows: plugin 3.17.
-  it('asks at none of mtls_endpoint_aliases where no client certificate is configured', async () => {
+  it('ignores mtls_endpoint_aliases without a client certificate', async () => {
     const aliased = ['token', 'userinfo', 'introspection', 'revocation'].map((name) => `${name}_endpoint` as Member)
     const setup = await start({
       oidc: ({ idp: { issuer } }) => ({ issuer: { issuer, mtls_endpoint_aliases: doorsTo(aliased, issuer) } }),
@@ -84,7 +84,7 @@ describe('the issuer object in a whole login', () => {
   })
 
   // Shows: plugin 3.13, 3.14, 3.15.
-  it('signs at each endpoint by one of its own auth_signing_alg_values_supported', async () => {
+  it('signs at each endpoint by its own auth_signing_alg_values_supported', async () => {
     const members = {
       client_secret: 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there-is',
       token_endpoint_auth_method: 'client_secret_jwt',

@@ -8,17 +8,17 @@ import { answerFromIdp, CLIENT, type Setup, type SetupOptions, setups } from '..
 import { until } from '../../support/until.ts'
 
 type Expected = Readonly<Record<string, unknown>>
-/** The id is at UserInfo alone. */
+/** Only UserInfo has the id. */
 const KNOWN_BY_NAME = { custom: { claims: { uuid: 'name' } } }
 type Line = readonly [code: string, details: Expected, remedy: RegExp, told?: MessageCode]
 
-describe('the log line of a login that fails', () => {
+describe('the log line of a failed login', () => {
   const start = setups()
 
-  /** One line leads to the mend, and nothing of it is cut off. */
+  /** Expects one line with the code, details and remedy, not truncated and without secrets. */
   function expectLine(setup: Setup, [code, details, remedy]: Line) {
-    const [line, ...others] = setup.lines('login-failed')
-    expect(others).to.deep.equal([])
+    const [line, ...otherLines] = setup.lines('login-failed')
+    expect(otherLines).to.deep.equal([])
     const { fields, message } = line!
     expect(fields).to.deep.include({ code, ...details })
     expect(message).to.match(remedy).and.to.match(/[^…]$/)
@@ -48,7 +48,7 @@ describe('the log line of a login that fails', () => {
 
   for (const fault of [{ kind: 'reset' }, { kind: 'hang' }] as const) {
     // Shows: plugin 10.25.
-    it(`says that the answer to a code was lost, which is sent once (${fault.kind})`, async () => {
+    it(`says that the answer to a code was lost, and sends the code once (${fault.kind})`, async () => {
       const setup = await start()
       setup.idp.faults.set('token', fault)
       const failed = failedLogin(setup)
@@ -70,7 +70,7 @@ describe('the log line of a login that fails', () => {
     const redirect: Fault = { kind: 'redirect', to: 'https://login.test/page?session=secret' }
     const CREDENTIALS = /`client\.client_secret`.*`client\.token_endpoint_auth_method`/
 
-    for (const [what, fault, details, remedy] of [
+    for (const [answer, fault, details, remedy] of [
       [
         '401 with a challenge without scheme',
         answering(401, '<h1>no</h1>', { 'www-authenticate': 'error="invalid_client", error_description=who' }),
@@ -120,7 +120,7 @@ describe('the log line of a login that fails', () => {
         /did not answer as the protocol requires/,
       ],
     ] as const satisfies readonly (readonly [string, Fault, Expected, RegExp])[]) {
-      it(`names status, reason and remedy of ${what}`, async () => {
+      it(`logs status, reason and remedy when the token endpoint answers ${answer}`, async () => {
         const setup = await start()
         setup.idp.faults.set('token', fault)
         await failedLogin(setup)
@@ -131,7 +131,7 @@ describe('the log line of a login that fails', () => {
       })
     }
 
-    it('holds no secret that the IdP repeats, and little of what it says', async () => {
+    it('hides secrets that the IdP repeats, and truncates its description', async () => {
       const setup = await start()
       const person = setup.browser()
       const answer = await answerFromIdp(person, setup.host.url, 'alice')
@@ -163,13 +163,13 @@ describe('the log line of a login that fails', () => {
     }
   })
 
-  it('names the endpoint that is missing', async () => {
+  it('names the missing endpoint', async () => {
     const setup = await start({ publishes: { authorization_endpoint: undefined } })
-    await setup.asked()
+    await setup.redirectFrom()
     expectLine(setup, ['metadata_incomplete', { endpoint: 'authorization_endpoint' }, /set it in `issuer`/])
   })
 
-  it('names status and reason of what UserInfo answers', async () => {
+  it('logs status and reason of a failed UserInfo request', async () => {
     for (const [fault, details, remedy] of [
       [
         answering(403, '', { 'www-authenticate': 'Bearer error="insufficient_scope", error_description="no openid"' }),
@@ -185,7 +185,7 @@ describe('the log line of a login that fails', () => {
     }
   })
 
-  for (const [what, code, options, details, remedy] of [
+  for (const [condition, code, options, details, remedy] of [
     [
       'UserInfo is signed by another algorithm',
       'userinfo_failed',
@@ -222,7 +222,7 @@ describe('the log line of a login that fails', () => {
       /but `client\.id_token_encrypted_response_alg`/,
     ],
   ] as const satisfies readonly (readonly [string, string, SetupOptions, Expected, RegExp])[]) {
-    it(`says that ${what}`, async () => {
+    it(`names the setting if ${condition}`, async () => {
       const setup = await start({ ...options, idp: { claimsIn: 'userinfo' } })
       await failedLogin(setup)
       expectLine(setup, [code, details, remedy])
@@ -230,7 +230,7 @@ describe('the log line of a login that fails', () => {
   }
 
   describe('about the ID token', () => {
-    it('quotes nothing of an answer that is no JSON', async () => {
+    it('quotes nothing of a token answer that is not JSON', async () => {
       const setup = await start()
       setup.idp.faults.set('token', answering(200, 'eyJhbGciOi'))
       await failedLogin(setup)
@@ -247,12 +247,12 @@ describe('the log line of a login that fails', () => {
       expect(fields).to.not.have.any.keys('received', 'expected')
     })
 
-    it('names the key that the key set does not have', async () => {
+    it('names the missing key of the key set', async () => {
       const setup = await start()
       const { public: key } = makeKey('RSA', { kid: 'another' })
       setup.idp.faults.set('jwks', answering(200, JSON.stringify({ keys: [key] })))
       const failed = failedLogin(setup)
-      // It is looked for once more.
+      // The key set is requested once more.
       await setup.clock.pass(1_000)
       await failed
       expectLine(setup, ['id_token_invalid', { algorithm: 'RS256' }, /`issuer\.jwks_uri`/])
@@ -260,7 +260,7 @@ describe('the log line of a login that fails', () => {
   })
 
   describe('where the IdP sends an error', () => {
-    for (const [error, description, remedy, told] of [
+    for (const [error, description, remedy, message] of [
       ['access_denied', 'no', /cancelled at the IdP/, 'sign_in_cancelled'],
       ['login_required', '', /did not finish/, 'sign_in_incomplete'],
       ['invalid_request', 'Missing PKCE is forbidden', /does not accept PKCE/, 'provider_refused'],
@@ -270,7 +270,7 @@ describe('the log line of a login that fails', () => {
       ['temporarily_unavailable', '', /overloaded/, 'provider_unreachable'],
       ['constructor', '', /answered the login with an error/, 'provider_refused'],
     ] as const) {
-      it(`says what ${error} means${description && ` with "${description}"`}, to the administrator and to the person`, async () => {
+      it(`explains ${error}${description && ` "${description}"`} to administrator and user`, async () => {
         const setup = await start()
         const page = await failedLogin(setup, (answer) => {
           answer.searchParams.delete('code')
@@ -278,17 +278,17 @@ describe('the log line of a login that fails', () => {
           if (description !== '') answer.searchParams.set('error_description', description)
         })
         expectLine(setup, ['provider_error', { error }, remedy])
-        expect(page.url).to.match(new RegExp(`failure=${told}$`))
-        expect(page.text).to.include(MESSAGES[told])
-        if (told.startsWith('sign_in')) expect(MESSAGES[told]).to.not.match(/administrator/)
+        expect(page.url).to.match(new RegExp(`failure=${message}$`))
+        expect(page.text).to.include(MESSAGES[message])
+        if (message.startsWith('sign_in')) expect(MESSAGES[message]).to.not.match(/administrator/)
       })
     }
   })
 
-  describe('of somebody who is in no required group', () => {
+  describe('of a user outside the required groups', () => {
     const USER = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
 
-    it('says that the claim did not come, by its path, and which ones did', async () => {
+    it('names the missing groups claim by its path, and the claims received', async () => {
       const setup = await start({ oidc: { groups: { required: 'ops', claim: 'realm_access.roles' } } })
       setup.idp.setUser({ ...USER, claims: { name: 'Alice', groups: ['ops'] } })
       expect((await failedLogin(setup)).url).to.match(/failure=access_denied$/)
@@ -299,7 +299,7 @@ describe('the log line of a login that fails', () => {
       expect(line.claimNames).to.include.members(['sub', 'name', 'groups']).and.not.include('ops')
     })
 
-    it('says that it is for being in no group, where the claim came for others of the domain', async () => {
+    it('names a missing membership if other users of the domain have the claim', async () => {
       const setup = await start({ oidc: { groups: { required: 'mesh-users' } } })
       await setup.signIn('bob')
       setup.idp.setUser({ ...USER, claims: { name: 'Alice' } })

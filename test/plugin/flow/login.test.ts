@@ -5,11 +5,11 @@ describe('a login', () => {
   const start = setups()
 
   // Shows: plugin 1.4, 2.1, 2.10.
-  it('signs the person in under the id of the strategy, and creates the account', async () => {
+  it("signs a user in under the strategy's id and creates the account", async () => {
     const { host, signIn, authLog } = await start()
-    const { page, who } = await signIn()
+    const { page, me } = await signIn()
     expect(page.url).to.equal(host.url)
-    expect(who).to.deep.equal({
+    expect(me).to.deep.equal({
       status: 200,
       id: '~oidc:u-1001',
       name: 'Alice Example',
@@ -23,9 +23,9 @@ describe('a login', () => {
 
   // Shows: plugin 2.3, 2.4, 10.7.
   // Shows: meshcentral 16.
-  it('asks with state, nonce and PKCE S256, fresh each time', async () => {
-    const { host, asked } = await start()
-    const [first, second] = [(await asked()).searchParams, (await asked()).searchParams]
+  it('sends state, nonce and PKCE S256, fresh for each login', async () => {
+    const { host, redirectFrom } = await start()
+    const [first, second] = [(await redirectFrom()).searchParams, (await redirectFrom()).searchParams]
     expect(Object.fromEntries(first)).to.include({
       client_id: 'mesh',
       response_type: 'code',
@@ -43,24 +43,24 @@ describe('a login', () => {
   })
 
   // Shows: plugin 10.8.
-  it('asks UserInfo whether the address is verified where the ID token does not say', async () => {
+  it('asks UserInfo for email_verified if the ID token lacks it', async () => {
     const { idp, signIn } = await start({ idp: { claimsIn: 'both' } })
     const alice = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
     const claims = { name: 'Alice', email: 'alice@example.test' }
-    for (const [more, asked] of [
+    for (const [more, expectedRequests] of [
       [{ email_verified: true }, 0],
       [{}, 1],
     ] as const) {
-      const before = idp.requests('userinfo')
+      const countBefore = idp.requests('userinfo')
       idp.setUser({ ...alice, claims: { ...claims, ...more } })
       await signIn()
-      expect(idp.requests('userinfo') - before).to.equal(asked)
+      expect(idp.requests('userinfo') - countBefore).to.equal(expectedRequests)
     }
   })
 
   for (const claimsIn of ['id_token', 'userinfo'] as const) {
     // Shows: plugin 5.3, 5.4, 5.5, 10.8.
-    it(`takes uuid, name and email from the claims that are configured, out of ${claimsIn}`, async () => {
+    it(`reads uuid, name and email from the configured claims in ${claimsIn}`, async () => {
       const { signIn, idp } = await start({
         oidc: {
           custom: { scope: 'openid profile email directory', claims: { uuid: 'oid', name: 'callsign', email: 'mail' } },
@@ -75,25 +75,25 @@ describe('a login', () => {
         mail: 'd@radio.test',
       }
       idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2001', claims })
-      expect((await signIn('dora')).who).to.include({ id: '~oidc:D-7', name: 'N0CALL', email: 'd@radio.test' })
+      expect((await signIn('dora')).me).to.include({ id: '~oidc:D-7', name: 'N0CALL', email: 'd@radio.test' })
     })
   }
 
   // Shows: plugin 5.2.
-  it('takes a claim out of an array by its index, as Azure AD B2C sends addresses', async () => {
+  it('reads a claim from an array by its index, as Azure AD B2C sends addresses', async () => {
     const claims = { uuid: 'oid', email: 'emails.0' }
     const { signIn, idp } = await start({
       oidc: { custom: { scope: 'openid directory', claims } },
       idp: { claimsIn: 'id_token', scopes: { directory: ['oid', 'name', 'emails'] } },
     })
-    const given = { name: 'Dora', oid: 'D-7', emails: ['dora@radio.test', 'other@radio.test'] }
-    idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2001', claims: given })
-    expect((await signIn('dora')).who).to.include({ id: '~oidc:D-7', name: 'Dora', email: 'dora@radio.test' })
+    const entries = { name: 'Dora', oid: 'D-7', emails: ['dora@radio.test', 'other@radio.test'] }
+    idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2001', claims: entries })
+    expect((await signIn('dora')).me).to.include({ id: '~oidc:D-7', name: 'Dora', email: 'dora@radio.test' })
   })
 
   // Shows: plugin 7.12, 7.14.
   // Shows: meshcentral 26.
-  it('works with deprecated keys, at one warning each in the log that names the new place', async () => {
+  it('works with deprecated keys, each with one warning that names the new path', async () => {
     const setup = await start({
       exactly: ({ idp, hostUrl }) => ({
         issuer: idp.issuer,
@@ -105,8 +105,8 @@ describe('a login', () => {
         newAccounts: true,
       }),
     })
-    const { who } = await setup.signIn()
-    expect(who).to.deep.include({ status: 200, userGroups: ['mesh-admins', 'mesh-users'] })
+    const { me } = await setup.signIn()
+    expect(me).to.deep.include({ status: 200, userGroups: ['mesh-admins', 'mesh-users'] })
     const named = setup.lines('deprecated-key').map(({ message }) => /Move it to ([\w.]+)\.$/.exec(message)?.[1])
     const client = ['client.client_id', 'client.client_secret', 'client.redirect_uri']
     expect(named).to.have.members([...client, 'custom.scope', 'groups.sync'])

@@ -3,23 +3,24 @@ import { expect } from 'chai'
 import { findForms } from '../../../fixtures/browser/markup.ts'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { until } from '../../support/until.ts'
 
 const UNPUBLISHED = { publishes: { end_session_endpoint: undefined } }
 const OFFLINE = { oidc: { custom: { scope: 'openid offline_access' } } }
 
 describe('a logout', () => {
   const startSetup = setups()
-  /** Somebody is signed in. */
+  /** Starts a setup and signs a user in. */
   const start = async (options?: SetupOptions, name = 'alice') => {
     const setup = await startSetup(options)
     const { person } = await setup.signIn(name)
     return { ...setup, setup, person }
   }
-  const loggedOut = ({ asked }: Setup, person: ScriptedBrowser) => asked('logout', person)
+  const loggedOut = ({ redirectFrom }: Setup, person: ScriptedBrowser) => redirectFrom('logout', person)
 
   // Shows: plugin 9.2, 9.6.
   // Shows: meshcentral 14.
-  it('ends the session here, then sends the browser to the IdP with a hint of who it was and where to come back to', async () => {
+  it('ends the session, then redirects to the IdP with id_token_hint and return URL', async () => {
     const { setup, host, idp, person } = await start()
     const url = await loggedOut(setup, person)
     expect(url.origin + url.pathname).to.equal(`${idp.issuer}/session/end`)
@@ -32,7 +33,7 @@ describe('a logout', () => {
     expect(next.searchParams.get('state')).to.not.equal(url.searchParams.get('state'))
   })
 
-  it('is none where somebody asks for the head alone, which no logout of the host answers either', async () => {
+  it('answers 405 to HEAD and keeps the session', async () => {
     const { host, isIn, person } = await start()
     const { status, headers } = await fetch(`${host.url}logout`, {
       method: 'HEAD',
@@ -44,7 +45,7 @@ describe('a logout', () => {
 
   // Shows: plugin 8.2.
   // Shows: meshcentral 14.
-  it('ends the session at the IdP and comes back to the login page: the next login asks for the password', async () => {
+  it('signs out at the IdP and returns, so that the next login asks for the password', async () => {
     const { host, person } = await start()
     const [form] = (await person.get(host.url)).forms
     const question = await person.submit(form!)
@@ -54,7 +55,7 @@ describe('a logout', () => {
     expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
   })
 
-  it('is taken in any letter case and with a slash at its end, as the server would take it by itself', async () => {
+  it('accepts the logout path in any letter case and with a trailing slash', async () => {
     const { host, idp, signIn, isIn, person } = await start()
     expect((await person.step(`${host.url}logout/else`)).status).to.equal(404)
     expect(await isIn(person)).to.equal(true)
@@ -68,20 +69,20 @@ describe('a logout', () => {
 
   // Shows: plugin 2.5.
   // Shows: meshcentral 14.
-  it('goes to logouturl as it is written, where there is one', async () => {
+  it('redirects to logouturl exactly as configured', async () => {
     const logouturl = 'https://idp.test/bye?x=1&TargetResource=https%3A%2F%2Fmesh.test%2Flogin'
     const { setup, idp, person } = await start({ oidc: { logouturl }, ...UNPUBLISHED })
     expect((await loggedOut(setup, person)).href).to.equal(logouturl)
     expect(idp.requests('logout')).to.equal(0)
   })
 
-  it('of nobody leads to the login page', async () => {
+  it('redirects to the login page without a session', async () => {
     const { host, browser } = await startSetup()
     expect((await browser().step(`${host.url}logout`)).headers.location).to.equal('/login')
   })
 
   // Shows: plugin 9.7.
-  it('ends the session here even when the IdP is away, and says so on the login page instead of leading there', async () => {
+  it('ends the session while the IdP is down, and says so on the login page', async () => {
     const { setup, host, idp, person } = await start()
     await idp.down()
     const { headers } = await person.step(`${host.url}logout`)
@@ -94,7 +95,7 @@ describe('a logout', () => {
   })
 
   // Shows: plugin 9.5.
-  it('sends a long ID token to the logout by a form, with a button without script', async () => {
+  it('sends a long ID token to the logout by a form that works without script', async () => {
     const { host, idp, isIn, signIn } = await start({
       idp: { scopes: { large: ['large'] } },
       oidc: { custom: { scope: 'openid profile large' } },
@@ -114,8 +115,8 @@ describe('a logout', () => {
       "base-uri 'none'",
       "frame-ancestors 'none'",
     ])
-    const [form, ...others] = findForms(answer.body, answer.url)
-    expect(others).to.deep.equal([])
+    const [form, ...otherForms] = findForms(answer.body, answer.url)
+    expect(otherForms).to.deep.equal([])
     expect(form).to.include({ action: `${idp.issuer}/session/end`, method: 'POST' })
     expect(form?.buttons).to.have.length(1)
     const fields = Object.fromEntries(form?.fields ?? [])
@@ -126,7 +127,7 @@ describe('a logout', () => {
   })
 
   // Shows: plugin 3.9.
-  it('goes to the end-session address that was set by hand, with a hint of who it was', async () => {
+  it('redirects to the configured end_session_endpoint with id_token_hint', async () => {
     const issuer = { end_session_endpoint: 'https://idp.test/bye?x=1' }
     const { setup, idp, person } = await start({
       ...UNPUBLISHED,
@@ -142,7 +143,7 @@ describe('a logout', () => {
   describe('where the IdP publishes no end-session endpoint', () => {
     for (const status of [404, 410]) {
       // Shows: plugin 9.8.
-      it(`ends on the login page when there is nothing below the issuer (${status}), at a warning`, async () => {
+      it(`ends on the login page with a warning if <issuer>/logout answers ${status}`, async () => {
         const { setup, host, idp, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', { kind: 'answer', status })
         expect((await loggedOut(setup, person)).href).to.equal(`${host.url}login`)
@@ -154,35 +155,35 @@ describe('a logout', () => {
       })
     }
 
-    for (const [what, fault] of [
+    for (const [condition, fault] of [
       ['is a page', { kind: 'answer', status: 200, body: 'bye' }],
       ['wants to know more', { kind: 'answer', status: 400 }],
       ['gives no answer in 5 s', { kind: 'hang' }],
     ] as const) {
       // Shows: plugin 3.9, 9.8.
-      it(`goes to what is below the issuer when it ${what}, with nothing of the session`, async () => {
+      it(`redirects to <issuer>/logout without session data if it ${condition}`, async () => {
         const { setup, host, idp, clock, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', fault)
-        const left = loggedOut(setup, person)
+        const pending = loggedOut(setup, person)
         if (fault.kind === 'hang') {
-          // The tokens are revoked meanwhile.
+          // The tokens are revoked at the same time.
           const isAsked = () => idp.requests('logout') > 0 && idp.requests('revocation') > 0
-          while (!isAsked() || clock.waiting(2_000) > 0) await new Promise(setImmediate)
+          await until('the requests', () => isAsked() && clock.waiting(2_000) === 0)
           await clock.pass(5_000)
         }
-        const target = await left
+        const target = await pending
         expect(target.origin + target.pathname).to.equal(`${idp.issuer}/logout`)
-        const { state, ...others } = Object.fromEntries(target.searchParams)
+        const { state, ...rest } = Object.fromEntries(target.searchParams)
         expect(state).to.be.a('string')
-        expect(others).to.deep.equal({ client_id: 'mesh', post_logout_redirect_uri: `${host.url}login` })
+        expect(rest).to.deep.equal({ client_id: 'mesh', post_logout_redirect_uri: `${host.url}login` })
         expect(setup.lines('end-session-missing')).to.deep.equal([])
       })
     }
   })
 
-  describe('and the tokens of the session', () => {
+  describe('and token revocation', () => {
     const revoked = ({ idp }: Setup) => idp.requests('revocation')
-    /** Bob is signed in, with a refresh token. */
+    /** Signs Bob in with a refresh token. */
     const withRefreshToken = async (options: SetupOptions, changes: object = {}) => {
       const setup = await startSetup(options)
       setup.idp.faults.set('token', {
@@ -193,15 +194,15 @@ describe('a logout', () => {
       return { setup, person }
     }
 
-    for (const [what, options, granted, count] of [
-      ['alone without the refresh token where the browser goes on to the end-session endpoint', {}, undefined, 1],
-      ['both where that is not there', UNPUBLISHED, undefined, 2],
-      ['both where the browser goes elsewhere', { oidc: { logouturl: 'https://idp.test/bye' } }, undefined, 2],
-      ['both where offline_access was granted: the refresh token outlives the session', {}, 'offline_access', 2],
-      ['both where offline_access was asked for, and the IdP does not say what it granted', OFFLINE, undefined, 2],
+    for (const [scenario, options, granted, count] of [
+      ['only the access token if the end-session endpoint follows', {}, undefined, 1],
+      ['both tokens without an end-session endpoint', UNPUBLISHED, undefined, 2],
+      ['both tokens if the browser goes elsewhere', { oidc: { logouturl: 'https://idp.test/bye' } }, undefined, 2],
+      ['both tokens if offline_access was granted', {}, 'offline_access', 2],
+      ['both tokens if offline_access was requested, grant unknown', OFFLINE, undefined, 2],
     ] as const) {
       // Shows: plugin 9.4.
-      it(`are revoked ${what}`, async () => {
+      it(`revokes ${scenario}`, async () => {
         const { setup, person } = await withRefreshToken(options, { scope: granted })
         await loggedOut(setup, person)
         expect(revoked(setup)).to.equal(count)
@@ -210,23 +211,23 @@ describe('a logout', () => {
     }
 
     // Shows: plugin 9.3.
-    it('are not revoked by an IdP that cannot, or not those of that kind, which is nothing to complain of', async () => {
+    it('revokes nothing if the IdP cannot, without a complaint', async () => {
       const { setup, idp, person } = await start({ publishes: { revocation_endpoint: undefined } })
       expect((await loggedOut(setup, person)).pathname).to.equal('/session/end')
       expect(idp.requests('revocation')).to.equal(0)
-      const other = await start()
-      other.idp.faults.set('revocation', { kind: 'error', error: 'unsupported_token_type' })
-      await loggedOut(other.setup, other.person)
-      expect(other.setup.lines('logout-incomplete')).to.deep.equal([])
+      const unsupported = await start()
+      unsupported.idp.faults.set('revocation', { kind: 'error', error: 'unsupported_token_type' })
+      await loggedOut(unsupported.setup, unsupported.person)
+      expect(unsupported.setup.lines('logout-incomplete')).to.deep.equal([])
     })
 
     // Shows: plugin 9.3.
-    it('keep nobody waiting for more than 2 s, and fail no logout', async () => {
+    it('waits at most 2 s for the revocation, and logs out even if it fails', async () => {
       const { setup, idp, clock, person } = await start()
       for (const [fault, code, path] of [
         [{ kind: 'hang' }, 'provider_unreachable', '/login'],
         [{ kind: 'reset' }, 'provider_unreachable', '/login'],
-        // An IdP that answers is not away, whatever it says.
+        // An IdP that answers is up, even if it answers an error.
         [{ kind: 'answer', status: 503 }, 'revocation_failed', '/session/end'],
         [{ kind: 'answer', status: 401, body: '{"error":"invalid_client"}' }, 'revocation_failed', '/session/end'],
       ] as const) {
@@ -246,7 +247,7 @@ describe('a logout', () => {
     })
 
     // Shows: plugin 9.7.
-    it('of which one was answered show that the IdP is there', async () => {
+    it('counts one answered revocation as proof that the IdP is up', async () => {
       const lossy: typeof fetch = async (input, init) => {
         if (String(init?.body).includes('token_type_hint=refresh_token'))
           throw new TypeError('fetch failed', { cause: new Error('no connection') })

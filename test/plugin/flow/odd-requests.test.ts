@@ -50,7 +50,7 @@ const JSON_VALUES: readonly unknown[] = [
   true,
 ]
 
-describe('requests of an odd shape, at a server that parses queries and bodies into objects,', () => {
+describe('malformed requests at a server that parses queries and bodies into objects', () => {
   let idp: Idp
   let host: OwnServer
 
@@ -66,13 +66,13 @@ describe('requests of an odd shape, at a server that parses queries and bodies i
     await idp.close()
   })
 
-  /** What no request of a stranger may lead to. */
-  function expectPlain(answer: { readonly status: number; readonly body: string }, what: string) {
-    expect(answer.status, what).to.not.equal(500)
-    expect(answer.body, what).to.not.match(/TypeError|at .*\.[jt]s:/)
+  /** Expects no sign of a crash: no status 500, no stack trace, no internal error in the log. */
+  function expectPlain(answer: { readonly status: number; readonly body: string }, request: string) {
+    expect(answer.status, request).to.not.equal(500)
+    expect(answer.body, request).to.not.match(/TypeError|at .*\.[jt]s:/)
     for (const { fields, message } of host.authLog.splice(0)) {
-      expect(fields.code, what).to.not.equal('internal')
-      expect(message, what).to.not.include('report it')
+      expect(fields.code, request).to.not.equal('internal')
+      expect(message, request).to.not.include('report it')
     }
   }
   async function send(path: string, init: RequestInit = {}) {
@@ -82,7 +82,7 @@ describe('requests of an odd shape, at a server that parses queries and bodies i
 
   for (const route of ROUTES) {
     // Shows: plugin 10.27.
-    it(`are refused in plain words at ${route}`, async () => {
+    it(`refuses malformed requests without a crash at ${route}`, async () => {
       const all = SHAPES.flatMap((shape) => NAMES.map((name) => name + shape.replaceAll('$', name)))
       for (const query of all) {
         await send(`${route}?${query}`)
@@ -99,7 +99,7 @@ describe('requests of an odd shape, at a server that parses queries and bodies i
   }
 
   // Shows: plugin 10.27.
-  it('without a Host header are those of the default domain (HTTP/1.0)', async () => {
+  it('treats a request without a Host header as one to the default domain (HTTP/1.0)', async () => {
     for (const route of ROUTES) {
       const socket = connect(host.port, '127.0.0.1')
       socket.end(`GET /${route} HTTP/1.0\r\n\r\n`)
@@ -111,7 +111,7 @@ describe('requests of an odd shape, at a server that parses queries and bodies i
   })
 
   // Shows: plugin 10.27.
-  it('of another shape than a text have an iss that is refused', async () => {
+  it('refuses an iss that is not a string', async () => {
     await fetch(`${host.url}auth-oidc?iss[toString]=x`, { redirect: 'manual' })
     expect(host.authLog.splice(0).map(({ fields }) => [fields.code, fields.iss])).to.deep.equal([
       ['initiation_refused', 'not one text'],

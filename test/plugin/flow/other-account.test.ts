@@ -8,22 +8,22 @@ const [OID, SUB] = ['~oidc:D-7', '~oidc:u-1002']
 
 describe('an account under another id than the configured one', () => {
   const start = setups()
-  /** Accounts are known by `oid`, which only the ID token has, as with Entra ID. */
+  /** Starts a host that identifies users by `oid`, which only the ID token has, as with Entra ID. */
   async function startKnownByOid(
     options: SetupOptions['oidc'] = {},
-    made: Parameters<Host['accounts']['create']>[1]['id'][] = [],
+    existingIds: Parameters<Host['accounts']['create']>[1]['id'][] = [],
   ) {
     const custom = { scope: 'openid profile email directory', claims: { uuid: 'oid' } }
     const setup = await start({ oidc: { custom, ...options }, idp: { scopes: { directory: ['oid'] } } })
     setup.idp.setUser({ ...BOB, claims: { ...BOB.claims, oid: 'D-7' } })
-    for (const id of made) {
+    for (const id of existingIds) {
       await setup.host.records.accounts.create('', { id, name: 'Bob', email: null, emailVerified: null })
     }
     return setup
   }
 
   // Shows: plugin 5.3.
-  it('is a warning with both ids, and its mend, if the account is under sub', async () => {
+  it('warns with both ids and the remedy if the account exists under sub', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:u-1002'])
     const { page, failure } = await setup.signIn('bob')
     const [warning, ...more] = setup.lines('account-under-other-id')
@@ -34,9 +34,9 @@ describe('an account under another id than the configured one', () => {
     expect(setup.lines('login-failed')[0]?.message).to.equal(warning?.message)
     const [status] = setup.host.status()
     expect(status?.refusals[0]?.remedy).to.equal(warning?.message)
-    const shown = { event: 'account-under-other-id', times: 1, account: OID, otherAccount: SUB }
-    expect(status?.loginWarnings[0]).to.deep.include(shown)
-    // A stranger who has no account reads the same.
+    const expected = { event: 'account-under-other-id', times: 1, account: OID, otherAccount: SUB }
+    expect(status?.loginWarnings[0]).to.deep.include(expected)
+    // A stranger without an account reads the same text.
     const stranger = await setup.signIn('carol')
     expect(stranger.failure).to.include({ code: 'subject_unusable' })
     setup.idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-9', claims: { oid: 'D-9' } })
@@ -44,10 +44,10 @@ describe('an account under another id than the configured one', () => {
   })
 
   // Shows: plugin 5.3.
-  it('is a warning before the second account is created', async () => {
+  it('warns before it creates a second account', async () => {
     const setup = await startKnownByOid({}, ['~oidc:u-1002'])
-    expect((await setup.signIn('bob')).who).to.include({ status: 200, id: OID })
-    expect((await setup.signIn('bob')).who).to.include({ status: 200, id: OID })
+    expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
+    expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
     const events = setup.authLog.map(({ event }) => event)
     expect(events).to.deep.equal(['configuration-warning', 'account-under-other-id', 'login', 'login'])
   })
@@ -64,11 +64,11 @@ describe('an account under another id than the configured one', () => {
   })
 
   // Shows: plugin 5.4.
-  it('keeps its name if the IdP does not send the configured name claim', async () => {
+  it("keeps the account's name if the IdP does not send the name claim", async () => {
     const setup = await start({ oidc: { custom: { scope: 'openid email' } } })
     const id = '~oidc:u-1002'
     await setup.host.records.accounts.create('', { id, name: 'Robert', email: null, emailVerified: null })
-    expect((await setup.signIn('bob')).who).to.include({ status: 200, name: 'Robert', email: 'bob@example.test' })
-    expect((await setup.signIn('alice')).who).to.include({ status: 200, name: 'alice@example.test' })
+    expect((await setup.signIn('bob')).me).to.include({ status: 200, name: 'Robert', email: 'bob@example.test' })
+    expect((await setup.signIn('alice')).me).to.include({ status: 200, name: 'alice@example.test' })
   })
 })

@@ -4,8 +4,8 @@ import { whoAmI } from '../../support/sign-in-setup.ts'
 
 const UNTRUSTED = 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
 
-/** The IdP sends the certificate between the two along; only the root is not known. */
-describe('an IdP whose certificate authority is private', () => {
+/** The IdP sends the intermediate certificate; only the root is unknown. */
+describe('an IdP with a private certificate authority', () => {
   const start = privateIdps()
 
   // Shows: plugin 8.4.
@@ -21,7 +21,7 @@ describe('an IdP whose certificate authority is private', () => {
   })
 
   // Shows: plugin 8.4.
-  it('works with the whole chain named in NODE_EXTRA_CA_CERTS', async () => {
+  it('works with the whole chain in NODE_EXTRA_CA_CERTS', async () => {
     const { host, browser } = await start({ intermediate: true })
     expect((await browser.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
     expect(await whoAmI(browser, host.url)).to.include({ status: 200, id: '~oidc:u-1001' })
@@ -29,7 +29,7 @@ describe('an IdP whose certificate authority is private', () => {
   })
 
   // Shows: plugin 10.24.
-  it('is refused even if NODE_TLS_REJECT_UNAUTHORIZED is 0, and a warning says so', async () => {
+  it('an IdP is refused even with NODE_TLS_REJECT_UNAUTHORIZED=0, and logs a warning', async () => {
     const { host, idp } = await start({ isTrusted: false, env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } })
     const { msg } = await host.told('tls-verification-kept')
     expect(msg).to.include('NODE_TLS_REJECT_UNAUTHORIZED').and.include('NODE_EXTRA_CA_CERTS')

@@ -34,7 +34,7 @@ const ENCRYPTED = {
 
 describe('a login through a proxy with its defaults', () => {
   const start = keyedSetups()
-  for (const [what, serve] of [
+  for (const [kind, serve] of [
     ['a session in a cookie', withCookieSessions],
     ['a session that is an identifier', withExpressSessions({})],
     ['a signed request', withExpressSessions({ keys: [makeKey('RSA')], client: SIGNED })],
@@ -49,7 +49,7 @@ describe('a login through a proxy with its defaults', () => {
     ],
   ] as const) {
     // Shows: plugin 4.36.
-    it(`sets no more cookies, sends to no longer address and makes no longer request than that takes, with ${what}`, async () => {
+    it(`stays within default proxy limits for cookies and addresses, with ${kind}`, async () => {
       const { idp, url, close } = await serve(start)
       const cases = fc.record({
         groups: fc.constantFrom(0, 30, 400),
@@ -71,11 +71,11 @@ describe('a login through a proxy with its defaults', () => {
           const page = await browser.signIn(await browser.get(address), 'p', 'p-demo')
           const landed = page.trail.at(-1) ?? ''
           expect(landed.startsWith(url) && !landed.includes('failure'), landed).to.equal(true)
-          // Begun anew by somebody who is signed in, then signed out.
+          // Begins another login while signed in, then signs out.
           await browser.step(address)
           await browser.get(`${url}logout`)
-          for (const [measure, most] of Object.entries(MOST))
-            expect(browser.most[measure as keyof typeof MOST], measure).to.be.at.most(most)
+          for (const [measure, limit] of Object.entries(MOST))
+            expect(browser.most[measure as keyof typeof MOST], measure).to.be.at.most(limit)
         } finally {
           browser.close()
         }

@@ -6,7 +6,7 @@ import { type ConnectProxy, type ConnectProxyOptions, startConnectProxy } from '
 import { privateIdps } from '../../support/private-idp.ts'
 import { whoAmI } from '../../support/sign-in-setup.ts'
 
-const ASKED: readonly Endpoint[] = ['discovery', 'jwks', 'token', 'userinfo', 'introspection', 'revocation']
+const ENDPOINTS: readonly Endpoint[] = ['discovery', 'jwks', 'token', 'userinfo', 'introspection', 'revocation']
 const BOUND = { tls_client_certificate_bound_access_tokens: true }
 
 describe('a proxy on the way to the IdP', () => {
@@ -17,10 +17,10 @@ describe('a proxy on the way to the IdP', () => {
     return proxy.port
   }
   afterEach(() => proxy.close())
-  const requestsOfHost = (idp: Idp) => ASKED.reduce((sum, endpoint) => sum + idp.requests(endpoint), 0)
+  const requestsOfHost = (idp: Idp) => ENDPOINTS.reduce((sum, endpoint) => sum + idp.requests(endpoint), 0)
 
   // Shows: plugin 4.37.
-  it('is asked for a tunnel by HTTPS_PROXY for every request, with a private authority and a client certificate', async () => {
+  it('tunnels every request to the IdP through HTTPS_PROXY', async () => {
     const port = await startProxy({ credentials: 'me:p@ss word' })
     const { idp, host, browser } = await start({
       tls: { clientCertificates: true },
@@ -38,7 +38,7 @@ describe('a proxy on the way to the IdP', () => {
     expect(JSON.stringify(host.lines)).to.not.match(/p@ss|p%40ss|bWU6/)
   })
 
-  it('is asked for whole addresses by HTTP_PROXY where there is no TLS, on loopback', async () => {
+  it('sends plain HTTP on loopback through HTTP_PROXY', async () => {
     const port = await startProxy()
     const { idp, host, browser } = await start({ tls: false, env: { HTTP_PROXY: `http://127.0.0.1:${port}` } })
     expect((await browser.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)

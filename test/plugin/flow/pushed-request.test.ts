@@ -7,14 +7,14 @@ const PUSHED = { require_pushed_authorization_requests: true }
 describe('a pushed authorization request', () => {
   const start = keyedSetups()
 
-  /** Begins a login: what was pushed, and where the browser is sent. */
+  /** Begins a login. Also returns the pushed requests and the address that the browser gets. */
   async function begin(options: KeyedOptions = {}) {
     const setup = await start({ client: PUSHED, ...options })
-    const sentTo = await setup.asked()
+    const sentTo = await setup.redirectFrom()
     return { ...setup, pushes: setup.sent.filter(({ url }) => url.endsWith('/request')), sentTo }
   }
 
-  for (const [who, options] of [
+  for (const [source, options] of [
     ['the client object', { client: PUSHED, registered: PUSHED }],
     ['the metadata of the IdP', { client: {}, idp: { requirePushedRequests: true } }],
     [
@@ -26,7 +26,7 @@ describe('a pushed authorization request', () => {
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
     // Shows: plugin 3.43, 4.29, 9.26.
-    it(`is sent where ${who} demands it, and the address holds client_id and request_uri alone`, async () => {
+    it(`pushes the request if ${source} requires it`, async () => {
       const { host, signIn, pushes, sentTo } = await begin(options)
       expect([...sentTo.searchParams.keys()].sort()).to.deep.equal(['client_id', 'request_uri'])
       expect(pushes).to.have.length(1)
@@ -43,7 +43,7 @@ describe('a pushed authorization request', () => {
     ['none', ['client_id', 'request']],
   ] as const) {
     // Shows: plugin 4.18.
-    it(`holds with a request object that object alone beside authentication by ${method}`, async () => {
+    it(`pushes only the request object besides authentication by ${method}`, async () => {
       const { host, signIn, pushes, idp } = await begin({
         keys: [makeKey('P-256')],
         client: { ...PUSHED, token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
@@ -60,14 +60,14 @@ describe('a pushed authorization request', () => {
   }
 
   // Shows: plugin 4.29.
-  it('that is refused ends the login with a code of its own and the words of the IdP', async () => {
+  it("ends the login with the IdP's error if the pushed request is refused", async () => {
     for (const [status, body] of [
       [400, { error: 'invalid_request', error_description: 'no' }],
       [302, {}],
     ] as const) {
-      const { idp, asked, authLog } = await start({ client: PUSHED })
+      const { idp, redirectFrom, authLog } = await start({ client: PUSHED })
       idp.faults.set('pushed_authorization_request', { kind: 'answer', status, body: JSON.stringify(body) })
-      expect((await asked()).search, String(status)).to.equal('?failure=provider_refused')
+      expect((await redirectFrom()).search, String(status)).to.equal('?failure=provider_refused')
       expect(authLog.at(-1)?.fields).to.include({
         code: 'pushed_request_refused',
         endpoint: 'pushed_authorization_request_endpoint',
@@ -77,10 +77,10 @@ describe('a pushed authorization request', () => {
     }
   })
 
-  it('for which the IdP has no endpoint ends the login, which is begun in no other way', async () => {
+  it('ends the login if the IdP has no endpoint for pushed requests', async () => {
     const publishes = { pushed_authorization_request_endpoint: undefined }
-    const { asked, authLog } = await start({ client: PUSHED, publishes })
-    expect((await asked()).search).to.equal('?failure=provider_unreachable')
+    const { redirectFrom, authLog } = await start({ client: PUSHED, publishes })
+    expect((await redirectFrom()).search).to.equal('?failure=provider_unreachable')
     expect(authLog.at(-1)?.fields).to.include({
       code: 'metadata_incomplete',
       member: 'issuer.pushed_authorization_request_endpoint',
@@ -88,13 +88,13 @@ describe('a pushed authorization request', () => {
   })
 })
 
-describe('a request that has to be signed', () => {
+describe('a request that must be signed', () => {
   const start = keyedSetups()
   const STRICT = { require_signed_request_object: true }
-  // The IdP of these tests takes no ES384.
+  // The fixture IdP does not support ES384.
   const keys = [makeKey('P-384', { kid: 'a' }), makeKey('Ed25519', { kid: 'b' }), makeKey('P-256', { kid: 'c' })]
 
-  for (const [who, options] of [
+  for (const [source, options] of [
     ['the client object', { client: STRICT }],
     [
       'the metadata',
@@ -102,25 +102,28 @@ describe('a request that has to be signed', () => {
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
     // Shows: plugin 3.44, 4.28.
-    it(`because ${who} say so is signed by the first of our algorithms that the IdP publishes`, async () => {
-      const { host, asked, signIn } = await start({ keys, registered: STRICT, ...options })
-      expect(partsOf((await asked()).searchParams.get('request') ?? '')[0]).to.include({ alg: 'EdDSA', kid: 'b' })
+    it(`signs with the first algorithm that the IdP publishes if ${source} requires it`, async () => {
+      const { host, redirectFrom, signIn } = await start({ keys, registered: STRICT, ...options })
+      expect(partsOf((await redirectFrom()).searchParams.get('request') ?? '')[0]).to.include({
+        alg: 'EdDSA',
+        kid: 'b',
+      })
       expect((await signIn()).page.url).to.equal(host.url)
     })
   }
 
   // Shows: plugin 4.28.
-  it('is not sent at all where no key signs as the IdP takes it', async () => {
-    for (const [own, member] of [
+  it('sends no request if no key signs as the IdP requires', async () => {
+    for (const [ownKeys, member] of [
       [[makeKey('P-384')], 'require_signed_request_object'],
       [[], 'request_object_signing_alg'],
     ] as const) {
-      const { asked, authLog } = await start({
-        keys: own,
-        client: own.length > 0 ? STRICT : {},
+      const { redirectFrom, authLog } = await start({
+        keys: ownKeys,
+        client: ownKeys.length > 0 ? STRICT : {},
         oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, require_signed_request_object: true } }),
       })
-      expect((await asked()).search).to.equal('?failure=not_configured')
+      expect((await redirectFrom()).search).to.equal('?failure=not_configured')
       expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member })
     }
   })

@@ -7,23 +7,27 @@ import { MoodyStore } from '../host/moody-store.ts'
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 const RULES = { oidc: { groups: { required: 'mesh-users' } } }
 
-describe('a user with an account whom a login refuses for groups.required', () => {
+describe('a user with an account who is refused by groups.required', () => {
   const start = setups()
 
   const setGroups = ({ idp }: Setup, groups: unknown) => idp.setUser({ ...BOB, claims: { ...BOB.claims, groups } })
   const signIn = async (setup: Setup, name: string) => (await setup.signIn(name)).person
 
-  /** Bob is signed in at two browsers, and Alice. */
+  /** Signs Bob in with two browsers, and Alice with one. */
   const startWithBob = async (options: SetupOptions = RULES) => {
     const setup = await start(options)
-    const [here, there, alice] = [await signIn(setup, 'bob'), await signIn(setup, 'bob'), await signIn(setup, 'alice')]
-    const signedIn = () => Promise.all([here, there, alice].map(setup.isIn))
+    const [first, second, alice] = [
+      await signIn(setup, 'bob'),
+      await signIn(setup, 'bob'),
+      await signIn(setup, 'alice'),
+    ]
+    const signedIn = () => Promise.all([first, second, alice].map(setup.isIn))
     expect(await signedIn()).to.deep.equal([true, true, true])
-    return { setup, here, signedIn }
+    return { setup, first, signedIn }
   }
 
   // Shows: plugin 6.2.
-  it('loses all sessions, at one line that counts them, and nobody else does', async () => {
+  it('loses all sessions, counted in one log line, and no other user does', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, ['others'])
     const refused = await signIn(setup, 'bob')
@@ -33,13 +37,13 @@ describe('a user with an account whom a login refuses for groups.required', () =
       { level: 'info', fields: { user: '~oidc:u-1002', sessions: 2 } },
     ])
     expect(setup.authLog.at(-1)?.fields).to.deep.include({ code: 'not_in_required_group', user: '~oidc:u-1002' })
-    // Now there is none to be counted.
+    // Now no session is left to count.
     await signIn(setup, 'bob')
     expect(setup.lines('refused-user-signed-out')).to.have.length(1)
   })
 
   // Shows: plugin 6.12.
-  it('a refused user loses site admin and mirrored groups unless groups are unknown', async () => {
+  it('loses site admin and mirrored groups unless groups are unknown', async () => {
     const setup = await start({ oidc: { groups: { required: 'mesh-users', siteadmin: 'mesh-users', sync: true } } })
     await signIn(setup, 'bob')
     const { accounts, groups } = setup.host.records
@@ -60,7 +64,7 @@ describe('a user with an account whom a login refuses for groups.required', () =
   })
 
   // Shows: plugin 6.2.
-  it('keeps all sessions where the groups could not be learned', async () => {
+  it('keeps all sessions if the groups are unknown', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, 5)
     await signIn(setup, 'bob')
@@ -70,7 +74,7 @@ describe('a user with an account whom a login refuses for groups.required', () =
   })
 
   // Shows: plugin 6.2.
-  it('loses none by a login that is not verified', async () => {
+  it('loses no session by a login that is not verified', async () => {
     const { setup, signedIn } = await startWithBob()
     const stranger = new TextEncoder().encode('somebody else, who has a key of 32 bytes or more')
     const claims = { sub: BOB.sub, groups: [] }
@@ -82,14 +86,14 @@ describe('a user with an account whom a login refuses for groups.required', () =
     await signIn(setup, 'alice')
     setup.idp.forgeTokens()
     setGroups(setup, [])
-    // His own answer, which another browser brings in: its login is not that browser's.
+    // Bob's own answer in another browser, where it belongs to no login.
     await setup.browser().step(await answerFromIdp(setup.browser(), setup.host.url, 'bob'))
     const codes = setup.lines('login-failed').map(({ fields }) => fields.code)
     expect(codes).to.deep.equal(['id_token_invalid', 'id_token_invalid', 'transaction_missing'])
     expect(await signedIn()).to.deep.equal([true, true, true])
   })
 
-  it('is refused all the same where the sessions cannot be ended, and the log says so', async () => {
+  it('a user is refused even if the sessions cannot be ended, and the log says so', async () => {
     const sessionStore = new MoodyStore()
     const { setup } = await startWithBob({ ...RULES, host: { sessionStore } })
     setGroups(setup, [])

@@ -29,11 +29,11 @@ describe('a renewed ID token', () => {
     const { accounts, groups } = host.records
     return [(await accounts.find('', ID))?.siteAdmin, (await groups.allOf('', ID)).toSorted()]
   }
-  /** Lets the sessions become due, and waits until the IdP has renewed them. */
+  /** Lets the sessions become due and waits until the IdP has renewed them. */
   const renew = async ({ clock, idp }: Setup) => {
-    const asked = idp.requests('token')
+    const countBefore = idp.requests('token')
     await clock.advance(EVERY_MS)
-    await until('a renewal', () => idp.requests('token') > asked)
+    await until('a renewal', () => idp.requests('token') > countBefore)
   }
 
   const entriesOf = (store: BoundedSessionStore) =>
@@ -43,12 +43,12 @@ describe('a renewed ID token', () => {
   it('ends all sessions and revokes rights when renewed groups do not admit a user', async () => {
     const { setup, person } = await startWithBob()
     const elsewhere = (await setup.signIn('bob')).person
-    const other = (await setup.signIn('alice')).person
+    const bystander = (await setup.signIn('alice')).person
     setGroups(setup, ['others'])
-    for (const one of [person, elsewhere, other]) expect(await setup.isIn(one)).to.equal(true)
+    for (const browser of [person, elsewhere, bystander]) expect(await setup.isIn(browser)).to.equal(true)
     await renew(setup)
     await until('the line', () => setup.lines('refused-user-rights-revoked').length > 0)
-    expect(await Promise.all([person, elsewhere, other].map(setup.isIn))).to.deep.equal([false, false, true])
+    expect(await Promise.all([person, elsewhere, bystander].map(setup.isIn))).to.deep.equal([false, false, true])
     expect(setup.lines('refused-user-signed-out').map(({ fields }) => fields)).to.deep.equal([
       { user: ID, sessions: 2 },
     ])
@@ -56,7 +56,7 @@ describe('a renewed ID token', () => {
   })
 
   // Shows: plugin 9.12.
-  it('has site admin and groups follow for a user who is still admitted, at one line', async () => {
+  it('updates site admin and groups of a user who is still admitted, with one line', async () => {
     const { setup, person } = await startWithBob()
     setGroups(setup, ['mesh-users', 'newcomers'])
     await renew(setup)
@@ -68,19 +68,19 @@ describe('a renewed ID token', () => {
     expect(await setup.isIn(person)).to.equal(true)
   })
 
-  for (const [what, claimsIn, groups] of [
+  for (const [condition, claimsIn, groups] of [
     ['without the groups claim', 'userinfo', ['others']],
     ['with a groups claim of an unusable type', 'id_token', 5],
   ] as const) {
     // Shows: plugin 9.12.
-    it(`${what} changes nothing`, async () => {
+    it(`changes nothing on a renewal ${condition}`, async () => {
       const { setup, person, store } = await startWithBob(claimsIn)
       setGroups(setup, groups)
       for (const _ of [1, 2]) {
         expect(await setup.isIn(person)).to.equal(true)
-        const before = await entriesOf(store)
+        const entriesBefore = await entriesOf(store)
         await renew(setup)
-        await until('the tokens are written', async () => (await entriesOf(store)) !== before)
+        await until('the tokens are written', async () => (await entriesOf(store)) !== entriesBefore)
       }
       expect(await setup.isIn(person)).to.equal(true)
       expect(await account(setup)).to.deep.equal([true, ['chiefs', 'mesh-users']])

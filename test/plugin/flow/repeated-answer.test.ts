@@ -6,7 +6,7 @@ describe('an answer that comes again after its login', () => {
 
   // Shows: plugin 9.19, 10.13.
   // Shows: meshcentral 18.
-  it('leads where it led before, in the browser that it signed in, and redeems nothing', async () => {
+  it('leads to the same page again in the browser that it signed in', async () => {
     const { host, idp, browser, authLog } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice', 'auth-oidc?return=/api/me?x=1')
@@ -18,7 +18,7 @@ describe('an answer that comes again after its login', () => {
     expect((await whoAmI(person, host.url)).status).to.equal(200)
   })
 
-  it('is not used up by a request for its head, nor by one that is ahead of the person', async () => {
+  it('stays valid after a HEAD request or a prefetch', async () => {
     const { host, idp, browser } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice')
@@ -34,12 +34,12 @@ describe('an answer that comes again after its login', () => {
 describe('a posted form over the limits', () => {
   const start = setups()
 
-  for (const [what, path, form] of [
+  for (const [size, path, form] of [
     ['256 KB', 'auth-oidc-callback', [['state', 'x'.repeat(256 * 1024)]]],
     ['256 KB where logins begin', 'auth-oidc', [['iss', 'x'.repeat(256 * 1024)]]],
-    ['50 fields', 'auth-oidc-callback', Array.from({ length: 51 }, (_, at) => [`f${at}`, 'x'])],
+    ['50 fields', 'auth-oidc-callback', Array.from({ length: 51 }, (_, index) => [`f${index}`, 'x'])],
   ] as const) {
-    it(`of ${what} ends at the login page, with a line in the log`, async () => {
+    it(`ends on the login page with a log line: ${size}`, async () => {
       const { host, browser, authLog } = await start()
       const { status, headers } = await browser().step(host.url + path, { form: form as never })
       expect(status).to.equal(302)

@@ -7,14 +7,17 @@ describe('a request object', () => {
   const start = keyedSetups()
   const keys = [makeKey('RSA', { kid: 'r' }), makeKey('P-256', { kid: 'e' }), makeKey('Ed25519', { kid: 'd' })]
   const STRICT = { require_signed_request_object: true }
-  const asking = (members: Record<string, unknown>, more: KeyedOptions = {}) =>
+  const startWith = (members: Record<string, unknown>, more: KeyedOptions = {}) =>
     start({ keys, client: members, registered: { ...members, ...STRICT }, ...more })
 
   for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'HS512']) {
     // Shows: plugin 4.13, 4.15.
-    it(`is signed by ${alg}, and holds the whole request`, async () => {
-      const { host, idp, asked, signIn } = await asking({ request_object_signing_alg: alg, default_max_age: 3600 })
-      const { searchParams } = await asked()
+    it(`signs the whole request by ${alg}`, async () => {
+      const { host, idp, redirectFrom, signIn } = await startWith({
+        request_object_signing_alg: alg,
+        default_max_age: 3600,
+      })
+      const { searchParams } = await redirectFrom()
       const [header, claims] = partsOf(searchParams.get('request')!)
       expect(header).to.include({ alg, typ: 'oauth-authz-req+jwt' })
       expect(claims).to.include({
@@ -29,9 +32,9 @@ describe('a request object', () => {
       })
       for (const name of ['state', 'nonce', 'code_challenge', 'jti']) expect(claims[name]).to.be.a('string')
       expect(Number(claims.exp) - Number(claims.iat)).to.equal(300)
-      // In the address, where anybody on the way could change it, there is nothing that counts.
+      // The query, which anyone on the way could change, holds nothing that counts.
       expect([...searchParams.keys()].sort()).to.deep.equal(['client_id', 'request', 'response_type', 'scope'])
-      expect((await signIn()).who.status).to.equal(200)
+      expect((await signIn()).me.status).to.equal(200)
     })
   }
 
@@ -42,13 +45,13 @@ describe('a request object', () => {
     ['dir', 'A256CBC-HS512'],
   ] as const) {
     // Shows: plugin 4.16, 4.17.
-    it(`is signed, then encrypted to the IdP by ${alg}`, async () => {
-      const { host, asked, signIn } = await asking({
+    it(`signs the request, then encrypts it to the IdP by ${alg}`, async () => {
+      const { host, redirectFrom, signIn } = await startWith({
         request_object_signing_alg: 'PS256',
         request_object_encryption_alg: alg,
         ...(enc ? { request_object_encryption_enc: enc } : {}),
       })
-      const request = (await asked()).searchParams.get('request')!
+      const request = (await redirectFrom()).searchParams.get('request')!
       expect(request.split('.')).to.have.length(5)
       expect(partsOf(request.replace(/\..*/, '.e30'))[0]).to.include({ alg, enc: enc ?? 'A128CBC-HS256', cty: 'JWT' })
       expect((await signIn()).page.url).to.equal(host.url)
@@ -57,30 +60,30 @@ describe('a request object', () => {
 
   const ENCRYPTED = { request_object_signing_alg: 'ES256', request_object_encryption_alg: 'RSA-OAEP' }
 
-  it('is encrypted to the key that the IdP has now, and to one for encryption', async () => {
-    const { host, idp, asked, signIn } = await asking(ENCRYPTED)
-    await asked()
+  it('encrypts to the current key of the IdP that is meant for encryption', async () => {
+    const { host, idp, redirectFrom, signIn } = await startWith(ENCRYPTED)
+    await redirectFrom()
     await idp.rotateKeys({ withdraw: true })
     expect((await signIn()).page.url).to.equal(host.url)
     const [signing, encrypting] = [makeKey('RSA', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
     const set = { keys: [signing.public, encrypting.public] }
     idp.faults.set('jwks', { kind: 'answer', status: 200, body: JSON.stringify(set) })
-    const request = (await asked()).searchParams.get('request')!
+    const request = (await redirectFrom()).searchParams.get('request')!
     const opened = await compactDecrypt(request, encrypting.private as JWK)
     expect(opened.protectedHeader.kid).to.equal('e')
     expect(partsOf(new TextDecoder().decode(opened.plaintext))[1]).to.include({ client_id: 'mesh' })
   })
 
-  for (const [what, fault, code] of [
-    ['publishes no key', { kind: 'answer', status: 200, body: '{"keys":[]}' }, 'metadata_incomplete'],
-    ['publishes no list of keys', { kind: 'answer', status: 200, body: '{"keys":7}' }, 'metadata_incomplete'],
-    ['answers with an error', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
-    ['does not answer', { kind: 'reset' }, 'provider_unreachable'],
+  for (const [condition, fault, code] of [
+    ['publishes no encryption key', { kind: 'answer', status: 200, body: '{"keys":[]}' }, 'metadata_incomplete'],
+    ['publishes an invalid key set', { kind: 'answer', status: 200, body: '{"keys":7}' }, 'metadata_incomplete'],
+    ['answers the key request with an error', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
+    ['does not answer the key request', { kind: 'reset' }, 'provider_unreachable'],
   ] as const) {
-    it(`is not sent at all, and the login refused, when the IdP ${what} to encrypt to`, async () => {
-      const { idp, asked, authLog } = await asking(ENCRYPTED)
+    it(`sends no request and refuses the login if the IdP ${condition}`, async () => {
+      const { idp, redirectFrom, authLog } = await startWith(ENCRYPTED)
       idp.faults.set('jwks', fault)
-      expect((await asked()).search).to.match(/^\?failure=/)
+      expect((await redirectFrom()).search).to.match(/^\?failure=/)
       expect(authLog.at(-1)?.fields.code).to.equal(code)
     })
   }
@@ -90,15 +93,15 @@ describe('the time of the login at the IdP', () => {
   const start = keyedSetups()
 
   // Shows: plugin 4.14.
-  it('is asked for where it is required, and a token without it is refused', async () => {
+  it('requests auth_time if required, and refuses an ID token without it', async () => {
     for (const responseType of ['code', 'id_token', 'code id_token']) {
-      // The IdP does not know of the demand: it has to be asked.
+      // The IdP does not know the requirement, so the request must contain it.
       const registered = { response_types: [responseType] }
-      const { host, idp, asked, signIn } = await start({
+      const { host, idp, redirectFrom, signIn } = await start({
         client: { require_auth_time: true, ...registered },
         registered,
       })
-      const claims = (await asked()).searchParams.get('claims')
+      const claims = (await redirectFrom()).searchParams.get('claims')
       expect(JSON.parse(claims!)).to.deep.equal({ id_token: { auth_time: { essential: true } } })
       expect((await signIn()).page.url, responseType).to.equal(host.url)
       idp.forgeTokens((genuine) => idp.sign({ ...decodeJwt(genuine), auth_time: undefined }))

@@ -7,7 +7,7 @@ const LEVELS = ['urn:two', 'urn:three']
 describe('custom.required_acr', () => {
   const start = setups()
 
-  /** An IdP that signs people in at any level that the test says. */
+  /** Starts an IdP that signs users in at this level. */
   async function signedInAt(acr: unknown): Promise<Setup> {
     const setup = await start({ oidc: { custom: { required_acr: LEVELS } } })
     const { idp } = setup
@@ -16,18 +16,18 @@ describe('custom.required_acr', () => {
   }
 
   // Shows: plugin 5.6.
-  it('asks for each that is allowed, and lets in whom the ID token says it of', async () => {
+  it('requests each allowed level, and admits a user if the ID token has one', async () => {
     const setup = await signedInAt('urn:three')
-    expect((await setup.asked()).searchParams.get('acr_values')).to.equal('urn:two urn:three')
+    expect((await setup.redirectFrom()).searchParams.get('acr_values')).to.equal('urn:two urn:three')
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)
   })
 
-  for (const [what, acr] of [
-    ['of a lower level', 'urn:one'],
-    ['of several at once', LEVELS],
-    ['without one', undefined],
+  for (const [condition, acr] of [
+    ['at a lower level', 'urn:one'],
+    ['with several levels at once', LEVELS],
+    ['without a level', undefined],
   ] as const) {
-    it(`refuses a login ${what}, and says in the log what came`, async () => {
+    it(`refuses a login ${condition}, and logs the level received`, async () => {
       const setup = await signedInAt(acr)
       expect((await setup.signIn()).page.url).to.include('login?failure=sign_in_incomplete')
       expect(setup.authLog.at(-1)?.fields).to.deep.include({
@@ -38,7 +38,7 @@ describe('custom.required_acr', () => {
     })
   }
 
-  it('counts none that UserInfo says', async () => {
+  it('ignores acr in UserInfo', async () => {
     const idp = { claimsIn: 'userinfo', scopes: { profile: ['name', 'acr'] } } as const
     const setup = await start({ oidc: { custom: { required_acr: 'urn:two' } }, idp })
     const claims = { name: 'Dora', email: 'dora@example.test', email_verified: true, acr: 'urn:two' }
@@ -48,30 +48,25 @@ describe('custom.required_acr', () => {
   })
 
   const essential = { acr: { essential: true, values: LEVELS } }
-  for (const [what, more, acrValues, claims] of [
-    ['as an essential claim too where the IdP takes single claims', {}, LEVELS.join(' '), essential],
+  for (const [way, more, acrValues, claims] of [
+    ['as an essential claim too if the IdP supports the claims parameter', {}, LEVELS.join(' '), essential],
     [
-      'by acr_values alone where it takes none',
+      'by acr_values alone if the IdP does not',
       { issuer: { claims_parameter_supported: false } },
       LEVELS.join(' '),
       undefined,
     ],
-    [
-      'as the administrator writes, who may ask for another',
-      { own: { acr_values: 'urn:four' } },
-      'urn:four',
-      undefined,
-    ],
+    ['that authorization_params set instead', { own: { acr_values: 'urn:four' } }, 'urn:four', undefined],
   ] as const) {
-    it(`is asked for ${what}`, async () => {
-      const { issuer = {}, own = {} } = more as Record<string, Record<string, unknown>>
+    it(`requests the level ${way}`, async () => {
+      const { issuer = {}, own: params = {} } = more as Record<string, Record<string, unknown>>
       const setup = await start({
         oidc: ({ idp }) => ({
           issuer: { issuer: idp.issuer, ...issuer },
-          custom: { required_acr: LEVELS, authorization_params: own },
+          custom: { required_acr: LEVELS, authorization_params: params },
         }),
       })
-      const { searchParams: parameters } = await setup.asked()
+      const { searchParams: parameters } = await setup.redirectFrom()
       expect(parameters.get('acr_values')).to.equal(acrValues)
       const wanted = parameters.get('claims')
       expect(wanted === null ? undefined : JSON.parse(wanted).id_token).to.deep.equal(claims)

@@ -15,7 +15,7 @@ describe('response_mode', () => {
     return start({ client: members, registered, keys })
   }
 
-  /** The parameters that a browser brings, wherever the IdP put them. */
+  /** Returns the parameters of the answer, wherever the IdP put them. */
   async function answerIn(person: ScriptedBrowser, hostUrl: string): Promise<URLSearchParams> {
     const url = new URL(await answerFromIdp(person, hostUrl, 'alice'))
     return new URLSearchParams(url.hash === '' ? url.search : url.hash.slice(1))
@@ -30,11 +30,11 @@ describe('response_mode', () => {
   ] as const) {
     for (const type of types) {
       // Shows: plugin 4.24.
-      it(`${mode} is asked for and understood (${type})`, async () => {
-        const { asked, signIn, authLog } = await flow({ response_types: [type], response_mode: mode })
-        expect((await asked()).searchParams.get('response_mode')).to.equal(mode)
-        const { who } = await signIn()
-        expect(who, JSON.stringify(authLog)).to.include({ status: 200, id: '~oidc:u-1001' })
+      it(`requests and accepts response_mode ${mode} (${type})`, async () => {
+        const { redirectFrom, signIn, authLog } = await flow({ response_types: [type], response_mode: mode })
+        expect((await redirectFrom()).searchParams.get('response_mode')).to.equal(mode)
+        const { me } = await signIn()
+        expect(me, JSON.stringify(authLog)).to.include({ status: 200, id: '~oidc:u-1001' })
       })
     }
   }
@@ -44,7 +44,7 @@ describe('response_mode', () => {
     ['fragment.jwt', 'code id_token'],
     ['jwt', 'id_token'],
   ] as const) {
-    it(`${mode} brings a signed answer in the fragment (${type})`, async () => {
+    it(`accepts a signed answer in the fragment by ${mode} (${type})`, async () => {
       const { host, browser } = await flow({ response_types: [type], response_mode: mode })
       const person = browser()
       const answer = await answerIn(person, host.url)
@@ -56,7 +56,7 @@ describe('response_mode', () => {
   }
 
   // Shows: plugin 4.25.
-  it('with jwt works with another algorithm, and encrypted', async () => {
+  it('accepts an encrypted JWT answer with another algorithm', async () => {
     const key = makeKey('RSA', { kid: 'e', use: 'enc', alg: 'RSA-OAEP-256' })
     const members = {
       response_mode: 'query.jwt',
@@ -68,19 +68,19 @@ describe('response_mode', () => {
     expect((await signIn()).page.url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
-  it('with jwt takes the words of the IdP out of the signed answer', async () => {
-    const { host, idp, browser, asked, authLog } = await flow({ response_mode: 'query.jwt' })
+  it("reads the IdP's error from a signed answer", async () => {
+    const { host, idp, browser, redirectFrom, authLog } = await flow({ response_mode: 'query.jwt' })
     const person = browser()
-    const state = (await asked('auth-oidc', person)).searchParams.get('state')
+    const state = (await redirectFrom('auth-oidc', person)).searchParams.get('state')
     const claims = { iss: idp.issuer, aud: 'mesh', exp: nowS() + 60, state, error: 'access_denied' }
     const response = await idp.sign(claims)
     await person.step(`${host.url}auth-oidc-callback?response=${response}`)
     expect(authLog.at(-1)?.fields).to.include({ code: 'provider_error', error: 'access_denied' })
   })
 
-  /** What comes in place of the genuine answer; `resign` gives it other claims. */
+  /** Returns a forged answer. `resign` signs other claims with the IdP's key. */
   type Forge = (genuine: string, resign: (changes: object) => Promise<string>) => string | Promise<string>
-  for (const [what, forge, reason] of [
+  for (const [description, forge, reason] of [
     ['an answer of another issuer', (_, resign) => resign({ iss: 'https://evil.test' }), /iss/],
     ['an answer for another client', (_, resign) => resign({ aud: 'other' }), /aud/],
     ['an answer that has expired', (_, resign) => resign({ exp: nowS() - 60 }), /expired/],
@@ -110,7 +110,7 @@ describe('response_mode', () => {
     ['the parameters without a signature', () => '', /not signed/],
   ] as readonly (readonly [string, Forge, RegExp])[]) {
     // Shows: plugin 4.24.
-    it(`with jwt refuses ${what}`, async () => {
+    it(`refuses a JWT answer: ${description}`, async () => {
       const { host, idp, browser, isIn, authLog } = await flow({ response_mode: 'query.jwt' })
       const person = browser()
       const response = String((await answerIn(person, host.url)).get('response'))
@@ -126,7 +126,7 @@ describe('response_mode', () => {
     })
   }
 
-  it('with jwt refuses two answers, and one that nobody encrypted where that was asked for', async () => {
+  it('refuses two JWT answers, and an unencrypted one if encryption is configured', async () => {
     const twice = await flow({ response_mode: 'query.jwt' })
     const person = twice.browser()
     const genuine = await answerIn(person, twice.host.url)
@@ -138,9 +138,9 @@ describe('response_mode', () => {
     const encrypted = { response_mode: 'query.jwt', authorization_encrypted_response_alg: 'RSA-OAEP-256' }
     const key = makeKey('RSA', { kid: 'e', use: 'enc' })
     const { host, browser, isIn, authLog } = await start({ client: encrypted, keys: [key] })
-    const other = browser()
-    await other.step(`${host.url}auth-oidc-callback?${await answerIn(other, host.url)}`)
+    const otherBrowser = browser()
+    await otherBrowser.step(`${host.url}auth-oidc-callback?${await answerIn(otherBrowser, host.url)}`)
     expect(authLog.at(-1)?.fields).to.include({ code: 'answer_invalid', reason: 'it is not encrypted' })
-    expect(await isIn(other)).to.equal(false)
+    expect(await isIn(otherBrowser)).to.equal(false)
   })
 })

@@ -4,13 +4,13 @@ import { type Setup, type SetupOptions, setups } from '../../support/sign-in-set
 import { until } from '../../support/until.ts'
 
 const EVERY_MS = 10_000
-/** The IdP gives each refresh token once: a second renewal by the same one ends the session. */
+/** Each refresh token can be used once: a second renewal with it ends the session. */
 const ROTATING: SetupOptions = {
   idp: { rotateRefreshTokens: true },
   registered: { grant_types: ['authorization_code', 'refresh_token'] },
 }
 
-describe('a session of a host that keeps its tokens', () => {
+describe('the session of a host that keeps tokens', () => {
   const start = setups()
 
   const startWithStore = async () => {
@@ -22,19 +22,19 @@ describe('a session of a host that keeps its tokens', () => {
     new Promise<readonly string[]>((resolve) =>
       store.all((_error, sessions = {}) => resolve(Object.values(sessions).map((session) => JSON.stringify(session)))),
     )
-  /** Lets a session become due, and waits until what came of the question has been written. */
+  /** Lets a session become due and waits until the outcome of the check is stored. */
   const nextRound = async ({ clock, idp, authLog }: Setup, store: BoundedSessionStore) => {
-    const [asked, before, lines] = [idp.requests('token'), await entriesOf(store), authLog.length]
+    const [countBefore, entriesBefore, lines] = [idp.requests('token'), await entriesOf(store), authLog.length]
     await clock.advance(EVERY_MS)
-    await until('the IdP was asked', () => idp.requests('token') > asked)
+    await until('the IdP was asked', () => idp.requests('token') > countBefore)
     await until(
       'the answer was written',
-      async () => authLog.length > lines || String(await entriesOf(store)) !== String(before),
+      async () => authLog.length > lines || String(await entriesOf(store)) !== String(entriesBefore),
     )
   }
 
   // Shows: plugin 9.15.
-  it('goes on while it is in use and the IdP renews it, and is active there', async () => {
+  it('keeps a session that is in use, with one renewal a round', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     for (let round = 1; round <= 3; round += 1) {
@@ -43,15 +43,15 @@ describe('a session of a host that keeps its tokens', () => {
       expect(setup.idp.requests('token')).to.equal(1 + round)
     }
     expect(JSON.parse((await person.step(`${setup.host.url}api/session`)).body).state).to.equal('active')
-    // Nobody has used it since.
-    const asked = setup.idp.requests('token')
+    // The session has not been used since.
+    const countBefore = setup.idp.requests('token')
     await nextRound(setup, store)
     await setup.clock.advance(10 * EVERY_MS)
-    expect(setup.idp.requests('token')).to.equal(asked + 1)
+    expect(setup.idp.requests('token')).to.equal(countBefore + 1)
   })
 
   // Shows: plugin 9.15.
-  it('keeps its tokens sealed, beside it in the store, and as long as it lasts', async () => {
+  it('stores tokens sealed beside the session, and deletes them with it', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     const entries = await entriesOf(store)
@@ -61,7 +61,7 @@ describe('a session of a host that keeps its tokens', () => {
     expect(await entriesOf(store)).to.deep.equal([])
   })
 
-  it('leaves with a logout what the IdP gave last: the ID token as a hint, the tokens revoked', async () => {
+  it('uses the latest tokens at a logout: the ID token as hint, the others revoked', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     await nextRound(setup, store)

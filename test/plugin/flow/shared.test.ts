@@ -30,18 +30,20 @@ const HOST: Host = {
   secret: 'of the tests, with 32 characters or more',
 }
 
-const said = async (work: Promise<unknown>) => (await errorOf(work))?.toString() ?? 'started'
+const outcomeOf = async (work: Promise<unknown>) => (await errorOf(work))?.toString() ?? 'started'
 
-describe('a server of several processes', () => {
+describe('a server with several processes', () => {
   const folder = temporaryFolder()
   const registered = (host: Partial<Host>, app: HostApp = express()) =>
-    said(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
+    outcomeOf(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
 
   // Shows: plugin 9.25.
-  it('does not start over what each process has for itself, and names it', async () => {
+  it('refuses to start with state that each process keeps for itself, and names it', async () => {
     const { secret: _secret, ...withoutSecret } = HOST
     const without = registerOidc(express(), { config: CONFIG, host: withoutSecret, shared: true })
-    expect(await said(without)).to.match(/^TypeError: `shared: true` needs `host\.secret`, the same in all processes\./)
+    expect(await outcomeOf(without)).to.match(
+      /^TypeError: `shared: true` needs `host\.secret`, the same in all processes\./,
+    )
     expect(await registered({ sessions: expressSessions() })).to.match(
       /^TypeError: `shared: true` needs sessions with a revocation store that all processes share\. Pass .*pgRevocations\(pool\)/,
     )
@@ -54,7 +56,7 @@ describe('a server of several processes', () => {
   })
 
   // Shows: plugin 9.25.
-  it('does not start over the MemoryStore of express-session, and has asked it for nothing', async () => {
+  it('refuses to start with the MemoryStore of express-session, without using it', async () => {
     const options = { secret: 'x', resave: false, saveUninitialized: true }
     const store = new MemoryStore()
     for (const handler of [session(options), session({ ...options, store })]) {
@@ -70,10 +72,10 @@ describe('a server of several processes', () => {
       expect(await registered({}, express().use(handler))).to.equal('started')
     }
     const alone = registerOidc(express().use(session(options)), { config: CONFIG, host: HOST })
-    expect(await said(alone)).to.equal('started')
+    expect(await outcomeOf(alone)).to.equal('started')
   })
 
-  it('starts where all is shared', async () => {
+  it('starts if everything is shared', async () => {
     const config = { ...CONFIG, settings: { ...CONFIG.settings, sqlite3: folder.path('accounts.sqlite') } }
     const host = await startHost({ config, port: 0, output, shared: true, revocations: SHARED })
     await host.close()
@@ -81,16 +83,16 @@ describe('a server of several processes', () => {
 })
 
 describe("a host's secret", () => {
-  const start = (host: Host) => said(registerOidc(express(), { config: CONFIG, host }))
+  const startWith = (host: Host) => outcomeOf(registerOidc(express(), { config: CONFIG, host }))
 
-  it('of fewer than 32 characters is refused, an environment variable that is not set too, and is not repeated', async () => {
+  it('refuses a secret of fewer than 32 characters, without repeating it', async () => {
     for (const secret of ['', 'keyboard cat', 's'.repeat(31)]) {
-      const refused = await start({ ...HOST, secret })
+      const refused = await startWith({ ...HOST, secret })
       expect(refused).to.match(/^TypeError: `host\.secret` has fewer than 32 characters\./)
       if (secret !== '') expect(refused).not.to.include(secret)
     }
     const { secret: _, ...withoutSecret } = HOST
     for (const host of [{ ...HOST, secret: 's'.repeat(32) }, withoutSecret])
-      expect(await start(host)).to.equal('started')
+      expect(await startWith(host)).to.equal('started')
   })
 })

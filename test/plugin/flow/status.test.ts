@@ -6,25 +6,25 @@ describe('the status of single sign-on', () => {
   const start = setups()
 
   // Shows: plugin 9.41.
-  it('tells the issuer, since when it is discovered, how old the keys are and when somebody last signed in', async () => {
+  it('reports issuer, discovery, age of keys and last login, without a request', async () => {
     const { host, idp, clock, signIn } = await start()
-    const began = Date.now()
+    const startedAt = Date.now()
     await signIn()
     await clock.advance(5_000)
-    const before = idp.requests('discovery') + idp.requests('jwks')
-    const [status, ...others] = host.status()
-    expect(idp.requests('discovery') + idp.requests('jwks'), 'asked for it').to.equal(before)
-    expect(others).to.deep.equal([])
+    const countBefore = idp.requests('discovery') + idp.requests('jwks')
+    const [status, ...otherStatuses] = host.status()
+    expect(idp.requests('discovery') + idp.requests('jwks'), 'asked for it').to.equal(countBefore)
+    expect(otherStatuses).to.deep.equal([])
     expect(status).to.include({ domainKey: '', configured: true, issuer: idp.issuer })
     expect(status?.discovery?.failure).to.equal(null)
     expect(status?.discovery?.discoveredSince).to.be.at.most(status?.lastLogin ?? 0)
     expect(status?.keySetAgeMs).to.equal(5_000)
-    expect(status?.lastLogin).to.be.within(began, Date.now())
+    expect(status?.lastLogin).to.be.within(startedAt, Date.now())
     expect(status?.refusals).to.deep.equal([])
   })
 
   // Shows: plugin 9.41.
-  it('has the addresses to enter at the IdP, that of the keys where there are keys', async () => {
+  it('reports the addresses to register at the IdP, with that of keys if there are any', async () => {
     const { host } = await start()
     const origin = `https://127.0.0.1:${host.port}`
     expect(host.status()[0]?.addresses).to.deep.equal({
@@ -42,18 +42,18 @@ describe('the status of single sign-on', () => {
     expect(addresses?.keySet).to.equal(`https://127.0.0.1:${keyed.host.port}/auth-oidc-jwks`)
   })
 
-  it('says why discovery fails and what mends it, from the first failure on until it succeeds', async () => {
-    const { host, idp, asked, signIn } = await start({
+  it('reports why discovery fails and the remedy, until it succeeds', async () => {
+    const { host, idp, redirectFrom, signIn } = await start({
       oidc: (at) => {
         at.idp.faults.set('discovery', { kind: 'answer', status: 404 })
         return {}
       },
     })
-    await asked()
+    await redirectFrom()
     const failure = host.status()[0]?.discovery?.failure
     expect(failure?.remedy).to.contain("Write the IdP's issuer in `issuer`")
     expect(failure?.causeCode).to.equal(null)
-    await asked()
+    await redirectFrom()
     expect(host.status()[0]?.discovery).to.deep.equal({ discoveredSince: null, failure })
     idp.faults.clear('discovery')
     await signIn()
@@ -63,7 +63,7 @@ describe('the status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it('keeps refusals with code, remedy and account, and nothing else of the person', async () => {
+  it('keeps refusals with code, remedy and account, and no other personal data', async () => {
     const { host, signIn } = await start({ oidc: { newAccounts: false } })
     await signIn()
     const { refusals = [], lastLogin } = host.status()[0] ?? {}
@@ -80,24 +80,24 @@ describe('the status of single sign-on', () => {
     expect(JSON.stringify(host.status())).not.to.contain(CLIENT.client_secret)
   })
 
-  it('says of a domain whose configuration has errors that it has', async () => {
+  it('reports a domain with configuration errors as not configured', async () => {
     const { host } = await start({ exactly: () => ({ issuer: 'nowhere' }) })
     expect(host.status()).to.have.length(1)
     expect(host.status()[0]).to.include({ domainKey: '', configured: false, issuer: null, addresses: null })
   })
 
   // Shows: plugin 9.41.
-  it('is shown by the reference host to site admins, and to nobody else', async () => {
+  it('is shown by the reference host to site admins only', async () => {
     const { host, browser, signIn } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
-    const shown = async (user?: string) => {
+    const statusFor = async (user?: string) => {
       const visitor = user === undefined ? browser() : (await signIn(user)).person
       return visitor.step(`${host.url}api/status`)
     }
-    expect((await shown()).status).to.equal(401)
-    expect((await shown('bob')).status).to.equal(403)
-    const { status, body } = await shown('alice')
+    expect((await statusFor()).status).to.equal(401)
+    expect((await statusFor('bob')).status).to.equal(403)
+    const { status, body } = await statusFor('alice')
     expect(status).to.equal(200)
-    const [{ keySetAgeMs: _, ...own } = { keySetAgeMs: null }] = host.status()
-    expect(JSON.parse(body)).to.deep.include(own)
+    const [{ keySetAgeMs: _, ...ownStatus } = { keySetAgeMs: null }] = host.status()
+    expect(JSON.parse(body)).to.deep.include(ownStatus)
   })
 })

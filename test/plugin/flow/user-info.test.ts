@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import type { Fault } from '../../../fixtures/idp/faults.ts'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type Places, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { until } from '../../support/until.ts'
 
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 /**
- * As AD FS and Entra ID answer: the ID token has what they know, which is neither `email_verified` nor the groups of
- * everybody.
+ * AD FS and Entra ID put what they know into the ID token, but neither `email_verified` nor, for some users, groups.
  */
 const ID_TOKEN: SetupOptions = { idp: { claimsIn: 'id_token', groupsIn: 'id_token', scopes: { email: ['email'] } } }
 const refusing = (status: number, body = ''): Fault => ({ kind: 'answer', status, body })
@@ -14,14 +14,14 @@ const refusing = (status: number, body = ''): Fault => ({ kind: 'answer', status
 describe('UserInfo', () => {
   const start = setups()
   const withClaims = (setup: Setup, claims: Record<string, unknown>) => setup.idp.setUser({ ...BOB, claims })
-  /** A setup whose UserInfo refuses, as AD FS does for tokens of another audience. */
+  /** Starts a setup with a UserInfo that refuses, as that of AD FS does for tokens of another audience. */
   async function startRefusing(options: SetupOptions = {}, fault: Fault = refusing(401)) {
     const setup = await start({ ...ID_TOKEN, ...options })
     setup.idp.faults.set('userinfo', fault)
     return setup
   }
 
-  for (const [what, fault, fields] of [
+  for (const [condition, fault, fields] of [
     ['answers 401', refusing(401), { status: 401 }],
     ['answers 403', refusing(403, '{"error":"insufficient_scope"}'), { status: 403, error: 'insufficient_scope' }],
     ['answers 404', refusing(404), { status: 404 }],
@@ -30,11 +30,11 @@ describe('UserInfo', () => {
     ['resets the connection', { kind: 'reset' }, { causeCode: 'ECONNRESET' }],
   ] as const satisfies readonly (readonly [string, Fault, object])[]) {
     // Shows: plugin 10.15.
-    it(`that ${what} costs a login nothing that the ID token has`, async () => {
+    it(`signs in with the ID token's claims if UserInfo ${condition}`, async () => {
       const setup = await startRefusing({}, fault)
-      const { who } = await setup.signIn('bob')
-      expect(who).to.include({ status: 200, id: '~oidc:u-1002', name: 'Bob Example', email: 'bob@example.test' })
-      expect(who.emailVerified).to.equal(null)
+      const { me } = await setup.signIn('bob')
+      expect(me).to.include({ status: 200, id: '~oidc:u-1002', name: 'Bob Example', email: 'bob@example.test' })
+      expect(me.emailVerified).to.equal(null)
       const [warning, ...more] = setup.lines('userinfo-failed')
       expect(more).to.deep.equal([])
       expect(warning).to.deep.include({ level: 'warn', domain: '' })
@@ -44,17 +44,17 @@ describe('UserInfo', () => {
   }
 
   // Shows: plugin 10.15.
-  it('that does not answer in time costs a login nothing that the ID token has', async () => {
+  it("signs in with the ID token's claims if UserInfo does not answer in time", async () => {
     const setup = await startRefusing({}, { kind: 'hang' })
     const login = setup.signIn('bob')
-    while (setup.idp.requests('userinfo') === 0) await new Promise(setImmediate)
+    await until('a UserInfo request', () => setup.idp.requests('userinfo') > 0)
     await setup.clock.pass(10_000)
-    expect((await login).who).to.include({ status: 200, name: 'Bob Example' })
+    expect((await login).me).to.include({ status: 200, name: 'Bob Example' })
     expect(setup.lines('userinfo-failed')[0]?.fields).to.include({ causeCode: 'TIMEOUT' })
   })
 
   // Shows: plugin 10.15.
-  it('that fails at each login is one warning an hour', async () => {
+  it('warns once an hour if UserInfo fails at each login', async () => {
     const setup = await startRefusing()
     for (const [passMs, warnings] of [
       [0, 1],
@@ -63,13 +63,13 @@ describe('UserInfo', () => {
     ] as const) {
       await setup.clock.advance(passMs)
       setup.idp.setClockAhead(setup.clock.elapsed())
-      expect((await setup.signIn('bob')).who.status).to.equal(200)
+      expect((await setup.signIn('bob')).me.status).to.equal(200)
       expect(setup.lines('userinfo-failed')).to.have.length(warnings)
     }
   })
 
   // Shows: plugin 10.15.
-  it('that fails refuses a login whose id is not in the ID token', async () => {
+  it('refuses a login if UserInfo fails and the ID token lacks the id', async () => {
     const claims = { uuid: 'oid' }
     const custom = { scope: 'openid profile directory', claims }
     const setup = await startRefusing({
@@ -77,54 +77,54 @@ describe('UserInfo', () => {
       idp: { claimsIn: 'userinfo', scopes: { directory: ['oid'] } },
     })
     withClaims(setup, { ...BOB.claims, oid: 'D-7' })
-    const { who, failure } = await setup.signIn('bob')
-    expect(who.status).to.equal(401)
+    const { me, failure } = await setup.signIn('bob')
+    expect(me.status).to.equal(401)
     expect(failure).to.include({ code: 'userinfo_failed', missingClaim: 'oid', status: 401 })
     expect(setup.lines('userinfo-failed')).to.deep.equal([])
   })
 
-  describe('where people are known by their e-mail address', () => {
+  describe('if users are identified by e-mail address', () => {
     const oidc = { custom: { claims: { uuid: 'email' } } }
 
     // Shows: plugin 10.15.
     it('refuses an address that the ID token does not call verified if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc })
-      const { who, failure } = await setup.signIn('bob')
-      expect(who.status).to.equal(401)
+      const { me, failure } = await setup.signIn('bob')
+      expect(me.status).to.equal(401)
       expect(failure).to.include({ code: 'userinfo_failed', missingClaim: 'email_verified' })
       expect(setup.lines('login-failed')[0]?.message).to.match(
         /could have denied.*`issuer\.userinfo_endpoint` to false/,
       )
     })
 
-    it('that fails admits an address that the ID token vouches for', async () => {
+    it('admits an address that the ID token calls verified if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc, idp: { claimsIn: 'id_token' } })
       withClaims(setup, { email: 'bob@example.test', email_verified: true })
-      expect((await setup.signIn('bob')).who).to.include({ status: 200, id: '~oidc:bob@example.test' })
+      expect((await setup.signIn('bob')).me).to.include({ status: 200, id: '~oidc:bob@example.test' })
     })
 
-    it('denies an address though another claim tells the one of the account', async () => {
+    it('refuses an address that UserInfo calls unverified, though another claim names it', async () => {
       const custom = { scope: 'openid email directory', claims: { uuid: 'email', email: 'mail', name: 'mail' } }
       const idp = { claimsIn: 'id_token', scopes: { email: ['email'], directory: ['mail'] } } as const
       const setup = await start({ oidc: { custom }, idp })
       withClaims(setup, { email: 'bob@example.test', mail: 'b@radio.test' })
-      const body = (told: unknown) => ({ ...(told as object), email_verified: false })
+      const body = (original: unknown) => ({ ...(original as object), email_verified: false })
       setup.idp.faults.set('userinfo', { kind: 'rewrite', body })
       expect((await setup.signIn('bob')).failure).to.include({ code: 'subject_unusable' })
     })
   })
 
-  it('is asked whether an address of another claim is denied, if that is the id', async () => {
+  it('asks UserInfo about the address if another claim with it is the id', async () => {
     const custom = { scope: 'openid directory', claims: { uuid: 'mail', email: 'mail', name: 'mail' } }
     const idp = { claimsIn: 'id_token', scopes: { directory: ['mail'] } } as const
     const setup = await start({ oidc: { custom }, idp })
     withClaims(setup, { mail: 'b@radio.test' })
-    const body = (told: unknown) => ({ ...(told as object), email_verified: false })
+    const body = (original: unknown) => ({ ...(original as object), email_verified: false })
     setup.idp.faults.set('userinfo', { kind: 'rewrite', body })
     expect((await setup.signIn('bob')).failure).to.include({ code: 'subject_unusable' })
   })
 
-  describe('that fails where groups decide', () => {
+  describe('that fails if groups decide', () => {
     const LOST = { name: 'Bob', email: 'bob@example.test' }
 
     // Shows: plugin 10.15.
@@ -138,26 +138,26 @@ describe('UserInfo', () => {
     // Shows: plugin 10.15.
     it('leaves rights and mirrored groups as they were if the ID token has no groups', async () => {
       const setup = await startRefusing({ oidc: { groups: { siteadmin: 'mesh-users', sync: true } } })
-      const before = { siteAdmin: true, userGroups: ['mesh-users'] }
-      expect((await setup.signIn('bob')).who).to.deep.include(before)
+      const expected = { siteAdmin: true, userGroups: ['mesh-users'] }
+      expect((await setup.signIn('bob')).me).to.deep.include(expected)
       withClaims(setup, LOST)
-      expect((await setup.signIn('bob')).who).to.deep.include(before)
+      expect((await setup.signIn('bob')).me).to.deep.include(expected)
       setup.idp.faults.clear('userinfo')
-      expect((await setup.signIn('bob')).who).to.deep.include({ siteAdmin: false, userGroups: [] })
+      expect((await setup.signIn('bob')).me).to.deep.include({ siteAdmin: false, userGroups: [] })
     })
 
-    it('changes nothing if the ID token has the groups', async () => {
+    it('changes nothing if UserInfo fails but the ID token has the groups', async () => {
       const setup = await startRefusing({ oidc: { groups: { required: 'mesh-users', sync: true } } })
-      expect((await setup.signIn('bob')).who).to.deep.include({ status: 200, userGroups: ['mesh-users'] })
+      expect((await setup.signIn('bob')).me).to.deep.include({ status: 200, userGroups: ['mesh-users'] })
     })
   })
 
-  for (const [what, members] of [
+  for (const [setting, members] of [
     ['issuer.userinfo_endpoint: false', { userinfo_endpoint: false }],
     ['the deprecated userInfoURL: false', undefined],
   ] as const) {
     // Shows: plugin 3.5.
-    it(`is not asked with ${what}, and a missing groups claim means no groups`, async () => {
+    it(`UserInfo is not asked with ${setting}: a missing groups claim means no groups`, async () => {
       const setup = await start({
         ...ID_TOKEN,
         oidc: ({ idp }) => ({
@@ -166,45 +166,45 @@ describe('UserInfo', () => {
           ...(members ? {} : { userInfoURL: false }),
         }),
       })
-      expect((await setup.signIn('bob')).who).to.include({ status: 200, siteAdmin: true, email: 'bob@example.test' })
+      expect((await setup.signIn('bob')).me).to.include({ status: 200, siteAdmin: true, email: 'bob@example.test' })
       withClaims(setup, { name: 'Bob' })
-      expect((await setup.signIn('bob')).who).to.include({ status: 200, siteAdmin: false })
+      expect((await setup.signIn('bob')).me).to.include({ status: 200, siteAdmin: false })
       expect(setup.idp.requests('userinfo')).to.equal(0)
       expect(setup.lines('userinfo-failed')).to.deep.equal([])
     })
   }
 
-  describe('that the IdP does not publish', () => {
-    const withoutAccessToken = (told: unknown) => ({ ...(told as object), access_token: undefined })
+  describe('without an endpoint', () => {
+    const withoutAccessToken = (original: unknown) => ({ ...(original as object), access_token: undefined })
 
     // Shows: plugin 10.15.
-    it('is not missed in a login that gives no access token, as at Azure AD B2C', async () => {
+    it('UserInfo is not missed in a login without access token, as at Azure AD B2C', async () => {
       const setup = await start({ ...ID_TOKEN, publishes: { userinfo_endpoint: undefined } })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
-      const { who, person } = await setup.signIn('bob')
-      expect(who).to.include({ status: 200, id: '~oidc:u-1002', name: 'Bob Example', email: 'bob@example.test' })
+      const { me, person } = await setup.signIn('bob')
+      expect(me).to.include({ status: 200, id: '~oidc:u-1002', name: 'Bob Example', email: 'bob@example.test' })
       expect(await setup.isIn(person)).to.equal(true)
       expect((await person.get(`${setup.host.url}logout`)).status).to.equal(200)
       expect(JSON.stringify(setup.authLog) + setup.output.join('')).not.to.include('no-access-token')
     })
 
-    it('turned off, is as little missed', async () => {
+    it('UserInfo is not missed in a login without access token if turned off', async () => {
       const issuer = ({ idp }: Places) => ({ issuer: { issuer: idp.issuer, userinfo_endpoint: false } })
       const setup = await start({ ...ID_TOKEN, oidc: issuer })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
-      expect((await setup.signIn('bob')).who).to.include({ status: 200, name: 'Bob Example' })
+      expect((await setup.signIn('bob')).me).to.include({ status: 200, name: 'Bob Example' })
     })
   })
 
   // Shows: plugin 10.15.
-  it('that is published refuses a login that gives no access token', async () => {
+  it('refuses a login without access token if UserInfo is published', async () => {
     const setup = await start(ID_TOKEN)
-    const body = (told: unknown) => ({ ...(told as object), access_token: undefined })
+    const body = (original: unknown) => ({ ...(original as object), access_token: undefined })
     setup.idp.faults.set('token', { kind: 'rewrite', body })
     expect((await setup.signIn('bob')).failure).to.include({ code: 'token_request_failed' })
   })
 
-  it('of an outage is in the status, as a warning and no refusal', async () => {
+  it('reports a UserInfo outage as a warning in the status, not as a refusal', async () => {
     const setup = await startRefusing()
     await setup.signIn('bob')
     const [status] = setup.host.status()

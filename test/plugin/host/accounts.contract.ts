@@ -14,7 +14,7 @@ const ALICE: Profile = { id: '~oidc:a/1 ü', name: 'Alice', email: 'alice@exampl
 const BOB: Profile = { id: '~oidc:b', name: 'Bob', email: null, emailVerified: false }
 const NOBODY: UserId = '~oidc:nobody'
 
-/** What every implementation of accounts and user groups has to do. `open` starts with no records each time. */
+/** Defines tests that every implementation of accounts and user groups must pass. `open` starts without records. */
 export function accountsContract(open: () => Promise<StoredPeople>): void {
   let records: StoredPeople
   beforeEach(async () => {
@@ -36,7 +36,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })
 
-  it('keeps what the IdP says of an address: verified, not verified, or nothing', async () => {
+  it('keeps whether the IdP calls an address verified, not verified, or neither', async () => {
     for (const emailVerified of [true, false, null]) {
       await records.accounts.update('', { ...ALICE, emailVerified })
       expect(await records.accounts.find('', ALICE.id)).to.include({ emailVerified })
@@ -46,13 +46,13 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('', id)).to.include({ emailVerified: null })
   })
 
-  it('tells ids apart to the letter', async () => {
+  it('distinguishes ids by letter case', async () => {
     expect(await records.accounts.find('', '~oidc:B')).to.equal(undefined)
     await records.accounts.create('', { ...BOB, id: '~oidc:B' })
     expect((await records.accounts.find('', '~oidc:B'))?.id).to.equal('~oidc:B')
   })
 
-  it('keeps domains apart', async () => {
+  it('keeps accounts and groups of domains apart', async () => {
     expect(await records.accounts.find('customer', ALICE.id)).to.equal(undefined)
     await records.accounts.create('customer', { ...ALICE, name: 'Other Alice' })
     await records.accounts.setSiteAdmin('customer', ALICE.id, true)
@@ -64,12 +64,12 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.deep.equal([])
   })
 
-  it('does not overwrite an account that exists by now', async () => {
+  it('does not overwrite an account that another login has created', async () => {
     expect(await messageOf(records.accounts.create('', { ...ALICE, name: 'Mallory' }))).to.match(/already exists/)
     expect((await records.accounts.find('', ALICE.id))?.name).to.equal('Alice')
   })
 
-  it('updates name and address and leaves rights and memberships alone', async () => {
+  it('updates name and address, but neither rights nor memberships', async () => {
     await records.accounts.setSiteAdmin('', ALICE.id, true)
     await records.groups.join('', ALICE.id, 'staff')
     await records.accounts.update('', { ...ALICE, name: 'Alice B.', email: null })
@@ -79,7 +79,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('remembers the issuer of the last login, and keeps it where a login names none', async () => {
+  it('remembers the issuer of the last login, also after a login that names none', async () => {
     const remembered = async (id: UserId) => (await records.accounts.find('', id))?.issuer
     expect(await remembered(ALICE.id)).to.equal(undefined)
     await records.accounts.update('', { ...ALICE, issuer: 'https://one.example' })
@@ -93,7 +93,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await remembered(BOB.id)).to.equal(undefined)
   })
 
-  it('gives and takes site admin rights', async () => {
+  it('grants and revokes site admin', async () => {
     for (const siteAdmin of [true, false]) {
       await records.accounts.setSiteAdmin('', ALICE.id, siteAdmin)
       expect(await records.accounts.find('', ALICE.id)).to.include({ siteAdmin })
@@ -101,7 +101,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     }
   })
 
-  it('rejects changes of an account that is not there', async () => {
+  it('rejects changes to a missing account', async () => {
     for (const work of [
       records.accounts.update('', { ...BOB, id: NOBODY }),
       records.accounts.setSiteAdmin('', NOBODY, true),
@@ -111,8 +111,8 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })
 
-  it('loses none of the changes that come at once', async () => {
-    const names = Array.from({ length: 20 }, (_, at) => `group ${at}`)
+  it('loses none of 42 simultaneous changes', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `group ${index}`)
     await Promise.all([
       records.accounts.update('', { ...ALICE, name: 'Alice B.' }),
       records.accounts.setSiteAdmin('', ALICE.id, true),
@@ -124,7 +124,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.have.length(40)
   })
 
-  it('makes a mirrored group when the first member joins, and lets others join and leave', async () => {
+  it('creates a mirrored group with its first member, and lets others join and leave', async () => {
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.join('', BOB.id, 'staff')
@@ -135,14 +135,14 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     await records.groups.leave('', BOB.id, 'staff')
     expect(await records.groups.mirroredOf('', BOB.id)).to.deep.equal(["it's 100% 'quoted'"])
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
-    // The last of its members, and a first one again.
+    // The last member leaves, and a first one joins again.
     await records.groups.leave('', ALICE.id, 'staff')
     await records.groups.join('', ALICE.id, 'staff')
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
   // Shows: plugin 6.10, 9.24.
-  it('never takes over a group made by hand, and mirrors that of its name beside it', async () => {
+  it('mirrors a group beside one of the same name made by hand', async () => {
     await records.groups.joinByHand('', BOB.id, 'staff')
 
     await records.groups.join('', ALICE.id, 'staff')
@@ -159,7 +159,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('takes what means something to JavaScript for names like any other', async () => {
+  it('accepts names that are special in JavaScript, such as __proto__', async () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']
     for (const name of names) {
       const id: UserId = `~oidc:${name}`
@@ -172,7 +172,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('valueOf', '~oidc:valueOf')).to.equal(undefined)
   })
 
-  it('takes no two different pairs of domain and id for one', async () => {
+  it('confuses no two pairs of domain and id', async () => {
     for (const between of ['/', ' ', ',', '"', '","', '\\', ':', '\n']) {
       await records.accounts.create(`x${between}~oidc:y`, { ...BOB, id: '~oidc:z', name: 'one' })
       await records.accounts.create('x', { ...BOB, id: `~oidc:y${between}~oidc:z`, name: 'other' })
@@ -181,7 +181,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     }
   })
 
-  it('tells groups apart to the letter', async () => {
+  it('distinguishes groups by letter case', async () => {
     await records.groups.join('', BOB.id, 'Staff')
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.leave('', BOB.id, 'staff')
@@ -189,7 +189,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('lists all groups of a user in alphabetical order, and lets one leave where there is nothing to leave', async () => {
+  it("lists a user's groups in alphabetical order, and ignores leaving a missing group", async () => {
     for (const name of ['radio', 'club']) await records.groups.join('', ALICE.id, name)
     await records.groups.joinByHand('', ALICE.id, 'admins')
     for (const id of [ALICE.id, NOBODY]) await records.groups.leave('', id, 'nowhere')

@@ -10,14 +10,14 @@ const entry: AuthLogEntry = {
   fields: { joined: ['ops\u202e', 'a\nb'], user: '~oidc:x\u0007', count: 3 },
 }
 
-// Only the log is looked at here.
+// These tests use only the log of the host.
 const hostWith = (authLog: Host['authLog']) => ({ authLog, domainOf: () => 'd' }) as unknown as Host
 
 describe('the authentication log of a host', () => {
-  it('gets no line break, control or direction character, not even inside a list', () => {
-    const seen: AuthLogEntry[] = []
-    withCleanAuthLog(hostWith((one) => seen.push(one))).authLog(entry)
-    expect(seen).to.deep.equal([
+  it('removes line breaks, control and direction characters, also inside lists', () => {
+    const entries: AuthLogEntry[] = []
+    withCleanAuthLog(hostWith((line) => entries.push(line))).authLog(entry)
+    expect(entries).to.deep.equal([
       {
         ...entry,
         message: 'Signed in. forged line',
@@ -26,7 +26,7 @@ describe('the authentication log of a host', () => {
     ])
   })
 
-  it('ends no login by throwing', () => {
+  it("keeps a login alive if the host's log throws", () => {
     const host = withCleanAuthLog(
       hostWith(() => {
         throw new Error('disk full')
@@ -35,7 +35,7 @@ describe('the authentication log of a host', () => {
     expect(() => host.authLog(entry)).to.not.throw()
   })
 
-  it('leaves the rest of the host as it is, methods bound', () => {
+  it('keeps the other methods of the host bound', () => {
     class Server {
       readonly #key = 'customer'
       readonly authLog = () => undefined

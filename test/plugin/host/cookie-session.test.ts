@@ -13,7 +13,7 @@ describe('Sessions over cookie-session', () => {
   sessionsContract((wanted) => ({ sessions: cookieSessions(wanted), middleware }), {
     counts: false,
     keepsTokens: false,
-    tells: false,
+    listsSessions: false,
     library: 'cookie-session',
   })
 
@@ -27,15 +27,15 @@ describe('Sessions over cookie-session', () => {
       browser = newBrowser()
     })
 
-    it('keep no token that anybody could read in the cookies, and of those for the IdP none at all', async () => {
+    it('keeps tokens unreadable in cookies, and those for the IdP out of them', async () => {
       await call(browser, 'start', login)
-      const lying = cookiesOf(browser).map(({ value }) => value + Buffer.from(value, 'base64').toString('latin1'))
+      const contents = cookiesOf(browser).map(({ value }) => value + Buffer.from(value, 'base64').toString('latin1'))
       for (const secret of [ID_TOKEN, 'claims-of-alice', 'an access token', 'a refresh token']) {
-        expect(lying.join()).to.not.include(secret)
+        expect(contents.join()).to.not.include(secret)
       }
     })
 
-    it('keep the cookie small enough for proxies, whatever the ID token has', async () => {
+    it('keeps cookies small enough for proxies, however large the ID token', async () => {
       const subject = 'u'.repeat(255)
       await call(browser, 'start', { ...login, idToken: 'x'.repeat(2900), subject, userId: `~oidc:${subject}` })
       expect(await current(browser)).to.include({ subject })
@@ -43,7 +43,7 @@ describe('Sessions over cookie-session', () => {
       expect(set.reduce((sum, size) => sum + size)).to.be.below(2_000)
     })
 
-    it('do not begin when they would not fit into a cookie, and leave nobody signed in', async () => {
+    it('a session does not begin a session that is too large for a cookie', async () => {
       await call(browser, 'start', login)
       const { error } = await call(browser, 'start', { ...login, sid: 's'.repeat(4000) })
       expect(error).to.equal('The sign-in is too large for a cookie.')

@@ -16,7 +16,7 @@ const clock = new FakeClock(Date.UTC(2030, 0, 1))
 
 const SIGN_IN = signInAt(clock.now(), { tokens: { access: 'x', accessExpiresAt: null, refresh: null } })
 
-/** One that cannot list its sessions. */
+/** A store that cannot list its sessions. */
 class SilentStore extends MoodyStore {}
 Object.defineProperty(SilentStore.prototype, 'all', { value: undefined })
 
@@ -34,13 +34,13 @@ const withStore = (newStore: () => MemoryStore, tokens = false) => {
     {
       counts: newStore() instanceof SilentStore === false,
       keepsTokens: !tokens,
-      tells: tokens,
+      listsSessions: tokens,
       library: 'express-session',
     },
   )
 }
 
-/** As the plugin does it first of all. */
+/** Sets the secret, as the plugin does first. */
 const sealed = (sessions: Sessions) => {
   sessions.sealBy?.('a secret of the host with more than 32 characters')
   return sessions
@@ -56,19 +56,19 @@ describe('Sessions over express-session, with a store that cannot', () => withSt
 describe('Sessions over express-session', () => {
   const { serve, newBrowser, cookiesOf, call, current, copyOf } = sessionServers()
   const cookie = { path: '/', sameSite: 'lax', httpOnly: true } as const
-  const middleware = (kept: MemoryStore) =>
-    session({ secret: 'test', name: 'sid', store: kept, resave: false, saveUninitialized: false, cookie })
+  const middleware = (sessionStore: MemoryStore) =>
+    session({ secret: 'test', name: 'sid', store: sessionStore, resave: false, saveUninitialized: false, cookie })
   const sessions = expressSessions({ cookieName: 'sid', storeTimeoutMs: 1_000, clock })
   let store: MoodyStore
   let browser: ScriptedBrowser
-  /** Ids in the store when a session has begun, and the answer has not. */
-  let begun: readonly string[]
+  /** The ids in the store when a session has begun, but before the answer. */
+  let idsAtStart: readonly string[]
 
   beforeEach(async () => {
     store = new MoodyStore(clock)
     const start: Sessions['start'] = async (...args) => {
       await sessions.start(...args)
-      begun = store.ids()
+      idsAtStart = store.ids()
     }
     await serve({ sessions: { ...sessions, start }, middleware: middleware(store) })
     browser = newBrowser()
@@ -76,75 +76,77 @@ describe('Sessions over express-session', () => {
 
   const start = (changes: object = {}) => call(browser, 'start', { ...SIGN_IN, ...changes })
   const endAtIdp = () => call(browser, 'ended', { ...SIGN_IN, subject: null })
-  const cookieOf = (one: ScriptedBrowser) => cookiesOf(one).find(({ name }) => name === 'sid')?.value
+  const cookieOf = (owner: ScriptedBrowser) => cookiesOf(owner).find(({ name }) => name === 'sid')?.value
 
-  it('are in the store before the browser is sent on', async () => {
+  it('a session is in the store before the browser is redirected', async () => {
     await start()
-    expect(begun).to.have.length(1)
+    expect(idsAtStart).to.have.length(1)
   })
 
   // Shows: plugin 10.12.
-  it('begin under a new id: the session before is gone', async () => {
+  it('a session begins under a new id, and ends the previous session', async () => {
     await call(browser, 'fill')
-    const before = copyOf(browser)
+    const oldBrowser = copyOf(browser)
     const planted = store.ids()
     await start()
-    expect(cookieOf(browser)).to.not.equal(cookieOf(before))
+    expect(cookieOf(browser)).to.not.equal(cookieOf(oldBrowser))
     expect(store.ids()).to.have.length(1).and.not.include(planted[0])
-    expect(await current(before)).to.equal(null)
+    expect(await current(oldBrowser)).to.equal(null)
   })
 
-  it('leave neither the cookie nor anything in the store when they end', async () => {
+  it('removes the cookie and all its entries in the store when it ends', async () => {
     await start()
     await call(browser, 'end')
     expect([cookieOf(browser), store.entries()]).to.deep.equal([undefined, []])
   })
 
-  describe('of which an IdP names one by its sid', () => {
-    const at = (kept: MemoryStore) => ({ sessionStore: kept }) as unknown as Request
+  describe('with a sid of the IdP', () => {
+    const requestWith = (sessionStore: MemoryStore) => ({ sessionStore: sessionStore }) as unknown as Request
     const named = (sid: string) => ({ ...SIGN_IN, subject: null, sid })
-    /** Another process of the server, or the next one. */
-    const another = () => expressSessions({ cookieName: 'sid', clock })
+    /** Sessions as another process of the server, or the next one, opens them. */
+    const openAgain = () => expressSessions({ cookieName: 'sid', clock })
 
     // Shows: plugin 9.10.
-    it('are known to a process that has not seen them, until the last one ends', async () => {
+    it('another process knows a sid until the last session with it ends', async () => {
       await start()
-      const other = newBrowser()
-      await call(other, 'start', SIGN_IN)
-      const knows = () => another().knows?.(at(store), named('s-1'))
+      const otherBrowser = newBrowser()
+      await call(otherBrowser, 'start', SIGN_IN)
+      const knows = () => openAgain().knows?.(requestWith(store), named('s-1'))
       expect(await knows()).to.equal(true)
       await call(browser, 'end')
       expect(await knows()).to.equal(true)
-      await call(other, 'end')
-      expect([await knows(), store.entries()]).to.deep.equal([false, []])
+      await call(otherBrowser, 'end')
+      expect(await knows()).to.equal(false)
+      expect(store.entries()).to.deep.equal([])
     })
 
-    it('end by it at a process that has not seen them, and are known no more', async () => {
+    it('a session ends by its sid at another process', async () => {
       await start()
-      await another().endMatching(at(store), named('s-1'))
-      expect([await another().knows?.(at(store), named('s-1')), store.entries()]).to.deep.equal([false, []])
+      await openAgain().endMatching(requestWith(store), named('s-1'))
+      expect(await openAgain().knows?.(requestWith(store), named('s-1'))).to.equal(false)
+      expect(store.entries()).to.deep.equal([])
       expect(await current(browser)).to.equal(null)
     })
 
     // Shows: plugin 9.10.
     it('an unknown sid costs the same store operations at 200 sessions as at one', async () => {
       const operations = async () => {
-        const done: string[] = []
+        const calls: string[] = []
         const watched = new Proxy(store, {
           get(target, name) {
             const member: unknown = Reflect.get(target, name)
             if (typeof member !== 'function') return member
-            return (...given: readonly unknown[]) => {
-              done.push(String(name))
-              return Reflect.apply(member, target, given)
+            return (...args: readonly unknown[]) => {
+              calls.push(String(name))
+              return Reflect.apply(member, target, args)
             }
           },
         })
-        for (const sessions of [another(), here])
-          expect(await sessions.knows?.(at(watched), named('made up'))).to.equal(false)
-        return done
+        for (const sessions of [openAgain(), firstProcess])
+          expect(await sessions.knows?.(requestWith(watched), named('made up'))).to.equal(false)
+        return calls
       }
-      const here = sessions
+      const firstProcess = sessions
       await start()
       const few = await operations()
       for (let count = 1; count < 200; count += 1) await call(newBrowser(), 'start', { ...SIGN_IN, sid: `s-${count}` })
@@ -168,7 +170,7 @@ describe('Sessions over express-session', () => {
     ['tokens', { access: 'x', accessExpiresAt: '7', refresh: null }],
     ['tokens', { access: 7, accessExpiresAt: null, refresh: null }],
   ] as const) {
-    it(`are not signed in when the store hands back ${JSON.stringify(value) ?? 'nothing'} as ${name}`, async () => {
+    it(`is signed out if ${name} in the store is ${JSON.stringify(value) ?? 'missing'}`, async () => {
       expect((await start({ [name]: value })).error).to.equal(undefined)
       expect(await current(browser)).to.equal(null)
     })
@@ -178,14 +180,14 @@ describe('Sessions over express-session', () => {
     ['failing', 'could not'],
     ['hanging', 'took too long to'],
   ] as const) {
-    it(`do not begin when the store is ${mood}, not even at the end of the request`, async () => {
+    it(`a session does not begin while the store is ${mood}, even at the request's end`, async () => {
       Object.assign(store, { mood, only: 'set' })
       expect((await start()).error).to.equal(`The session store ${words} save the session.`)
       store.mood = 'fine'
       expect([cookieOf(browser), store.ids()]).to.deep.equal([undefined, []])
     })
 
-    it(`say so when the store is ${mood} and the session before cannot be ended`, async () => {
+    it(`reports a failure to replace the previous session while the store is ${mood}`, async () => {
       await start()
       Object.assign(store, { mood, only: 'destroy' })
       const { error } = await start({ userId: '~oidc:u-2' })
@@ -194,7 +196,7 @@ describe('Sessions over express-session', () => {
       expect((await current(browser))?.userId).to.not.equal('~oidc:u-2')
     })
 
-    it(`leave the browser even when the store is ${mood} and cannot end them`, async () => {
+    it(`leaves the browser at its end even while the store is ${mood}`, async () => {
       await start()
       Object.assign(store, { mood, only: 'destroy' })
       expect((await call(browser, 'end')).error).to.equal(`The session store ${words} end the session.`)
@@ -202,7 +204,7 @@ describe('Sessions over express-session', () => {
     })
 
     for (const only of ['all', 'destroy'] as const) {
-      it(`that an IdP ended are reported as not ended when the store is ${mood} at ${only}, and count no more`, async () => {
+      it(`a session counts as ended by the IdP even if the store is ${mood} at ${only}`, async () => {
         await start()
         Object.assign(store, { mood, only })
         expect((await endAtIdp()).error).to.match(/^The session store (could not|took too long to) /)
@@ -212,23 +214,23 @@ describe('Sessions over express-session', () => {
     }
   }
 
-  it('that an IdP ended are gone from the store, from one that cannot list them too', async () => {
-    for (const kept of [store, new SilentStore()]) {
-      await serve({ sessions, middleware: middleware(kept) })
+  it('a session ended by the IdP is deleted, even if the store cannot list', async () => {
+    for (const sessionStore of [store, new SilentStore()]) {
+      await serve({ sessions, middleware: middleware(sessionStore) })
       for (const sid of ['s-1', 's-2', 's-1']) await call(newBrowser(), 'start', { ...SIGN_IN, sid })
-      expect(kept.ids()).to.have.length(3)
+      expect(sessionStore.ids()).to.have.length(3)
       await endAtIdp()
-      expect(kept.ids()).to.have.length(1)
+      expect(sessionStore.ids()).to.have.length(1)
     }
   })
 
-  for (const [how, route] of [
+  for (const [cause, route] of [
     ['a logout', 'end'],
     ['another login in the same browser', 'start'],
     ['an IdP', 'ended'],
   ] as const) {
     // Shows: plugin 9.23.
-    it(`that ended by ${how} stay ended when a request under way writes them back`, async () => {
+    it(`a session stays ended by ${cause} although a pending request writes it back`, async () => {
       const [reached, finish] = [deferred(), deferred()]
       await serve({ sessions, middleware: middleware(store) }, () => {
         reached.resolve()
@@ -249,7 +251,7 @@ describe('Sessions over express-session', () => {
   }
 
   // Shows: plugin 9.15.
-  it('are lent to one process at a time where revocations are shared, which sees what another one has written', async () => {
+  it('a session is leased to one process at a time, which sees what others wrote', async () => {
     const used = new Set<string>()
     const revocations: RevocationStore = {
       ...memoryRevocations({ now: () => clock.now() }),
@@ -257,20 +259,20 @@ describe('Sessions over express-session', () => {
       once: async (key) => !used.has(key) && used.add(key).has(key),
       release: async (key) => void used.delete(key),
     }
-    const seenBy = async (work: () => Promise<unknown>) => {
-      const own = sealed(expressSessions({ cookieName: 'sid', clock, tokens: true, revocations }))
-      await serve({ sessions: own, middleware: middleware(store) })
+    const openProcess = async (work: () => Promise<unknown>) => {
+      const sessions = sealed(expressSessions({ cookieName: 'sid', clock, tokens: true, revocations }))
+      await serve({ sessions: sessions, middleware: middleware(store) })
       await work()
-      const [session] = own.inUse?.('', 0) ?? []
-      return { session, lease: () => own.lease?.(session?.id ?? '') }
+      const [session] = sessions.inUse?.('', 0) ?? []
+      return { session, lease: () => sessions.lease?.(session?.id ?? '') }
     }
-    const [one, other] = [await seenBy(start), await seenBy(() => current(browser))]
-    const release = await one.lease()
-    expect(await other.lease()).to.equal(null)
+    const [first, second] = [await openProcess(start), await openProcess(() => current(browser))]
+    const release = await first.lease()
+    expect(await second.lease()).to.equal(null)
     const fresh = { idToken: 'new', tokens: { access: 'new', accessExpiresAt: null, refresh: 'next' }, renewedAt: 7 }
-    await one.session?.write?.(fresh)
+    await first.session?.write?.(fresh)
     await release?.()
-    expect(await other.lease()).to.be.a('function')
-    expect(await other.session?.read()).to.deep.equal(fresh)
+    expect(await second.lease()).to.be.a('function')
+    expect(await second.session?.read()).to.deep.equal(fresh)
   })
 })

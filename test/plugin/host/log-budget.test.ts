@@ -20,12 +20,12 @@ describe('the budget of log lines', () => {
     lines = []
     budget = new LogBudget((line) => lines.push(line), clock)
   })
-  const write = (times: number, one: AuthLogEntry) => {
-    for (let time = 0; time < times; time += 1) budget.write(one)
+  const write = (times: number, line: AuthLogEntry) => {
+    for (let time = 0; time < times; time += 1) budget.write(line)
   }
 
   // Shows: plugin 10.28.
-  it('writes 10 refusals of a code in a second, then how many were left out', async () => {
+  it('writes 10 lines a second for a refusal code, then the number left out', async () => {
     write(1_000, entry('login-failed', 'transaction_missing'))
     expect(lines).to.have.length(10)
     await clock.advance(1_000)
@@ -39,7 +39,7 @@ describe('the budget of log lines', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('counts a line once if the timer of a second was early', () => {
+  it('counts a line once even if the timer fires early', () => {
     const timers: (() => unknown)[] = []
     const early = {
       now: () => 0,
@@ -58,7 +58,7 @@ describe('the budget of log lines', () => {
     expect(counts).to.deep.equal([3, 2])
   })
 
-  it('counts each domain, event and code for itself', () => {
+  it('has a separate budget for each domain, event and code', () => {
     write(20, entry('login-failed', 'transaction_missing'))
     write(10, entry('login-failed', 'not_in_required_group'))
     write(10, entry('login-failed', 'transaction_missing', 'other'))
@@ -67,14 +67,14 @@ describe('the budget of log lines', () => {
   })
 
   // Shows: plugin 10.28.
-  it('leaves out no line that a stranger cannot cause', () => {
+  it('leaves out no line that strangers cannot cause', () => {
     for (const event of ['login', 'configuration-warning', 'session-ended', 'backchannel-logout']) {
       write(100, entry(event, 'deprecated_key'))
     }
     expect(lines).to.have.length(400)
   })
 
-  it('writes what it has counted when it is closed', () => {
+  it('writes the number of lines left out when it is closed', () => {
     write(15, entry('login-failed', 'internal', 'one'))
     budget.close()
     expect(lines.at(-1)).to.deep.include({ event: 'lines-left-out', domain: 'one' })

@@ -1,13 +1,13 @@
 import { MemoryStore, type SessionData } from 'express-session'
 import type { FakeClock } from '../../support/fake-clock.ts'
 
-/** A store whose operations can be made to fail or to hang. */
+/** A session store with operations that can be made to fail or hang. */
 export class MoodyStore extends MemoryStore {
   mood: 'fine' | 'failing' | 'hanging' = 'fine'
   only: 'set' | 'destroy' | 'all' | 'any' = 'any'
   readonly #clock: FakeClock | undefined
 
-  /** @param clock that goes on where the store hangs */
+  /** @param clock advances while the store hangs */
   constructor(clock?: FakeClock) {
     super()
     this.#clock = clock
@@ -22,18 +22,18 @@ export class MoodyStore extends MemoryStore {
   override all(done: (error: unknown, sessions?: Record<string, SessionData> | null) => void): void {
     this.#run('all', done, () => super.all(done))
   }
-  /** Of all that lies in it. */
+  /** Returns the keys of all entries. */
   entries(): string[] {
     return Object.keys(Reflect.get(this as object, 'sessions'))
   }
-  /** Without what is noted of the IdP's names for them. */
+  /** Returns the ids of sessions, without the index entries for sids of the IdP. */
   ids(): string[] {
     return this.entries().filter((id) => !id.startsWith('oidc-sid-'))
   }
   #run(operation: 'set' | 'destroy' | 'all', done: ((error?: unknown) => void) | undefined, work: () => void): void {
     if (this.mood === 'fine' || (this.only !== 'any' && this.only !== operation)) work()
     else if (this.mood === 'failing') done?.(new Error('the disk is full'))
-    // For as long as it may take, and then some.
+    // Longer than the time limit.
     else setImmediate(() => this.#clock?.advance(2_000))
   }
 }

@@ -12,7 +12,7 @@ describe('Revocations in PostgreSQL', () => {
   let pools: pg.Pool[]
   const pool = (address = postgres.address) => {
     const opened = new pg.Pool({ connectionString: address, max: 2 })
-    // The server may be gone before the last of its connections.
+    // The server may stop before its last connection closes.
     opened.on('connect', (client) => client.on('error', () => undefined))
     opened.on('error', () => undefined)
     pools.push(opened)
@@ -31,14 +31,14 @@ describe('Revocations in PostgreSQL', () => {
 
   sharedStoreContract((now) => pgRevocations(pool(), now ? { now } : {}))
 
-  it('make their table themselves, however many processes begin at once', async () => {
+  it('creates its table once, however many processes start at the same time', async () => {
     const table = `revocation ${randomUUID()}`
     const stores = Array.from({ length: 8 }, () => pgRevocations(pool(), { table }))
     await Promise.all(stores.map((store) => store.revoke(['a key'], 1000, Date.now() + HOUR_MS)))
     expect(await stores[0]?.endedAt(['a key'])).to.equal(1000)
   })
 
-  it('work for a user who may make no table, where it is there already', async () => {
+  it('works for a role that may not create tables if the table exists', async () => {
     const owner = pool()
     await pgRevocations(owner, { table: 'public.given' }).endedAt([])
     await owner.query(
@@ -50,11 +50,11 @@ describe('Revocations in PostgreSQL', () => {
     const store = pgRevocations(pool(address.href), { table: 'public.given' })
     await store.revoke(['a key'], 1000, Date.now() + HOUR_MS)
     expect(await store.endedAt(['a key'])).to.equal(1000)
-    const other = pgRevocations(pool(address.href), { table: 'public.missing' })
-    expect(await other.endedAt([]).catch((error: Error) => error.message)).to.match(/permission denied/)
+    const withoutTable = pgRevocations(pool(address.href), { table: 'public.missing' })
+    expect(await withoutTable.endedAt([]).catch((error: Error) => error.message)).to.match(/permission denied/)
   })
 
-  it('try again to make their table when that has failed', async () => {
+  it('retries to create its table after a failure', async () => {
     const owner = pool()
     const store = pgRevocations(owner, { table: 'later.revocation' })
     expect(await store.endedAt([]).catch((error: Error) => error.message)).to.match(/later/)
@@ -62,7 +62,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(await store.endedAt([])).to.equal(undefined)
   })
 
-  it('throw away what has run out, an hour after the last time', async () => {
+  it('deletes expired revocations an hour after the last cleaning', async () => {
     let clock = Date.now() - 2 * HOUR_MS
     const table = 'cleaned'
     const owner = pool()
@@ -76,7 +76,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(rows).to.deep.equal([{ key: 'another' }, { key: 'long' }])
   })
 
-  it('throw nothing away by a clock that is ahead of that of the database', async () => {
+  it("deletes nothing early if this clock is ahead of the database's", async () => {
     const clock = Date.now()
     const table = 'ahead'
     await pgRevocations(pool(), { table }).revoke(['a key'], clock, clock + HOUR_MS)
@@ -85,7 +85,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(await store.endedAt(['a key'])).to.equal(clock)
   })
 
-  it('let a key that has run out be used again', async () => {
+  it('accepts an expired key again', async () => {
     let clock = Date.now()
     const store = pgRevocations(pool(), { now: () => clock })
     const key = randomUUID()

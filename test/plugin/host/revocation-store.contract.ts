@@ -5,62 +5,62 @@ import type { RevocationStore } from '../../../plugin/host/revocation-store.ts'
 const HOUR_MS = 3_600_000
 
 /**
- * What every store of revocations has to do. @param open another one over the same place each time, as another process
- * has it
+ * Defines tests that every revocation store must pass. @param open opens the same storage again, as another process
+ * does
  */
 export function revocationStoreContract(open: (now?: () => number) => RevocationStore): void {
   const keys = () => [randomUUID(), randomUUID()] as const
   const later = () => Date.now() + HOUR_MS
 
-  it('knows nothing of what nobody ended', async () => {
+  it('returns undefined for keys that were never revoked', async () => {
     expect(await open().endedAt(keys())).to.equal(undefined)
     expect(await open().endedAt([])).to.equal(undefined)
   })
 
-  it('remembers when what bears any of the keys ended', async () => {
-    const [one, other] = keys()
+  it('returns the time of a revocation by any of its keys', async () => {
+    const [first, second] = keys()
     const store = open()
-    await store.revoke([one, other], 1_700_000_000_123, later())
-    expect(await store.endedAt([randomUUID(), other])).to.equal(1_700_000_000_123)
-    expect(await store.endedAt([one])).to.equal(1_700_000_000_123)
+    await store.revoke([first, second], 1_700_000_000_123, later())
+    expect(await store.endedAt([randomUUID(), second])).to.equal(1_700_000_000_123)
+    expect(await store.endedAt([first])).to.equal(1_700_000_000_123)
   })
 
-  it('keeps the later end, in whichever order they come', async () => {
-    const [one, other] = keys()
+  it('keeps the later time if an earlier revocation arrives after it', async () => {
+    const [first, second] = keys()
     const store = open()
-    await store.revoke([one], 2000, later())
-    await store.revoke([one], 1000, later())
-    await store.revoke([other], 1000, later())
-    await store.revoke([other], 3000, later())
-    expect(await store.endedAt([one])).to.equal(2000)
-    expect(await store.endedAt([one, other])).to.equal(3000)
+    await store.revoke([first], 2000, later())
+    await store.revoke([first], 1000, later())
+    await store.revoke([second], 1000, later())
+    await store.revoke([second], 3000, later())
+    expect(await store.endedAt([first])).to.equal(2000)
+    expect(await store.endedAt([first, second])).to.equal(3000)
   })
 
-  it('takes the same key twice in one call', async () => {
-    const [one] = keys()
+  it('accepts the same key twice in one call', async () => {
+    const [key] = keys()
     const store = open()
-    await store.revoke([one, one], 1000, later())
-    expect(await store.endedAt([one])).to.equal(1000)
+    await store.revoke([key, key], 1000, later())
+    expect(await store.endedAt([key])).to.equal(1000)
   })
 }
 
-/** What one has to do besides that all processes of a server share. */
+/** Defines further tests for a store that several processes share. */
 export function sharedStoreContract(open: (now?: () => number) => RevocationStore): void {
   revocationStoreContract(open)
 
   const later = () => Date.now() + HOUR_MS
 
-  it('says that it is shared', () => {
+  it('declares itself as shared', () => {
     expect(open().isShared).to.equal(true)
   })
 
-  it('tells one process what another one ended', async () => {
+  it('shows a revocation to other processes', async () => {
     const key = randomUUID()
     await open().revoke([key], 1000, later())
     expect(await open().endedAt([key])).to.equal(1000)
   })
 
-  it('says once to one of many at once that it is the first', async () => {
+  it('claims each key exactly once among simultaneous processes', async () => {
     const wanted = Array.from({ length: 50 }, () => randomUUID())
     const stores = [open(), open(), open()]
     const answers = await Promise.all(
@@ -70,7 +70,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(first.toSorted()).to.deep.equal(wanted.toSorted())
   })
 
-  it('says so again for what was taken back', async () => {
+  it('allows a key again after its release', async () => {
     const key = randomUUID()
     const store = open()
     expect(await store.once?.(key, later())).to.equal(true)
@@ -79,7 +79,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await store.once?.(key, later())).to.equal(false)
   })
 
-  it('does not take what was used for what has ended', async () => {
+  it('does not mistake a used key for a revoked one', async () => {
     const key = randomUUID()
     const store = open()
     await store.once?.(key, later())

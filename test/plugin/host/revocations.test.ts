@@ -13,7 +13,7 @@ describe('revocations in memory', () => {
 
   revocationStoreContract(() => memoryRevocations())
 
-  it('bring nobody back to life when there are too many: what began before the oldest that is forgotten ends with it', async () => {
+  it('ends all sessions older than the oldest forgotten revocation when it is full', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     await store.revoke(['b'], 20, 5_000)
@@ -24,7 +24,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['c'])).to.equal(30)
   })
 
-  it('forget what has run out first, and end nothing by that', async () => {
+  it('forgets expired revocations first, without ending other sessions', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 1_500)
     await store.revoke(['b'], 20, 1_500)
@@ -34,7 +34,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['z'])).to.equal(undefined)
   })
 
-  it('stay while there is room, whatever the clock says: it may be wrong', async () => {
+  it('keeps revocations while there is space, because the clock may be wrong', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     clock = 1_000_000
@@ -45,13 +45,13 @@ describe('revocations in memory', () => {
 })
 
 describe('the keys of ended sessions', () => {
-  // Few values, so that members often agree by chance, and a subject may look like a session id.
+  // Few values, so that members often agree by chance and a subject can equal a sid.
   const word = fc.constantFrom('a', 'b', 'c')
   const place = { domainKey: fc.constantFrom('', 'a'), issuer: fc.constantFrom('https://a', 'https://b') }
   const signIns = fc.record({ ...place, subject: word, sid: fc.option(word) })
   const endings = fc.record({ ...place, subject: fc.option(word), sid: fc.option(word) })
 
-  it('are those of exactly the sessions that agree in all that is told', () => {
+  it('keys match exactly the sessions that agree with the filter', () => {
     fc.assert(
       fc.property(fc.array(signIns), endings, (sessions, ended: SessionFilter) => {
         if (ended.subject === null && ended.sid === null) return

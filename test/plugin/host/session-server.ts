@@ -4,21 +4,21 @@ import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import type { SessionFilter, Sessions, SignIn } from '../../../plugin/host/port.ts'
 import { type OnLoopback, onLoopback } from '../../support/on-loopback.ts'
 
-/** Sessions to be tested, and the library that they lie upon. */
+/** The sessions under test, and the middleware of their library. */
 export interface SessionsUnderTest {
   readonly sessions: Sessions
   readonly middleware: RequestHandler
 }
 
-/** What a route of the server says: what came of the call of the sessions, or why it was rejected. */
-export interface Said {
+/** The answer of a route: the result of the call, or its error. */
+export interface Outcome {
   readonly result?: unknown
   readonly error?: string
 }
 
 /**
- * Servers whose routes are the calls of sessions, and browsers, of which nothing is left after each test. Call inside a
- * `describe`.
+ * Returns helpers for servers with routes that call sessions, and for browsers. All are closed after each test. Call it
+ * inside a `describe`.
  */
 export function sessionServers() {
   const servers: OnLoopback[] = []
@@ -30,7 +30,7 @@ export function sessionServers() {
     for (const server of servers.splice(0)) await server.close()
   })
 
-  /** From now on browsers are at a server with these. @param pause what a request that fills the basket waits for */
+  /** Starts a server for the following calls. @param pause delays requests to fill the basket */
   async function serve(under: SessionsUnderTest, pause: () => Promise<unknown> = async () => undefined): Promise<void> {
     const { sessions, middleware } = under
     const app = express()
@@ -57,13 +57,13 @@ export function sessionServers() {
       end: (req, res) => sessions.end(req, res),
       ended: (req) => sessions.endMatching(req, req.body as SessionFilter),
       matching: async (req) => {
-        const found = await sessions.matching?.(req, req.body as SessionFilter)
-        return found && Promise.all(found.map(async ({ signIn, read }) => ({ ...signIn, ...(await read()) })))
+        const matches = await sessions.matching?.(req, req.body as SessionFilter)
+        return matches && Promise.all(matches.map(async ({ signIn, read }) => ({ ...signIn, ...(await read()) })))
       },
       'end-one': async (req) => {
-        const { sid, ...those } = req.body as SessionFilter
-        const found = await sessions.matching?.(req, { ...those, sid: null })
-        await found?.find(({ signIn }) => signIn.sid === sid)?.end()
+        const { sid, ...filter } = req.body as SessionFilter
+        const matches = await sessions.matching?.(req, { ...filter, sid: null })
+        await matches?.find(({ signIn }) => signIn.sid === sid)?.end()
       },
       current: (req) => sessions.current(req),
     }
@@ -79,7 +79,7 @@ export function sessionServers() {
     return browser
   }
   const cookiesOf = (browser: ScriptedBrowser) => browser.cookies.matching(new URL(url))
-  async function call(browser: ScriptedBrowser, route: string, body: object = {}): Promise<Said> {
+  async function call(browser: ScriptedBrowser, route: string, body: object = {}): Promise<Outcome> {
     const cookie = browser.cookies.header(new URL(url))
     const response = await fetch(`${url}/${route}`, {
       method: 'POST',
@@ -87,7 +87,7 @@ export function sessionServers() {
       headers: { 'content-type': 'application/json', ...(cookie === undefined ? {} : { cookie }) },
     })
     browser.cookies.store(new URL(url), response.headers.getSetCookie())
-    return (await response.json()) as Said
+    return (await response.json()) as Outcome
   }
   return {
     serve,
@@ -96,7 +96,7 @@ export function sessionServers() {
     call,
     current: async (browser: ScriptedBrowser): Promise<SignIn | null> =>
       (await call(browser, 'current')).result as SignIn | null,
-    /** A browser with the cookies that this one has now. */
+    /** Returns a browser with copies of the current cookies. */
     copyOf(browser: ScriptedBrowser): ScriptedBrowser {
       const copy = newBrowser()
       for (const { name, value } of cookiesOf(browser)) copy.cookies.plant(new URL(url), name, value)
@@ -105,7 +105,7 @@ export function sessionServers() {
   }
 }
 
-/** As of a login at `startedAt`. */
+/** Returns the sign-in of a login at `startedAt`. */
 export function signInAt(startedAt: number, changes: Partial<SignIn> = {}): SignIn {
   return {
     domainKey: '',

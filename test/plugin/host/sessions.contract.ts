@@ -16,16 +16,16 @@ export interface SessionsWanted {
   readonly storeTimeoutMs: number
 }
 
-/** Whether ended sessions can be counted, the tokens are kept, and sessions of other browsers can be told. */
+/** Whether ended sessions can be counted, tokens are kept, and sessions of other browsers can be listed. */
 export interface SessionsTraits {
   readonly counts: boolean
   readonly keepsTokens: boolean
-  readonly tells: boolean
-  /** Whose middleware has to be in place. */
+  readonly listsSessions: boolean
+  /** The library that provides the middleware. */
   readonly library: string
 }
 
-/** What all sessions have to do. `open` is called anew for a restart, and keeps what outlives one. */
+/** Defines tests that all sessions must pass. `open` is called again for a restart, and keeps what survives one. */
 export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnderTest, traits: SessionsTraits): void {
   let clock: FakeClock
   let mood: 'fine' | 'failing' | 'hanging'
@@ -37,7 +37,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   }
   function inMood<Result>(work: () => Promise<Result>): Promise<Result> {
     if (mood === 'hanging') {
-      // For as long as it may take, and then some.
+      // Longer than the time limit.
       setImmediate(() => clock.advance(2_000))
       return new Promise(() => undefined)
     }
@@ -71,11 +71,11 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
   const end = async (changes: Partial<SessionFilter>) => call(newBrowser(), 'ended', ended(changes))
 
-  it('a session is invalid while its issuer is not accepted, and valid again after', async () => {
-    const one = opened()
+  it('a session is invalid while its issuer is not accepted, and valid again later', async () => {
+    const underTest = opened()
     let accepted = true
-    one.sessions.acceptIssuers?.(({ domainKey, issuer }) => accepted && domainKey === '' && issuer !== '')
-    await serveWith(one)
+    underTest.sessions.acceptIssuers?.(({ domainKey, issuer }) => accepted && domainKey === '' && issuer !== '')
+    await serveWith(underTest)
     const browser = await started()
     expect(await current(browser)).to.not.equal(null)
     accepted = false
@@ -84,7 +84,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.not.equal(null)
   })
 
-  it('remember the sign-in, in the same request and in the next', async () => {
+  it('returns the sign-in in the same request and the next', async () => {
     const expected = signIn(traits.keepsTokens ? {} : { idToken: null, tokens: null })
     const browser = newBrowser()
     const { result } = await call(browser, 'start', signIn())
@@ -92,7 +92,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.deep.equal(expected)
   })
 
-  it('tell a host what it forgot when the middleware is missing', async () => {
+  it('names the missing middleware', async () => {
     await serveWith({ ...opened(), middleware: (_req, _res, next) => next() })
     const browser = newBrowser()
     expect(await current(browser)).to.equal(null)
@@ -100,7 +100,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(error).to.equal(`The request has no session. Install ${traits.library} before the plugin.`)
   })
 
-  it('begin with nothing of what was there before', async () => {
+  it('a session begins without the data of the previous session', async () => {
     const browser = newBrowser()
     await call(browser, 'fill')
     expect((await call(browser, 'basket')).result).to.equal('full')
@@ -108,7 +108,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect((await call(browser, 'basket')).result).to.equal(null)
   })
 
-  it('of the person before are over when another one signs in, copies of the cookies too', async () => {
+  it('a session ends with its cookie copies when another user signs in', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     expect(await isSignedIn(copy)).to.equal(true)
@@ -117,13 +117,13 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await isSignedIn(copy)).to.equal(false)
   })
 
-  it('end in the browser and for every copy of its cookies, and without complaint where there is none', async () => {
+  it('a session ends for every copy of its cookies; ending it again is no error', async () => {
     const browser = await started()
     const copy = copyOf(browser)
-    for (const one of [browser, browser]) expect((await call(one, 'end')).error).to.equal(undefined)
+    for (const visitor of [browser, browser]) expect((await call(visitor, 'end')).error).to.equal(undefined)
     expect(await areSignedIn(browser, copy)).to.deep.equal([false, false])
   })
-  it('are over once they are as old as they may become, however much they are used', async () => {
+  it('a session expires after maxAgeMs even while in use', async () => {
     const browser = await started()
     await clock.advance(12 * HOUR_MS - 1)
     expect(await isSignedIn(browser)).to.equal(true)
@@ -131,44 +131,36 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await isSignedIn(browser)).to.equal(false)
   })
 
-  describe('that an IdP ended', () => {
+  describe('ended by the IdP', () => {
     const OTHER = { userId: '~oidc:u-2', subject: 'u-2' } as const
-    for (const [what, theirs, told, left] of [
+    for (const [title, signIns, filter, remaining] of [
+      ['ends by its sid', [{}, { sid: 's-2' }, { ...OTHER, sid: 's-3' }], { sid: 's-1' }, [1, 2]],
+      ['ends by its subject, whatever its sid', [{}, { sid: null }, OTHER], { subject: 'u-1' }, [2]],
       [
-        'end with their session id, and with it alone',
-        [{}, { sid: 's-2' }, { ...OTHER, sid: 's-3' }],
-        { sid: 's-1' },
-        [1, 2],
-      ],
-      [
-        'end all when the subject is told, whatever their session ids',
-        [{}, { sid: null }, OTHER],
-        { subject: 'u-1' },
-        [2],
-      ],
-      [
-        'end when both are told and both are theirs, or when they know no session id',
+        'ends by subject and sid if both match or it has no sid',
         [{}, { sid: null }, { sid: 's-2' }, { ...OTHER, sid: 's-1' }],
         { subject: 'u-1', sid: 's-1' },
         [2, 3],
       ],
     ] as const) {
-      it(what, async () => {
+      it(title, async () => {
         const all: ScriptedBrowser[] = []
-        for (const changes of theirs) all.push(await started(changes))
-        const count = theirs.length - left.length
-        expect((await end(told)).result).to.equal(traits.counts ? count : null)
-        expect(await areSignedIn(...all)).to.deep.equal(all.map((_, at) => left.some((one) => one === at)))
+        for (const changes of signIns) all.push(await started(changes))
+        const count = signIns.length - remaining.length
+        expect((await end(filter)).result).to.equal(traits.counts ? count : null)
+        expect(await areSignedIn(...all)).to.deep.equal(
+          all.map((_, index) => remaining.some((position) => position === index)),
+        )
       })
     }
 
-    it('do not end without a word on whose they are', async () => {
+    it('a session does not end by a filter without subject and sid', async () => {
       const browser = await started()
       expect((await end({})).error).to.equal('A session filter needs a subject or a sid.')
       expect(await isSignedIn(browser)).to.equal(true)
     })
 
-    it('do not come about when their login was under way, neither in that request nor in the next', async () => {
+    it('a session does not begin if its login was pending when the IdP ended it', async () => {
       const login = signIn()
       await clock.advance(1000)
       await end({ sid: 's-1' })
@@ -177,7 +169,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(browser)).to.equal(false)
     })
 
-    it('can begin anew by a later login, even under the same session id', async () => {
+    it('a session begins again by a later login, even with the same sid', async () => {
       await started()
       await end({ subject: 'u-1' })
       await end({ sid: 's-1' })
@@ -185,7 +177,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(await started())).to.equal(true)
     })
 
-    it('stay ended through a restart', async () => {
+    it('a session stays ended after a restart', async () => {
       const [first, second] = [await started(), await started({ sid: 's-2' })]
       await end({ sid: 's-1' })
       await call(second, 'end')
@@ -194,7 +186,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await areSignedIn(first, copy)).to.deep.equal([false, false])
     })
 
-    it('stay ended for as long as they could have lived', async () => {
+    it('a session stays ended for as long as it could have lived', async () => {
       const browser = await started()
       await clock.advance(11 * HOUR_MS)
       await end({ sid: 's-1' })
@@ -203,7 +195,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     })
 
     for (const trouble of ['failing', 'hanging'] as const) {
-      it(`are reported as not ended when the store of revocations is ${trouble}, and nobody is signed in then`, async () => {
+      it(`a session counts as signed out while the revocation store is ${trouble}`, async () => {
         const browser = await started()
         mood = trouble
         expect((await end({ sid: 's-1' })).error).to.be.a('string')
@@ -215,7 +207,8 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     }
   })
 
-  it(`${traits.tells ? 'are told' : 'are not told'} of other browsers, with all that was kept of them`, async () => {
+  const lists = traits.listsSessions ? 'lists' : 'does not list'
+  it(`${lists} sessions of other browsers with their data`, async () => {
     await started()
     await started({ sid: 's-2' })
     await started({ userId: '~oidc:u-2', subject: 'u-2' })
@@ -223,7 +216,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       const { result } = (await call(newBrowser(), 'matching', ended(changes))) as { result: SignIn[] | null }
       return result?.toSorted((a, b) => String(a.sid).localeCompare(String(b.sid))) ?? null
     }
-    if (!traits.tells) {
+    if (!traits.listsSessions) {
       expect(await matching({ subject: 'u-1' })).to.equal(null)
       return
     }
@@ -236,19 +229,19 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await matching({ subject: 'u-1' })).to.deep.equal([])
   })
 
-  if (traits.tells) {
-    it('that were told end one by one, copies of their cookies too, for as long as they could have lived', async () => {
+  if (traits.listsSessions) {
+    it('ends a listed session with all cookie copies for as long as it could have lived', async () => {
       const [first, second] = [await started(), await started({ sid: 's-2' })]
       const copy = copyOf(second)
       await clock.advance(11 * HOUR_MS)
-      const one = ended({ subject: 'u-1', sid: 's-2' })
-      expect((await call(newBrowser(), 'end-one', one)).error).to.equal(undefined)
+      const filter = ended({ subject: 'u-1', sid: 's-2' })
+      expect((await call(newBrowser(), 'end-one', filter)).error).to.equal(undefined)
       expect(await areSignedIn(first, second, copy)).to.deep.equal([true, false, false])
       await clock.advance(HOUR_MS - 1)
       expect(await isSignedIn(second)).to.equal(false)
     })
 
-    it('that were told do not end when the store of revocations fails, and that is reported', async () => {
+    it('reports that a listed session did not end if the revocation store fails', async () => {
       const browser = await started()
       mood = 'failing'
       expect((await call(newBrowser(), 'end-one', ended({ subject: 'u-1', sid: 's-1' }))).error).to.be.a('string')

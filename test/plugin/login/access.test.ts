@@ -36,19 +36,19 @@ describe('memberships from a groups claim', () => {
     ])
   })
 
-  it('reads the member names of an object whose values are all objects', () => {
+  it('reads the member names of an object if its values are all objects', () => {
     const roles = { 'mesh-admins': { '201982826478953724': 'example.zitadel.cloud' }, staff: {} }
     expect(membershipsOf(roles)).to.deep.equal([
       { name: 'mesh-admins', aliases: [] },
       { name: 'staff', aliases: [] },
     ])
     expect(membershipsOf({})).to.deep.equal([])
-    for (const other of [{ a: {}, b: 'text' }, { a: ['x'] }, { a: null }, { '': {} }]) {
-      expect(membershipsOf(other), JSON.stringify(other)).to.equal('unknown')
+    for (const value of [{ a: {}, b: 'text' }, { a: ['x'] }, { a: null }, { '': {} }]) {
+      expect(membershipsOf(value), JSON.stringify(value)).to.equal('unknown')
     }
   })
 
-  it('keeps groups with one name and different ids apart, so that a rule finds each by its id', () => {
+  it('keeps groups with the same name and different ids apart, so that rules find each', () => {
     const twins = membershipsOf([
       { name: 'Ops', id: '17' },
       { name: 'Ops', id: '18' },
@@ -58,14 +58,14 @@ describe('memberships from a groups claim', () => {
     }
   })
 
-  it('takes no name for the id of another group', () => {
+  it('accepts no name that looks like the id of another group', () => {
     const id = '0760b6cf-170e-4a14-91b3-4b78e0739963'
     expect(membershipsOf([{ name: id, id: '17' }])).to.deep.equal([{ name: '17', aliases: [] }])
     expect(membershipsOf([id, { name: id }, { id }])).to.deep.equal(Array(3).fill({ name: id, aliases: [] }))
   })
 
   // Shows: meshcentral 22.
-  it('takes a missing claim for no memberships, and anything unusable for unknown', () => {
+  it('reads a missing claim as no memberships, and an unusable one as unknown', () => {
     expect(membershipsOf(undefined)).to.deep.equal([])
     expect(membershipsOf(null)).to.deep.equal([])
     for (const junk of [7, true, [7], ['a', {}], [['a']], '', ['a', null]]) {
@@ -80,35 +80,35 @@ describe('group rules', () => {
   const ID = '0760b6cf-170e-4a14-91b3-4b78e0739963'
   const OPS = { name: 'Ops', id: '17' }
 
-  for (const [what, claim, given, expected] of [
-    ['admit everybody and change no right when there are none', ['a'], null, admitted('keep')],
-    ['admit whose memberships are unknown when there are none', 7, null, admitted('keep')],
+  for (const [title, claim, groups, expected] of [
+    ['admit everybody and change no right without group rules', ['a'], null, admitted('keep')],
+    ['admit a user with unknown memberships without group rules', 7, null, admitted('keep')],
     ['admit members of one of the required groups', ['x', 'b'], { required: ['a', 'b'] }, admitted('keep')],
-    ['admit nobody else', ['x'], { required: ['a', 'b'] }, REFUSED],
-    ['admit nobody whose claim is missing where a group is required', undefined, { required: ['a'] }, REFUSED],
-    ['match whole names, case included', ['Admins', 'adm'], { required: ['admins'] }, REFUSED],
-    ['match never a single letter of a name', ['a'], { siteadmin: ['admins'] }, admitted('revoke')],
-    ['match case where there is more before an id', [`X${ID.toUpperCase()}`], { required: [`x${ID}`] }, REFUSED],
-    ['match case where there is more after an id', [`${ID.toUpperCase()}X`], { required: [`${ID}x`] }, REFUSED],
+    ['admit no user outside the required groups', ['x'], { required: ['a', 'b'] }, REFUSED],
+    ['refuse a user without a groups claim if a group is required', undefined, { required: ['a'] }, REFUSED],
+    ['match whole names including case', ['Admins', 'adm'], { required: ['admins'] }, REFUSED],
+    ['do not match a single letter of a name', ['a'], { siteadmin: ['admins'] }, admitted('revoke')],
+    ['match case if the name has more before an id', [`X${ID.toUpperCase()}`], { required: [`x${ID}`] }, REFUSED],
+    ['match case if the name has more after an id', [`${ID.toUpperCase()}X`], { required: [`${ID}x`] }, REFUSED],
     ['match a group by its id as well as by its name', [OPS], { required: ['17'] }, admitted('keep')],
-    ['admit nobody with an empty list', ['a'], { required: [] }, REFUSED],
+    ['admit nobody with an empty list of required groups', ['a'], { required: [] }, REFUSED],
     ['grant site admin to members', ['admins'], { siteadmin: ['admins'] }, admitted('grant')],
-    ['revoke it from all others', [], { siteadmin: ['admins'] }, admitted('revoke')],
-    ['leave it alone when told to', [], { siteadmin: ['admins'], revokeAdmin: false }, admitted('keep')],
-    ['leave it alone where no group is for it', [], {}, admitted('keep')],
-    ['refuse unknown memberships where a group is required', 7, { required: ['a'] }, UNKNOWN],
-    ['change nothing by unknown memberships', 7, { siteadmin: ['a'] }, admitted('keep')],
+    ['revoke site admin from users outside its groups', [], { siteadmin: ['admins'] }, admitted('revoke')],
+    ['keep site admin if revokeAdmin is false', [], { siteadmin: ['admins'], revokeAdmin: false }, admitted('keep')],
+    ['keep site admin without a siteadmin rule', [], {}, admitted('keep')],
+    ['refuse unknown memberships if a group is required', 7, { required: ['a'] }, UNKNOWN],
+    ['change no right for unknown memberships', 7, { siteadmin: ['a'] }, admitted('keep')],
   ] as const) {
     // Shows: plugin 6.17.
     // Shows: meshcentral 2.
-    it(what, () => expect(decideAccess(membershipsOf(claim), given && rules(given))).to.deep.equal(expected))
+    it(title, () => expect(decideAccess(membershipsOf(claim), groups && rules(groups))).to.deep.equal(expected))
   }
 
   // Shows: plugin 6.14.
-  it('give no rights by a group name that matches only through a non-ASCII letter', () => {
-    const given = (group: string, name: string) =>
+  it('grants no rights by a group name that matches only through a non-ASCII letter', () => {
+    const rightsOf = (group: string, name: string) =>
       rightsByGroups(membershipsOf([name]), rules({ rights: [{ group, rights: ['manageusers'] }] }))
-    const [yes, no] = [['manageusers'], []].map((rights) => ({ kind: 'set', rights }))
+    const [granted, nothing] = [['manageusers'], []].map((rights) => ({ kind: 'set', rights }))
     // The Kelvin sign, the long s, and the Turkish capital i.
     for (const [group, name] of [
       ['kelvin', '\u212aelvin'],
@@ -117,16 +117,16 @@ describe('group rules', () => {
       ['ids', '\u0130ds'],
       ['Ärzte', 'ärzte'],
     ] as const) {
-      expect(given(group, name), group).to.deep.equal(no)
+      expect(rightsOf(group, name), group).to.deep.equal(nothing)
     }
-    // What MeshCentral has lowered.
-    for (const name of ['Ärzte', 'ÄRZTE']) expect(given('ärzte', name)).to.deep.equal(yes)
-    expect(given('Ärzte', 'ÄRZTE')).to.deep.equal(yes)
+    // MeshCentral stores names in lower case.
+    for (const name of ['Ärzte', 'ÄRZTE']) expect(rightsOf('ärzte', name)).to.deep.equal(granted)
+    expect(rightsOf('Ärzte', 'ÄRZTE')).to.deep.equal(granted)
   })
 
   // Shows: plugin 6.5.
-  it('give the rights of all groups together, in any letter case of their names, and none to others', () => {
-    const given = rules({
+  it('grants the rights of all groups together, in every letter case of their names', () => {
+    const groupRules = rules({
       rights: [
         { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
         { group: 'Backup', rights: ['serverbackup', 'recordings'] },
@@ -142,48 +142,48 @@ describe('group rules', () => {
       [['help'], []],
       [[], []],
     ] as const) {
-      expect(rightsByGroups(membershipsOf(groups), given)).to.deep.equal({ kind: 'set', rights })
+      expect(rightsByGroups(membershipsOf(groups), groupRules)).to.deep.equal({ kind: 'set', rights })
     }
-    expect(rightsByGroups('unknown', given)).to.deep.equal({ kind: 'keep' })
+    expect(rightsByGroups('unknown', groupRules)).to.deep.equal({ kind: 'keep' })
     expect(rightsByGroups(membershipsOf(['helpdesk']), rules({}))).to.deep.equal({ kind: 'keep' })
   })
 })
 
 describe('mirrored groups', () => {
-  const [one, two] = [
+  const [first, second] = [
     { name: 'Ops', aliases: ['17'] },
     { name: 'Ops', aliases: ['18'] },
   ]
-  for (const [what, memberOf, sync, mirrored, join, leave] of [
-    ['are joined and left as the IdP says', membershipsOf(['a', 'b']), 'all', ['b', 'c'], ['a'], ['c']],
-    ['are left to the last one', [], 'all', ['a'], [], ['a']],
-    ['stay as they are where nobody knows', 'unknown', 'all', ['a'], [], []],
-    ['are joined once where two groups bear one name', [one, two], 'all', [], ['Ops'], []],
-    ['are not left while the user is in one of two of that name', [two], 'all', ['Ops'], [], []],
-    ['are joined for the one of two that the filter names', [one, two], ['18'], [], ['Ops'], []],
-    ['are left where the filter names the other of two', [one], ['18'], ['Ops'], [], ['Ops']],
-    ['are only the filtered ones', [...membershipsOf(['a']), one], ['17', 'b'], ['a'], ['Ops'], ['a']],
+  for (const [title, memberOf, sync, mirrored, join, leave] of [
+    ['join and leave as the IdP reports', membershipsOf(['a', 'b']), 'all', ['b', 'c'], ['a'], ['c']],
+    ['leave the last group', [], 'all', ['a'], [], ['a']],
+    ['change nothing for unknown memberships', 'unknown', 'all', ['a'], [], []],
+    ['join once for two groups with one name', [first, second], 'all', [], ['Ops'], []],
+    ['do not leave while the user is in one of two groups with that name', [second], 'all', ['Ops'], [], []],
+    ['join for the one of two groups that the filter names', [first, second], ['18'], [], ['Ops'], []],
+    ['leave if the filter names the other of two groups', [first], ['18'], ['Ops'], [], ['Ops']],
+    ['include only filtered groups', [...membershipsOf(['a']), first], ['17', 'b'], ['a'], ['Ops'], ['a']],
   ] as readonly (readonly [string, Memberships, 'all' | string[], string[], string[], string[]])[]) {
     // Shows: plugin 6.7.
-    it(what, () => expect(groupChanges(memberOf, sync, mirrored)).to.deep.equal({ join, leave }))
+    it(title, () => expect(groupChanges(memberOf, sync, mirrored)).to.deep.equal({ join, leave }))
   }
 
   // Shows: plugin 6.17.
   // Shows: meshcentral 21, 22.
-  it('are after a login exactly those that the IdP says, whichever they were before', () => {
+  it('mirrored groups equal the groups of the IdP after a login', () => {
     const names = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'))
     fc.assert(
       fc.property(names, fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e')), (memberOf, mirrored) => {
         const { join, leave } = groupChanges(membershipsOf(memberOf), 'all', mirrored)
-        const after = [...mirrored.filter((name) => !leave.includes(name)), ...join]
-        expect(after).to.have.members([...new Set(memberOf)])
+        const groupsAfter = [...mirrored.filter((name) => !leave.includes(name)), ...join]
+        expect(groupsAfter).to.have.members([...new Set(memberOf)])
         expect(mirrored).to.include.members([...leave])
       }),
     )
   })
 
-  it('are no more of than 1,000: none is joined, those of before are left, and rights go by all groups', () => {
-    const names = (count: number) => Array.from({ length: count }, (_, at) => `g${at}`)
+  it('mirrors none of over 1,000 groups, but leaves old ones; rights use all groups', () => {
+    const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`)
     const most = membershipsOf(names(1_000))
     expect(groupChanges(most, 'all', ['g0', 'old'])).to.deep.equal({ join: names(1_000).slice(1), leave: ['old'] })
     const many = membershipsOf(names(5_001))
@@ -196,26 +196,26 @@ describe('mirrored groups', () => {
 
 describe('what a refusal reports of groups', () => {
   const group = (name: string, ...aliases: readonly string[]) => ({ name, aliases })
-  const names = (count: number) => Array.from({ length: count }, (_, at) => `g${at}`)
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`)
   const report = (groups: Memberships, claim: string | null, granted: readonly string[] | null, scope: string | null) =>
     reportedGroups(groups, claim, { claims: { sub: '1', roles: [] }, grantedScopes: granted }, { scope }, false)
 
   const FIFTY = { groups: names(50), groupCount: 51 }
   const CAME = { claimNames: ['sub', 'roles'], cameForOthers: false }
-  for (const [what, memberOf, claim, granted, scope, expected] of [
-    ['nothing where nobody knows', 'unknown', 'groups', [], 'g', {}],
-    ['names and their aliases', [group('a'), group('b', '7', '8')], 'x', [], 'g', { groups: ['a', 'b (7, 8)'] }],
-    ['fifty of more names', names(51).map((name) => group(name)), 'x', null, 'g', FIFTY],
-    ['that the claim did not come', [], 'x', null, 'g', { groups: [], missingClaim: 'x', ...CAME }],
-    ['that the scope was not granted', [], 'roles', ['a'], 'g', { groups: [], scopeNotGranted: 'g' }],
-    ['nothing missing where all came, and was granted', [], 'roles', ['a', 'g'], 'g', { groups: [] }],
-    ['no scope where none was asked for', [], 'roles', ['a'], null, { groups: [] }],
-    ['no claim where groups come from an API', [], null, null, 'g', { groups: [] }],
+  for (const [content, memberOf, claim, granted, scope, expected] of [
+    ['nothing for unknown memberships', 'unknown', 'groups', [], 'g', {}],
+    ['names with their aliases', [group('a'), group('b', '7', '8')], 'x', [], 'g', { groups: ['a', 'b (7, 8)'] }],
+    ['at most 50 names', names(51).map((name) => group(name)), 'x', null, 'g', FIFTY],
+    ['a missing claim', [], 'x', null, 'g', { groups: [], missingClaim: 'x', ...CAME }],
+    ['a scope that was not granted', [], 'roles', ['a'], 'g', { groups: [], scopeNotGranted: 'g' }],
+    ['nothing missing if the claim came and the scope was granted', [], 'roles', ['a', 'g'], 'g', { groups: [] }],
+    ['no scope if none was requested', [], 'roles', ['a'], null, { groups: [] }],
+    ['no claim if groups come from an API', [], null, null, 'g', { groups: [] }],
   ] as const) {
-    it(`is ${what}`, () => expect(report(memberOf, claim, granted, scope)).to.deep.equal(expected))
+    it(`reports ${content}`, () => expect(report(memberOf, claim, granted, scope)).to.deep.equal(expected))
   }
 
-  it('is of the names of claims fifty too', () => {
+  it('lists at most 50 claim names', () => {
     const claims = Object.fromEntries(names(60).map((name) => [name, 1]))
     const reported = reportedGroups([], 'x', { claims, grantedScopes: null }, { scope: null }, false)
     expect(reported.claimNames).to.deep.equal(names(50))
@@ -226,7 +226,7 @@ describe('an explanation of group rules', () => {
   const RULES = rules({ required: ['Ops', 'Staff'], siteadmin: ['Admins'], sync: ['Ops', 'Radio'] })
 
   // Shows: plugin 9.30.
-  it('says by which rule a member of exactly these groups, of none, and of unknown ones is let in', () => {
+  it('names the rule for members of these groups, of none, and of unknown ones', () => {
     expect(explainGroups(['Ops', 'Admins', 'Other'], RULES)).to.deep.equal([
       'a member of "Ops", "Admins", "Other":',
       '  admitted: in "Ops", of groups.required',
@@ -248,7 +248,7 @@ describe('an explanation of group rules', () => {
   const NONE_OF = 'in none of groups.siteadmin ("Admins")'
   const open = rules({ siteadmin: ['Admins'], sync: 'all' })
   const keeping = rules({ siteadmin: ['Admins'], revokeAdmin: false })
-  for (const [names, given, line] of [
+  for (const [names, groupRules, line] of [
     [[], open, 'admitted: groups.required is not set'],
     [['Ops'], rules({ required: [] }), 'refused: in none of groups.required (an empty list) (not_in_required_group)'],
     [[], open, `site admin: revoked, ${NONE_OF}; groups.revokeAdmin is true`],
@@ -260,24 +260,24 @@ describe('an explanation of group rules', () => {
     [[], open, 'user groups: kept as they are, because the groups are unknown'],
     [[], keeping, 'user groups: kept as they are, because groups.sync is not set'],
   ] as const) {
-    it(`names the rule: ${line}`, () => expect(explainGroups(names, given)).to.include(`  ${line}`))
+    it(`explains: ${line}`, () => expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
   }
 
-  it('is one line where there are no rules', () => expect(explainGroups(['Ops'], null)).to.have.length(1))
+  it('explains in one line that there are no group rules', () => expect(explainGroups(['Ops'], null)).to.have.length(1))
 
-  it('says which rights groups give, to whom rights are left alone, and what becomes of those that they gave before', () => {
+  it('explains which rights groups give, to which users, and what is revoked', () => {
     const rights = [{ group: 'helpdesk', rights: ['manageusers', 'recordings'] }] as const
-    const told = (names: readonly string[], more: Partial<GroupSettings> = {}) =>
+    const explainRights = (names: readonly string[], more: Partial<GroupSettings> = {}) =>
       explainGroups(names, rules({ siteadmin: ['Admins'], required: ['helpdesk', 'Admins', 'Staff'], rights, ...more }))
         .map((line) => line.trim())
         .filter((line) => line.startsWith('rights: '))
-    expect(told(['Helpdesk', 'Staff'])).to.deep.equal([
+    expect(explainRights(['Helpdesk', 'Staff'])).to.deep.equal([
       'rights: manageusers, recordings, by groups.rights; others that groups gave before are revoked',
       'rights: those that groups gave are revoked, because the user is refused',
       'rights: kept as they are, because the groups are unknown',
     ])
-    expect(told(['Admins'])[0]).to.equal('rights: all, as a site admin')
-    expect(told(['Staff'], { revokeAdmin: false })[0]).to.equal(
+    expect(explainRights(['Admins'])[0]).to.equal('rights: all, as a site admin')
+    expect(explainRights(['Staff'], { revokeAdmin: false })[0]).to.equal(
       'rights: none by groups.rights; others that groups gave before are kept, because groups.revokeAdmin is false',
     )
   })

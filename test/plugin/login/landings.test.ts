@@ -19,32 +19,37 @@ describe('the landing of a login', () => {
   const find = (state: string, over: object | undefined, header?: string) =>
     landings.find(state, over && { ...signIn, ...over }, rules, readCookies(header))
 
-  it('is found by its state, in its own session, by another process with the same secret too, for 10 minutes', () => {
+  it('a landing is found by state in its own session for 10 minutes, by any process', () => {
     const cookie = cookieOf(remembered())
-    const another = createLandings(secret, () => now)
+    const secondProcess = createLandings(secret, () => now)
     for (const ms of [0, 600_000]) {
       now = session.startedAt + ms
       expect(find('the-state', {}, cookie)).to.equal('/devices?x=1')
-      expect(another.find('the-state', signIn, rules, readCookies(cookie))).to.equal('/devices?x=1')
+      expect(secondProcess.find('the-state', signIn, rules, readCookies(cookie))).to.equal('/devices?x=1')
     }
     now += 1
     expect(find('the-state', {}, cookie)).to.equal(undefined)
   })
 
   // Shows: plugin 9.19.
-  it('is not found by another state, in another session, with another secret, or without its cookie', () => {
+  it('a landing is not found by another state, session or secret, or without cookie', () => {
     const cookie = cookieOf(remembered())
-    // Not its last character: some of that one's bits count for nothing.
-    const bent = cookie?.replace(/(.)(.{9})$/, (_, one: string, end: string) => (one === 'A' ? 'B' : 'A') + end)
-    const others = [{ startedAt: session.startedAt + 1 }, { userId: '~oidc:2' }, { domainKey: 'other' }, undefined]
-    for (const over of others) expect(find('the-state', over, cookie), JSON.stringify(over)).to.equal(undefined)
+    // Not the last character, because some of its bits are ignored.
+    const bent = cookie?.replace(/(.)(.{9})$/, (_, letter: string, end: string) => (letter === 'A' ? 'B' : 'A') + end)
+    const otherSessions = [
+      { startedAt: session.startedAt + 1 },
+      { userId: '~oidc:2' },
+      { domainKey: 'other' },
+      undefined,
+    ]
+    for (const over of otherSessions) expect(find('the-state', over, cookie), JSON.stringify(over)).to.equal(undefined)
     expect(find('another', {}, cookie)).to.equal(undefined)
     for (const header of ['', undefined, bent]) expect(find('the-state', {}, header)).to.equal(undefined)
-    const other = createLandings('another secret, just as long as it', () => now)
-    expect(other.find('the-state', signIn, rules, readCookies(cookie))).to.equal(undefined)
+    const otherLandings = createLandings('another secret, just as long as it', () => now)
+    expect(otherLandings.find('the-state', signIn, rules, readCookies(cookie))).to.equal(undefined)
   })
 
-  it('takes one cookie a browser, which tells nothing to whoever reads it', () => {
+  it('uses one cookie a browser, which is unreadable', () => {
     const [first, second] = [remembered('a'), remembered('b')]
     const name = '__Host-oidc-landed'
     for (const header of [first, second]) {

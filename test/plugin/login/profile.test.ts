@@ -6,7 +6,7 @@ const names = { uuid: 'sub', name: 'name', email: 'email' }
 
 describe('claims to identity', () => {
   // Shows: plugin 2.10, 10.16.
-  it('makes the id of the strategy name and the configured claim, unchanged', () => {
+  it("builds the id from the strategy's prefix and the configured claim, unchanged", () => {
     expect(profileOf({ sub: 'a/B c|9' }, names).id).to.equal('~oidc:a/B c|9')
     expect(profileOf({ sub: 'x', oid: 'y' }, { ...names, uuid: 'oid' }).id).to.equal('~oidc:y')
     expect(profileOf({ sub: 'a'.repeat(255) }, names).id).to.have.length(6 + 255)
@@ -21,12 +21,12 @@ describe('claims to identity', () => {
   }
 
   // Shows: plugin 5.3, 10.16.
-  it('does not fall back to another claim when the configured one is missing', () => {
+  it('uses no other claim if the configured id claim is missing', () => {
     expect(() => profileOf({ sub: 'x' }, { ...names, uuid: 'oid' })).to.throw(LoginError)
   })
 
   // Shows: meshcentral 25.
-  it('takes control and direction characters out of a name, keeps its joiners, and never leaves a person without one', () => {
+  it('removes control characters from a name, keeps joiners, and never leaves it empty', () => {
     for (const [claims, name] of [
       [{ preferred_username: 'ann', email: 'a@b.c' }, 'ann'],
       [{ email: 'a@b.c' }, 'a@b.c'],
@@ -40,7 +40,7 @@ describe('claims to identity', () => {
   })
 
   // Shows: plugin 5.4.
-  it('says whether the configured claim told the name, or a fallback stands in', () => {
+  it('reports whether the configured claim provided the name, or a fallback', () => {
     const isClaimed = (claims: object, name = 'name') =>
       profileOf({ sub: '1', ...claims }, { ...names, name }).isNameClaimed
     expect(isClaimed({ name: 'Ann' })).to.equal(true)
@@ -52,39 +52,39 @@ describe('claims to identity', () => {
   })
 
   // Shows: plugin 10.8.
-  it('counts an address as verified only if the IdP says true, as a boolean or a text', () => {
+  it('counts an address as verified only by true, as a boolean or string', () => {
     const verified = (email_verified: unknown) =>
       profileOf({ sub: '1', email: 'a@b.c', email_verified }, names).emailVerified
-    for (const said of [true, 'true']) expect(verified(said)).to.equal(true)
-    for (const other of [false, 'false', 'TRUE', 'yes', '', 1, [true]]) expect(verified(other)).to.equal(false)
+    for (const value of [true, 'true']) expect(verified(value)).to.equal(true)
+    for (const value of [false, 'false', 'TRUE', 'yes', '', 1, [true]]) expect(verified(value)).to.equal(false)
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
   })
 
-  it('knows nothing of an address about which the IdP says nothing, and takes another claim for unverified', () => {
+  it('leaves verified unknown if the IdP does not report it, except for another claim', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'u@b.c' }
-    for (const said of [{}, { email_verified: null }]) {
-      expect(profileOf({ ...claims, ...said }, names).emailVerified).to.equal(null)
-      expect(profileOf({ ...claims, ...said }, { ...names, email: 'upn' }).emailVerified).to.equal(false)
+    for (const claim of [{}, { email_verified: null }]) {
+      expect(profileOf({ ...claims, ...claim }, names).emailVerified).to.equal(null)
+      expect(profileOf({ ...claims, ...claim }, { ...names, email: 'upn' }).emailVerified).to.equal(false)
     }
     expect(profileOf({ sub: '1' }, names).emailVerified).to.equal(null)
   })
 
-  it('cuts a long name between characters, however many code points they have', () => {
+  it('truncates a long name between characters', () => {
     const woman = '👩\u200d🚀'
-    const named = (claims: object) => profileOf({ sub: '1', ...claims }, names).name
-    expect(named({ name: woman.repeat(100) })).to.equal(woman.repeat(51))
-    expect(named({ name: `e${'\u0301'.repeat(2000)}`, preferred_username: 'ann' })).to.equal('ann')
+    const nameOf = (claims: object) => profileOf({ sub: '1', ...claims }, names).name
+    expect(nameOf({ name: woman.repeat(100) })).to.equal(woman.repeat(51))
+    expect(nameOf({ name: `e${'\u0301'.repeat(2000)}`, preferred_username: 'ann' })).to.equal('ann')
     expect(profileOf({ sub: '1', name: 'x'.repeat(5000) }, names).name).to.have.length(255)
   })
 
-  it('finds id, name and address in objects, by paths', () => {
+  it('reads id, name and address from paths into objects', () => {
     const claims = { sub: '1', who: { id: 'x9', 'full.name': 'Ann', mail: { work: 'a@b.c' } } }
     const profile = profileOf(claims, { uuid: 'who.id', name: 'who.full.name', email: 'who.mail.work' })
     const expected = { id: '~oidc:x9', name: 'Ann', isNameClaimed: true, email: 'a@b.c', emailVerified: false }
     expect(profile).to.deep.equal(expected)
   })
 
-  it('refuses an address that is not verified where addresses are the ids', () => {
+  it('refuses an unverified address if addresses are the ids', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'a@b.c' }
     for (const [uuid, email] of [
       ['email', 'email'],
@@ -97,7 +97,7 @@ describe('claims to identity', () => {
           .to.throw(LoginError, /has not verified this one/)
           .with.deep.include({ code: 'subject_unusable', details: { claim: uuid, reason: 'email_verified is false' } })
       }
-      for (const other of [true, 'true', undefined]) expect(login(other).id).to.equal('~oidc:a@b.c')
+      for (const value of [true, 'true', undefined]) expect(login(value).id).to.equal('~oidc:a@b.c')
     }
     expect(profileOf({ ...claims, email_verified: false }, names).id).to.equal('~oidc:1')
   })

@@ -24,7 +24,7 @@ describe('signing in', () => {
     readonly newAccountsAllowed?: () => boolean
     readonly inMaintenance?: () => boolean
   }
-  const enter = (memberships: Memberships = [], groups?: object, { newAccounts = true, ...host }: Around = {}) => {
+  const logIn = (memberships: Memberships = [], groups?: object, { newAccounts = true, ...host }: Around = {}) => {
     const oidc = { ...MINIMAL, ...(groups ? { groups } : {}), ...(newAccounts === null ? {} : { newAccounts }) }
     return signIn(ALICE, memberships, settingsOf(oidc), { ...records, ...host })
   }
@@ -38,16 +38,16 @@ describe('signing in', () => {
   const mirrored = () => records.groups.mirroredOf('', ALICE.id)
 
   describe('with an account', () => {
-    it('creates one at the first login, and takes name and address over at the next', async () => {
-      expect(await enter()).to.deep.equal({ ...NOTHING, created: true })
+    it('creates an account at the first login, and updates name and address at the next', async () => {
+      expect(await logIn()).to.deep.equal({ ...NOTHING, created: true })
       expect(await account()).to.include({ name: 'Alice', email: 'alice@example.test', siteAdmin: false })
       await records.accounts.update('', { ...ALICE, name: 'Old name', email: null })
-      expect(await enter()).to.deep.equal(NOTHING)
+      expect(await logIn()).to.deep.equal(NOTHING)
       expect(await account()).to.include({ name: 'Alice', email: 'alice@example.test' })
     })
 
     // Shows: plugin 5.4.
-    it('renames nobody by a fallback, which names new accounts and those without a name', async () => {
+    it('uses a fallback name only for new accounts and those without a name', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const fallback = { ...ALICE, name: 'alice@example.test', isNameClaimed: false }
       const login = (identity: SignInIdentity, accounts: Accounts = records.accounts) =>
@@ -57,14 +57,14 @@ describe('signing in', () => {
       await login({ ...ALICE, isNameClaimed: true })
       await login({ ...fallback, email: 'new@example.test' })
       expect(await account()).to.include({ name: 'Alice', email: 'new@example.test' })
-      // As the built-in strategy of MeshCentral leaves accounts.
+      // The built-in strategy of MeshCentral leaves such accounts.
       const nameless = async () => ({ id: ALICE.id, name: null as never, email: null, siteAdmin: false })
       await login(fallback, { ...records.accounts, find: nameless })
       expect(await account()).to.include({ name: 'alice@example.test' })
     })
 
     // Shows: plugin 5.4.
-    it('renames nobody by a fallback if two first logins come at once', async () => {
+    it('keeps the claimed name if two first logins race and one has only a fallback', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const accounts: Accounts = {
         ...records.accounts,
@@ -78,35 +78,35 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 2.6.
-    it('lets a known user in whether new accounts are allowed or not', async () => {
+    it('admits a known user whether or not new accounts are allowed', async () => {
       await records.accounts.create('', ALICE)
-      for (const newAccounts of [true, false, null]) expect(await enter([], {}, { newAccounts })).to.deep.equal(NOTHING)
+      for (const newAccounts of [true, false, null]) expect(await logIn([], {}, { newAccounts })).to.deep.equal(NOTHING)
     })
 
     // Shows: plugin 2.6.
     // Shows: meshcentral 9.
-    it('refuses an unknown user unless newAccounts, or else the host, allows new accounts', async () => {
+    it('refuses an unknown user unless newAccounts, or else the host, allows it', async () => {
       for (const host of [
         { newAccounts: false },
         { newAccounts: null },
         { newAccounts: null, newAccountsAllowed: () => false },
         { newAccounts: false, newAccountsAllowed: () => true },
       ]) {
-        expect((await refusal(enter([], {}, host))).code).to.equal('account_unknown')
+        expect((await refusal(logIn([], {}, host))).code).to.equal('account_unknown')
         expect(await account()).to.equal(undefined)
       }
-      expect(await enter([], {}, { newAccounts: null, newAccountsAllowed: () => true })).to.include({ created: true })
+      expect(await logIn([], {}, { newAccounts: null, newAccountsAllowed: () => true })).to.include({ created: true })
     })
 
     const lockedAccounts = (): Accounts => ({
       ...records.accounts,
       async find(domain, id) {
-        const found = await records.accounts.find(domain, id)
-        return found && { ...found, locked: true }
+        const account = await records.accounts.find(domain, id)
+        return account && { ...account, locked: true }
       },
     })
 
-    it('refuses a locked account and changes nothing of it, whatever groups say', async () => {
+    it('refuses a locked account without changes, even if its groups changed', async () => {
       await records.accounts.create('', ALICE)
       const rules = settingsOf({ ...MINIMAL, groups: { siteadmin: 'admins', sync: true } })
       const host = { ...records, accounts: lockedAccounts() }
@@ -116,36 +116,36 @@ describe('signing in', () => {
       expect(await mirrored()).to.deep.equal([])
     })
 
-    it('refuses an account that is locked as it is made, and says that it was made', async () => {
-      const { code, message } = await refusal(enter([], undefined, { accounts: lockedAccounts() }))
+    it('refuses an account that the host creates as locked, and says so', async () => {
+      const { code, message } = await refusal(logIn([], undefined, { accounts: lockedAccounts() }))
       expect(code).to.equal('account_locked')
       expect(message).to.include('The account was created').and.include('newAccountsRights')
       expect(await account()).to.include({ name: 'Alice' })
     })
 
-    it('lets in nobody but who is, or becomes by this login, a site admin while the server is in maintenance', async () => {
+    it('admits only site admins during maintenance, including those granted now', async () => {
       const inMaintenance = () => true
       const admins = { siteadmin: 'admins' }
-      expect((await refusal(enter([], {}, { inMaintenance }))).code).to.equal('maintenance')
-      expect((await refusal(enter([], admins, { inMaintenance }))).code).to.equal('maintenance')
+      expect((await refusal(logIn([], {}, { inMaintenance }))).code).to.equal('maintenance')
+      expect((await refusal(logIn([], admins, { inMaintenance }))).code).to.equal('maintenance')
       expect(await account()).to.equal(undefined)
-      expect(await enter(membershipsOf(['admins']), admins, { inMaintenance })).to.include({ siteAdmin: 'grant' })
-      expect(await enter([], {}, { inMaintenance })).to.include({ created: false })
-      expect((await refusal(enter([], admins, { inMaintenance }))).code).to.equal('maintenance')
+      expect(await logIn(membershipsOf(['admins']), admins, { inMaintenance })).to.include({ siteAdmin: 'grant' })
+      expect(await logIn([], {}, { inMaintenance })).to.include({ created: false })
+      expect((await refusal(logIn([], admins, { inMaintenance }))).code).to.equal('maintenance')
     })
 
-    it('fails when the host cannot create one, and keeps the cause', async () => {
+    it('fails with host_failed and the cause if the host cannot create an account', async () => {
       const cause = new Error('disk full')
       const accounts: Accounts = { ...records.accounts, create: () => Promise.reject(cause) }
-      const failure = await refusal(enter([], undefined, { accounts }))
+      const failure = await refusal(logIn([], undefined, { accounts }))
       expect([failure.code, failure.cause]).to.deep.equal(['host_failed', cause])
     })
 
-    const from = (
+    const logInFrom = (
       issuer: string | undefined,
       previous_issuers: unknown = [],
       groups?: object,
-      of: Memberships = [],
+      memberships: Memberships = [],
     ) => {
       const settings = settingsOf({
         ...MINIMAL,
@@ -153,48 +153,50 @@ describe('signing in', () => {
         custom: { previous_issuers },
         ...(groups && { groups }),
       })
-      return signIn({ ...ALICE, name: 'Now', ...(issuer && { issuer }) }, of, settings, records)
+      return signIn({ ...ALICE, name: 'Now', ...(issuer && { issuer }) }, memberships, settings, records)
     }
 
     // Shows: plugin 5.13.
-    it('refuses the account of another issuer, names both, and changes nothing of it', async () => {
+    it('refuses an account of another issuer without changes, and names both issuers', async () => {
       await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/realms/a' })
       await records.accounts.setSiteAdmin('', ALICE.id, true)
       for (const groups of [undefined, { required: 'staff', siteadmin: 'staff', sync: true }]) {
-        const refused = await refusal(from('https://new.example', [], groups))
+        const refused = await refusal(logInFrom('https://new.example', [], groups))
         expect(refused.code).to.equal('issuer_changed')
         const issuers = { remembered: 'https://old.example/realms/a', issuer: 'https://new.example' }
         expect(refused.details).to.deep.equal({ user: ALICE.id, ...issuers })
       }
-      expect((await refusal(from('https://old.example/realms/b'))).code).to.equal('issuer_changed')
+      expect((await refusal(logInFrom('https://old.example/realms/b'))).code).to.equal('issuer_changed')
       expect(await account()).to.include({ name: 'Alice', siteAdmin: true, issuer: 'https://old.example/realms/a' })
     })
 
     // Shows: plugin 5.13.
     it('accepts an account of a previous issuer, and remembers the new issuer', async () => {
       await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/' })
-      expect(await from('https://new.example', ['https://older.example', 'https://OLD.example'])).to.deep.equal(NOTHING)
+      expect(await logInFrom('https://new.example', ['https://older.example', 'https://OLD.example'])).to.deep.equal(
+        NOTHING,
+      )
       expect(await account()).to.include({ issuer: 'https://new.example' })
-      expect((await refusal(from('https://old.example'))).code).to.equal('issuer_changed')
+      expect((await refusal(logInFrom('https://old.example'))).code).to.equal('issuer_changed')
     })
 
     // Shows: plugin 5.13.
-    it('has an account without a remembered issuer remember that of its next login', async () => {
+    it('remembers the issuer of the next login for an account without one', async () => {
       await records.accounts.create('', ALICE)
-      expect(await from('https://one.example')).to.deep.equal(NOTHING)
+      expect(await logInFrom('https://one.example')).to.deep.equal(NOTHING)
       expect(await account()).to.include({ issuer: 'https://one.example' })
-      expect(await from('https://one.example/')).to.deep.equal(NOTHING)
-      expect(await from(undefined)).to.deep.equal(NOTHING)
+      expect(await logInFrom('https://one.example/')).to.deep.equal(NOTHING)
+      expect(await logInFrom(undefined)).to.deep.equal(NOTHING)
     })
 
     it('refuses an account of another issuer that is created during the login', async () => {
-      let isMade = false
+      let isCreated = false
       const accounts: Accounts = {
         ...records.accounts,
-        find: async (domain, id) => (isMade ? records.accounts.find(domain, id) : undefined),
+        find: async (domain, id) => (isCreated ? records.accounts.find(domain, id) : undefined),
         create: async (domain, profile) => {
           await records.accounts.create(domain, { ...profile, issuer: 'https://old.example' })
-          isMade = true
+          isCreated = true
           throw new Error('exists by now')
         },
       }
@@ -211,33 +213,33 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 8.10.
-    it('keeps the users of one domain out of the other', async () => {
+    it('keeps users of one domain out of another', async () => {
       await records.accounts.create('elsewhere', ALICE)
-      expect((await refusal(enter([], {}, { newAccounts: false }))).code).to.equal('account_unknown')
+      expect((await refusal(logIn([], {}, { newAccounts: false }))).code).to.equal('account_unknown')
     })
   })
 
   describe('with a required group', () => {
-    it('admits members and refuses everybody else, for whom nothing is written', async () => {
+    it('admits members of a required group, and refuses others without a change', async () => {
       const groups = { required: 'staff', siteadmin: 'other', sync: true }
-      const refused = await refusal(enter(membershipsOf(['other']), groups))
+      const refused = await refusal(logIn(membershipsOf(['other']), groups))
       expect(refused.code).to.equal('not_in_required_group')
       expect(refused.details).to.deep.equal({ user: ALICE.id })
       expect(await account()).to.equal(undefined)
-      expect(await enter(membershipsOf(['staff']), groups)).to.include({ created: true })
+      expect(await logIn(membershipsOf(['staff']), groups)).to.include({ created: true })
     })
 
     // Shows: plugin 6.2.
-    it('leaves the account of a refused user as it was', async () => {
+    it('leaves the account of a refused user unchanged', async () => {
       await records.accounts.create('', { ...ALICE, name: 'Before' })
       await records.accounts.setSiteAdmin('', ALICE.id, true)
       await records.groups.join('', ALICE.id, 'staff')
-      await refusal(enter([], { required: 'staff', siteadmin: 'admins', sync: true }))
+      await refusal(logIn([], { required: 'staff', siteadmin: 'admins', sync: true }))
       expect(await account()).to.include({ name: 'Before', siteAdmin: true })
       expect(await mirrored()).to.deep.equal(['staff'])
     })
 
-    it('confirms login tokens at a login that succeeds, and at no other', async () => {
+    it('confirms login tokens only at a successful login', async () => {
       const calls: unknown[] = []
       const loginTokens: LoginTokens = {
         confirm: async (...call) => {
@@ -255,12 +257,12 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 6.16, 8.12.
-    it('refuses when the memberships are unknown', async () => {
+    it('refuses unknown memberships if a group is required', async () => {
       await records.accounts.create('', ALICE)
-      expect((await refusal(enter('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
+      expect((await refusal(logIn('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
     })
 
-    it('says what to mend where the IdP left something out, and of what is known no more than that', async () => {
+    it('names what the IdP left out in the remedy, and nothing for known groups', async () => {
       const rules = settingsOf({ ...MINIMAL, groups: { required: 'staff' } })
       const remedyFor = async (memberships: Memberships, reported?: object) =>
         (await refusal(signIn(ALICE, memberships, rules, records, { ...reported }))).message
@@ -276,10 +278,10 @@ describe('signing in', () => {
   })
 
   // Shows: plugin 6.16.
-  it('leaves site admin rights and mirrored groups as they are where memberships are unknown and none is required', async () => {
+  it('keeps site admin and mirrored groups for unknown memberships', async () => {
     const groups = { siteadmin: 'admins', sync: true }
-    await enter(membershipsOf(['admins', 'staff']), groups)
-    expect(await enter('unknown', groups)).to.deep.equal(NOTHING)
+    await logIn(membershipsOf(['admins', 'staff']), groups)
+    expect(await logIn('unknown', groups)).to.deep.equal(NOTHING)
     expect(await account()).to.include({ siteAdmin: true })
     expect(await mirrored()).to.have.members(['admins', 'staff'])
   })
@@ -287,19 +289,19 @@ describe('signing in', () => {
   describe('with a site admin group', () => {
     const groups = { siteadmin: ['admins', 'root'] }
 
-    it('gives rights to members and takes them from others, and tells of it when it changes', async () => {
-      for (const [of, change, siteAdmin] of [
+    it('grants and revokes site admin by membership, and reports changes', async () => {
+      for (const [group, change, siteAdmin] of [
         ['root', 'grant', true],
         ['admins', 'keep', true],
         ['staff', 'revoke', false],
         ['', 'keep', false],
       ] as const) {
-        expect(await enter(membershipsOf(of ? [of] : []), groups)).to.include({ siteAdmin: change })
+        expect(await logIn(membershipsOf(group ? [group] : []), groups)).to.include({ siteAdmin: change })
         expect(await account()).to.include({ siteAdmin })
       }
     })
 
-    it('takes rights away that the host gave to an account as it was made', async () => {
+    it('revokes site admin that the host grants to a new account', async () => {
       const accounts: Accounts = {
         ...records.accounts,
         create: async (domainKey, profile) => {
@@ -307,17 +309,17 @@ describe('signing in', () => {
           await records.accounts.setSiteAdmin(domainKey, profile.id, true)
         },
       }
-      expect(await enter([], groups, { accounts })).to.include({ siteAdmin: 'revoke' })
+      expect(await logIn([], groups, { accounts })).to.include({ siteAdmin: 'revoke' })
       expect(await account()).to.include({ siteAdmin: false })
     })
 
     // Shows: plugin 6.4.
     // Shows: meshcentral 1.
-    it('takes no rights away where it is told not to, nor where there is no such group', async () => {
+    it('keeps site admin if revokeAdmin is false or no group is configured', async () => {
       await records.accounts.create('', ALICE)
       await records.accounts.setSiteAdmin('', ALICE.id, true)
       for (const keeping of [{ ...groups, revokeAdmin: false }, { revokeAdmin: true }, undefined]) {
-        expect(await enter([], keeping)).to.deep.equal(NOTHING)
+        expect(await logIn([], keeping)).to.deep.equal(NOTHING)
         expect(await account()).to.include({ siteAdmin: true })
       }
     })
@@ -325,8 +327,8 @@ describe('signing in', () => {
 
   describe('with rights by groups', () => {
     const groups = { siteadmin: ['root'], rights: { helpdesk: ['manageusers'] } }
-    /** What the host was told of rights, and of site admins before. */
-    async function told(memberships: Memberships, more: object = {}, changed = true) {
+    /** Signs in and returns the host calls that change rights. */
+    async function rightsCalls(memberships: Memberships, more: object = {}, changed = true) {
       const calls: unknown[] = []
       const accounts: Accounts = {
         ...records.accounts,
@@ -344,38 +346,47 @@ describe('signing in', () => {
       return { calls, rights }
     }
 
-    it('gives what the groups give, once it is settled who is site admin, and tells of it where it changed something', async () => {
-      const of = (rights: readonly string[], takesAway = true) => ['', ALICE.id, rights, takesAway]
+    it('sets the rights of groups after site admin, and reports changes', async () => {
+      const rightsCall = (rights: readonly string[], takesAway = true) => ['', ALICE.id, rights, takesAway]
       const helpdesk = membershipsOf(['helpdesk', 'root'])
-      expect(await told(helpdesk)).to.deep.equal({ calls: [true, of(['manageusers'])], rights: ['manageusers'] })
-      expect(await told(helpdesk, {}, false)).to.deep.equal({ calls: [of(['manageusers'])], rights: undefined })
-      expect(await told([])).to.deep.equal({ calls: [false, of([])], rights: [] })
-      expect(await told([], { revokeAdmin: false })).to.deep.equal({ calls: [of([], false)], rights: [] })
+      expect(await rightsCalls(helpdesk)).to.deep.equal({
+        calls: [true, rightsCall(['manageusers'])],
+        rights: ['manageusers'],
+      })
+      expect(await rightsCalls(helpdesk, {}, false)).to.deep.equal({
+        calls: [rightsCall(['manageusers'])],
+        rights: undefined,
+      })
+      expect(await rightsCalls([])).to.deep.equal({ calls: [false, rightsCall([])], rights: [] })
+      expect(await rightsCalls([], { revokeAdmin: false })).to.deep.equal({
+        calls: [rightsCall([], false)],
+        rights: [],
+      })
     })
 
-    it('changes none where memberships are unknown, or no rights are configured', async () => {
-      expect((await told('unknown')).calls).to.deep.equal([])
-      expect((await told(membershipsOf(['helpdesk']), { rights: undefined })).calls).to.deep.equal([])
+    it('changes no rights for unknown memberships or without configured rights', async () => {
+      expect((await rightsCalls('unknown')).calls).to.deep.equal([])
+      expect((await rightsCalls(membershipsOf(['helpdesk']), { rights: undefined })).calls).to.deep.equal([])
     })
   })
 
   describe('with mirrored groups', () => {
     // Shows: plugin 6.6.
-    it('makes them when they are first needed, and lets the user go when the IdP does', async () => {
-      for (const [of, joined, left] of [
+    it('joins and leaves mirrored groups as the IdP reports', async () => {
+      for (const [groups, joined, left] of [
         [['a', 'b'], ['a', 'b'], []],
         [['b', 'c'], ['c'], ['a']],
         [[], [], ['b', 'c']],
       ] as const) {
-        expect(await enter(membershipsOf(of), { sync: true })).to.deep.include({ joined, left })
-        expect(await mirrored()).to.have.members([...of])
+        expect(await logIn(membershipsOf(groups), { sync: true })).to.deep.include({ joined, left })
+        expect(await mirrored()).to.have.members([...groups])
       }
     })
 
     // Shows: plugin 6.6.
-    it('leaves groups alone that are not mirrored any more', async () => {
-      await enter(membershipsOf(['a']), { sync: true })
-      for (const groups of [{ sync: false }, {}, undefined]) expect(await enter([], groups)).to.deep.equal(NOTHING)
+    it('keeps memberships of groups that are no longer mirrored', async () => {
+      await logIn(membershipsOf(['a']), { sync: true })
+      for (const groups of [{ sync: false }, {}, undefined]) expect(await logIn([], groups)).to.deep.equal(NOTHING)
       expect(await mirrored()).to.deep.equal(['a'])
     })
   })

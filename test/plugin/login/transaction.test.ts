@@ -8,7 +8,7 @@ const secret = 'a secret of the host, long enough for it'
 const rules = { secure: true, crossSitePost: false }
 const login = { domainKey: '', returnPath: '/devices' }
 
-/** Cookies of one browser: applies `Set-Cookie` values, gives a `Cookie` header. */
+/** The cookies of one browser: applies `Set-Cookie` values and returns a `Cookie` header. */
 class Jar {
   readonly cookies = new Map<string, string>()
   apply(setCookies: readonly string[]) {
@@ -37,31 +37,31 @@ describe('login transactions', () => {
     jar.apply(setCookies)
     return { transaction, setCookies, ...transaction }
   }
-  const take = (state: string, header: string | undefined = jar.header, from = transactions) =>
-    from.take(state, rules, readCookies(header)).transaction
+  const take = (state: string, header: string | undefined = jar.header, source = transactions) =>
+    source.take(state, rules, readCookies(header)).transaction
 
-  it('are found again by their state, with all that they hold, after a restart of a host that has a secret too', () => {
+  it('pending logins are found by their state with all data, also after a restart', () => {
     const { transaction, state } = begin()
     const restarted = createTransactions(secret, () => now)
     expect(take(state, jar.header, restarted)).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })
   })
 
-  it('have a fresh state, nonce and verifier each time', () => {
+  it('pending logins have a fresh state, nonce and verifier each time', () => {
     const values = [begin(), begin()].flatMap(({ state, nonce, codeVerifier }) => [state, nonce, codeVerifier])
     expect(new Set(values).size).to.equal(6)
     for (const value of values) expect(value).to.match(/^[\w-]{43}$/)
   })
 
-  it('are good once, even for a browser that kept the cookie', () => {
+  it('pending logins can be used once, even by a browser that kept the cookie', () => {
     const { state } = begin()
     expect(take(state)).to.not.equal(undefined)
-    const again = transactions.take(state, rules, readCookies(jar.header))
-    expect(again.transaction).to.equal(undefined)
-    jar.apply(again.setCookies)
+    const repeated = transactions.take(state, rules, readCookies(jar.header))
+    expect(repeated.transaction).to.equal(undefined)
+    jar.apply(repeated.setCookies)
     expect(jar.cookies.size).to.equal(0)
   })
 
-  it('are unknown to another browser, and under another state', () => {
+  it('pending logins are unknown to another browser and under another state', () => {
     const { state } = begin()
     expect(transactions.take(state, rules, readCookies(undefined))).to.deep.equal({
       transaction: undefined,
@@ -70,7 +70,7 @@ describe('login transactions', () => {
     expect(take(`${state}x`)).to.equal(undefined)
   })
 
-  it('do not open when the sealed value was changed, moved to another state, or sealed by another host', () => {
+  it('pending logins do not open if their cookie was changed or sealed by another host', () => {
     const [first, second] = [begin(), begin()]
     const [[firstName, firstValue], [secondName]] = [...jar.cookies] as [[string, string], [string, string]]
     expect(take(second.state, `${secondName}=${firstValue}`)).to.equal(undefined)
@@ -79,7 +79,7 @@ describe('login transactions', () => {
     expect(take(first.state, jar.header, elsewhere)).to.equal(undefined)
   })
 
-  it('are forgotten after 10 minutes', () => {
+  it('pending logins expire after 10 minutes', () => {
     const old = begin()
     now += 1
     const young = begin()
@@ -88,23 +88,24 @@ describe('login transactions', () => {
     expect(take(young.state)?.state).to.equal(young.state)
   })
 
-  it('are known to be finished as long as they could be taken again, the last 10,000 of them', () => {
+  it('pending logins are known as finished as long as they could return, up to 10,000', () => {
     const all = Array.from({ length: 10_001 }, () => {
       jar = new Jar()
       const { state } = begin()
       return { state, header: jar.header }
     })
-    const isTaken = (at: number) => take(all[at]!.state, all[at]!.header) !== undefined
-    for (let at = 0; at < 10_000; at += 1) expect(isTaken(at)).to.equal(true)
+    const isTaken = (index: number) => take(all[index]!.state, all[index]!.header) !== undefined
+    for (let index = 0; index < 10_000; index += 1) expect(isTaken(index)).to.equal(true)
     expect([0, 1].map(isTaken)).to.deep.equal([false, false])
     expect([10_000, 0, 2].map(isTaken)).to.deep.equal([true, true, false])
   })
 
-  it('are under way in their own browser and domain, until they are finished or forgotten', () => {
+  it('logins are pending in their own browser and domain until finished or expired', () => {
     begin()
     const { state } = begin()
     const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, readCookies(jar.header))
-    expect([isUnderWay(), isUnderWay('other')]).to.deep.equal([true, false])
+    expect(isUnderWay()).to.equal(true)
+    expect(isUnderWay('other')).to.equal(false)
     expect(transactions.isUnderWay('', rules, readCookies(`${jar.header}x; a=b`))).to.equal(true)
     expect(transactions.isUnderWay('', rules, readCookies(undefined))).to.equal(false)
     jar.apply(transactions.take(state, rules, readCookies(jar.header)).setCookies)
@@ -113,16 +114,16 @@ describe('login transactions', () => {
     expect(isUnderWay()).to.equal(false)
   })
 
-  it('are at most 10 in a browser: the oldest gives way', () => {
-    const begun = Array.from({ length: 12 }, () => {
+  it('pending logins are limited to 10 a browser, and replace the oldest', () => {
+    const started = Array.from({ length: 12 }, () => {
       now += 1
       return begin()
     })
     expect(jar.cookies.size).to.equal(10)
-    expect(begun.map(({ state }) => take(state) !== undefined)).to.deep.equal([false, false, ...Array(10).fill(true)])
+    expect(started.map(({ state }) => take(state) !== undefined)).to.deep.equal([false, false, ...Array(10).fill(true)])
   })
 
-  it('travel in cookies that scripts, other sites and neighbouring hosts cannot touch', () => {
+  it('scripts, other sites and neighbouring hosts cannot read cookies of logins', () => {
     const { setCookies, transaction } = begin()
     expect(setCookies).to.have.length(1)
     expect(setCookies[0]).to.match(/^__Host-oidc-login\.[\w.-]+=/)
@@ -139,7 +140,7 @@ describe('login transactions', () => {
   })
 
   // Shows: plugin 4.36.
-  it('stay within 8 KB of request and 4 KB of answer headers for any number of tabs', () => {
+  it('stays within 8 KB of request and 4 KB of answer headers for any number of tabs', () => {
     const length = fc.integer({ min: 0, max: 511 })
     const login = fc.record({ length, room: fc.integer({ min: 500, max: 2_048 }) })
     const logins = fc.array(login, { minLength: 1, maxLength: 24 })
@@ -148,13 +149,13 @@ describe('login transactions', () => {
       for (const { length, room } of all) {
         now += 1
         const returnPath = `/${'a'.repeat(length)}`
-        const begun = transactions.begin({ domainKey: 'customers', returnPath }, rules, readCookies(jar.header))
-        const setCookies = begun.setCookies(room)
+        const started = transactions.begin({ domainKey: 'customers', returnPath }, rules, readCookies(jar.header))
+        const setCookies = started.setCookies(room)
         jar.apply(setCookies)
-        const taken = transactions.take(begun.transaction.state, rules, readCookies(jar.header)).transaction
-        const isRemembered = taken?.returnPath === begun.transaction.returnPath
-        expect(taken).to.deep.equal({ ...begun.transaction, ...(isRemembered ? {} : { returnPath: null }) })
-        // Without the path it takes 360 bytes, and each of the old that make room for it 110.
+        const transaction = transactions.take(started.transaction.state, rules, readCookies(jar.header)).transaction
+        const isRemembered = transaction?.returnPath === started.transaction.returnPath
+        expect(transaction).to.deep.equal({ ...started.transaction, ...(isRemembered ? {} : { returnPath: null }) })
+        // Without the path, the cookie takes 360 bytes, and each deletion of an older one 110.
         expect(setCookies.join('').length).to.be.at.most(Math.max(room, 360 + 110 * (setCookies.length - 1)))
         expect(jar.header.length).to.be.below(4_600)
         expect(jar.cookies.size).to.be.at.most(10)

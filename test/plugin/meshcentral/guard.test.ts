@@ -11,22 +11,22 @@ import { databaseOf } from './stand-in.ts'
 
 const { signIn: oidcSignIn } = session('h')
 
-/** What MeshCentral does with a request. */
+/** MeshCentral's reaction to a request. */
 type Route = (req: MeshRequest, work: Work | undefined) => void
 
 describe('the guard of sessions', () => {
-  /** With what the last request came, where that was not known to count. */
+  /** The sessions of the last request that were not known to be valid. */
   let uncertain: Members[] = []
   /**
-   * Resolves once a request with that session is answered.
+   * Resolves once a request with this session is answered.
    *
-   * @returns what the cookie is then written with; the status is 200 where the request came through
+   * @returns the status (200 if the request passed the guard) and the resulting session
    */
   async function answer(
     session: Members | null,
     route: Route = () => undefined,
     hasEnded = async () => false,
-    own: object = {},
+    overrides: object = {},
   ) {
     const work = followWork(databaseOf())
     const req = Object.assign(new EventEmitter(), {
@@ -36,12 +36,12 @@ describe('the guard of sessions', () => {
     const failures: unknown[] = []
     uncertain = []
     const guard = sessionGuard({
-      sessions: { hasEnded, ...own } as unknown as GuardOptions['sessions'],
+      sessions: { hasEnded, ...overrides } as unknown as GuardOptions['sessions'],
       open: new OpenSessions(new FakeClock(10_000)),
       domains: new Set(['']),
       isLocked: () => false,
       onLocked: () => undefined,
-      onUncertain: (asked) => void uncertain.push({ ...asked.session }),
+      onUncertain: (req) => void uncertain.push({ ...req.session }),
       onFailure: (error) => void failures.push(error),
       work,
       now: () => 10_000,
@@ -71,7 +71,7 @@ describe('the guard of sessions', () => {
       Reflect.set(req, 'session', { ...req.session, ...session })
     }
 
-  it('lets sessions be that are not of single sign-on', async () => {
+  it('passes sessions that are not of single sign-on', async () => {
     for (const userid of ['user//admin', 'user//~saml:1', 'user//~', 'user/elsewhere/~oidc:1']) {
       const session = { userid, x: 'x', loginToken: '~t:1', passport: {} }
       expect(await answer(session)).to.deep.equal({ status: 200, session, failures: [] })
@@ -80,8 +80,8 @@ describe('the guard of sessions', () => {
     expect(await answer(null)).to.deep.equal({ status: 200, session: null, failures: [] })
   })
 
-  it('signs out who is of single sign-on by no login that it knows of', async () => {
-    const { session: begun } = await answer({}, begins({ userid: USER, x: 'x' }))
+  it('signs out a single sign-on user if the session has no known login', async () => {
+    const { session: startedSession } = await answer({}, begins({ userid: USER, x: 'x' }))
     for (const session of [
       { userid: USER, x: 'x' },
       { userid: USER },
@@ -89,60 +89,60 @@ describe('the guard of sessions', () => {
       { userid: USER, x: 'x', loginToken: '~t:1' },
       { userid: USER, x: 'x', oidcApart: {} },
       { userid: USER, x: 'x', oidcApart: true },
-      { ...begun, x: 'of another session' },
-      { ...begun, userid: 'user//~oidc:2' },
+      { ...startedSession, x: 'of another session' },
+      { ...startedSession, userid: 'user//~oidc:2' },
       { oidcApart: { user: USER }, userid: USER },
     ]) {
       expect((await answer(session)).session, JSON.stringify(session)).to.deep.equal({})
     }
   })
 
-  it('lets a session go on that MeshCentral began behind it', async () => {
-    for (const given of [{ x: 'x' }, { x: 'x', loginToken: '~t:1', ip: '1.2.3.4' }, {}]) {
-      const { session } = await answer({ theme: 'dark' }, begins({ userid: USER, ...given }))
-      expect(session).to.include({ userid: USER, theme: 'dark', ...given })
+  it('keeps a session that MeshCentral begins behind the guard', async () => {
+    for (const members of [{ x: 'x' }, { x: 'x', loginToken: '~t:1', ip: '1.2.3.4' }, {}]) {
+      const { session } = await answer({ theme: 'dark' }, begins({ userid: USER, ...members }))
+      expect(session).to.include({ userid: USER, theme: 'dark', ...members })
       expect((await answer(session)).session).to.deep.equal(session)
     }
   })
 
-  it('lets a session through at once that counts, and asks about any other one', async () => {
+  it('passes a known valid session at once, and looks up any other', async () => {
     const session = { userid: USER, x: 'x', oidcSignIn }
-    const asked = (counts: boolean, current: unknown) =>
+    const answerIf = (counts: boolean, current: unknown) =>
       answer(session, undefined, undefined, { counts: () => counts, current: async () => current })
-    expect((await asked(true, undefined)).session).to.deep.equal(session)
+    expect((await answerIf(true, undefined)).session).to.deep.equal(session)
     expect(uncertain).to.deep.equal([])
-    expect((await asked(false, oidcSignIn)).session).to.deep.equal(session)
-    expect((await asked(false, undefined)).session).to.deep.equal({})
+    expect((await answerIf(false, oidcSignIn)).session).to.deep.equal(session)
+    expect((await answerIf(false, undefined)).session).to.deep.equal({})
     expect(uncertain).to.deep.equal([session])
-    // MeshCentral may have taken the user out of it.
+    // MeshCentral may have removed the user from the session.
     await answer({ oidcSignIn })
     expect(uncertain).to.deep.equal([{ oidcSignIn }])
   })
 
-  it('marks a session that MeshCentral begins for somebody who has one already', async () => {
-    const come = (route: Route) =>
+  it('marks a session that MeshCentral begins for a user who already has one', async () => {
+    const answerSignedIn = (route: Route) =>
       answer({ userid: USER, x: 'x', oidcSignIn }, route, undefined, { counts: () => true })
     const changes: readonly Route[] = [
       (req) => Object.assign(req.session ?? {}, { userid: 'user//~oidc:2' }),
       (req) => Reflect.set(req, 'session', { userid: USER, x: 'x' }),
       ({ session }) => delete session?.x,
     ]
-    for (const change of changes) expect((await come(change)).session).to.have.property('oidcApart')
-    expect((await come(() => undefined)).session).not.to.have.property('oidcApart')
+    for (const change of changes) expect((await answerSignedIn(change)).session).to.have.property('oidcApart')
+    expect((await answerSignedIn(() => undefined)).session).not.to.have.property('oidcApart')
   })
 
-  it('has a session that a login cookie began go on as long as the one that this belongs to', async () => {
+  it("keeps a session begun by a login cookie as long as the cookie's session lasts", async () => {
     const owner = { kind: 'session', keys: ['k'], startedAt: 1 } as const
     const { session } = await answer({}, (req, work) => {
       work?.brought.set(USER, owner)
       begins({ userid: USER, x: 'x' })(req, work)
     })
-    let brought: unknown
+    let owners: unknown
     const note: Route = (_req, work) => {
-      brought = work?.brought.get(USER)
+      owners = work?.brought.get(USER)
     }
     expect((await answer(session, note)).session).to.deep.equal(session)
-    expect(brought).to.deep.equal(owner)
+    expect(owners).to.deep.equal(owner)
     expect((await answer(session, undefined, async () => true)).session).to.deep.equal({})
     const failure = new Error('no database')
     const unknown = await answer(session, undefined, () => Promise.reject(failure))

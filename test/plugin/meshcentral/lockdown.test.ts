@@ -4,16 +4,16 @@ import request from 'supertest'
 import { Lockdown } from '../../../plugin/meshcentral/lockdown.ts'
 import type { MeshCookie } from '../../../plugin/meshcentral/server.ts'
 
-describe('where the guard is not at work', () => {
+describe('without the guard at work', () => {
   const unseal = (sealed: unknown): MeshCookie | null =>
     typeof sealed === 'string' ? { userid: sealed, x: 'x' } : (sealed as MeshCookie | null)
 
   function open() {
     const app = express()
-    let brought: object | null = null
-    let noted: object = { xdomain: { id: '' }, clientIp: '192.0.2.1' }
+    let sessionOfRequest: object | null = null
+    let requestMembers: object = { xdomain: { id: '' }, clientIp: '192.0.2.1' }
     const session: RequestHandler = (req, _res, next) => {
-      Object.assign(req, { session: brought, ...noted })
+      Object.assign(req, { session: sessionOfRequest, ...requestMembers })
       next()
     }
     app.use(session)
@@ -28,7 +28,7 @@ describe('where the guard is not at work', () => {
     door.mount({ app }, ['/'])
     app.get('/', (req, res) => void res.json(Reflect.get(req, 'session')))
     const sessionLeft = async (userid?: string) => {
-      brought = userid === undefined ? null : { userid, x: 'x' }
+      sessionOfRequest = userid === undefined ? null : { userid, x: 'x' }
       return (await request(app).get('/')).body as object | null
     }
     return {
@@ -36,8 +36,8 @@ describe('where the guard is not at work', () => {
       door,
       dropped,
       missing,
-      note: (what: object) => {
-        noted = what
+      note: (members: object) => {
+        requestMembers = members
       },
       sealing,
       sessionLeft,
@@ -45,7 +45,7 @@ describe('where the guard is not at work', () => {
     }
   }
 
-  it('no account of single sign-on gets in, by a session or by what was sealed for one, and that is told once', async () => {
+  it('admits no single sign-on account by session or cookie, and reports it once', async () => {
     const { dropped, sessionLeft, decode } = open()
     for (const user of ['user//~oidc:1', 'user/other/~oidc:a/b']) {
       expect(await sessionLeft(user)).to.deep.equal({})
@@ -55,7 +55,7 @@ describe('where the guard is not at work', () => {
     expect(dropped).to.deep.equal(['user//~oidc:1'])
   })
 
-  it('all others do', async () => {
+  it('admits all other accounts', async () => {
     const { dropped, sessionLeft, decode } = open()
     for (const user of ['user//admin', 'user//~saml:1', 'user//x~oidc:1']) {
       expect(await sessionLeft(user)).to.deep.equal({ userid: user, x: 'x' })
@@ -66,7 +66,7 @@ describe('where the guard is not at work', () => {
     expect(dropped).to.deep.equal([])
   })
 
-  it('holds for the domains alone that no guard holds', async () => {
+  it('admits single sign-on accounts in domains that a guard protects', async () => {
     const { door, sealing, sessionLeft, decode } = open()
     door.liftFor(new Set(['']), sealing)
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })
@@ -75,15 +75,16 @@ describe('where the guard is not at work', () => {
     expect(decode('user/other/~oidc:1')).to.equal(null)
   })
 
-  it('is so again from the first request on where MeshCentral notes less of it than it has to', async () => {
+  it('shuts again at the first request that lacks what the guard needs', async () => {
     const { door, missing, note, sealing, sessionLeft } = open()
     door.liftFor(new Set(['']), sealing)
     note({ clientIp: 1 })
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({})
-    expect([missing, door.isLifted()]).to.deep.equal([['xdomain', 'clientIp'], false])
+    expect(missing).to.deep.equal(['xdomain', 'clientIp'])
+    expect(door.isLifted()).to.equal(false)
   })
 
-  it('nobody gets in by a cookie whose session nobody sees, whichever others there are', async () => {
+  it('refuses a session cookie that the server does not decode, but no other cookie', async () => {
     const { app, note } = open()
     note({ session: undefined })
     const xid = (userid: string) => `a=b; xid=${Buffer.from(JSON.stringify({ userid })).toString('base64')}; c=d`

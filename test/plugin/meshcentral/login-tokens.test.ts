@@ -27,27 +27,27 @@ describe('login tokens of MeshCentral', () => {
   const open = (days: number | null = null, db: MeshDatabase = databaseOf(records)) =>
     new MeshLoginTokens({ db, clock, days, endDirectLogins: async (user) => void ended.push(user) })
 
-  it('work without limit by default, even for accounts without a recorded login', async () => {
+  it('login tokens work without limit by default, even without a recorded login', async () => {
     expect(await open().verdictOn(USER)).to.deep.equal({ works: true, until: Number.POSITIVE_INFINITY })
   })
 
   // Shows: plugin 6.11.
-  it('stay suspended on all servers and after a restart until a login, not a renewal', async () => {
-    const [one, other] = [open(), open()]
-    await one.confirm(...BOB, 'login')
-    await one.suspend(...BOB)
+  it('login tokens stay suspended on all servers, over restarts, until a login', async () => {
+    const [first, second] = [open(), open()]
+    await first.confirm(...BOB, 'login')
+    await first.suspend(...BOB)
     expect(ended).to.deep.equal([USER])
     await clock.advance(2 * 60 * 60_000)
-    await other.confirm(...BOB, 'renewal')
-    for (const server of [one, other, open()]) {
+    await second.confirm(...BOB, 'renewal')
+    for (const server of [first, second, open()]) {
       expect(await server.verdictOn(USER)).to.deep.equal({ works: false, reason: 'suspended' })
     }
-    await other.confirm(...BOB, 'login')
-    for (const server of [one, other, open()]) expect(await server.verdictOn(USER)).to.include({ works: true })
+    await second.confirm(...BOB, 'login')
+    for (const server of [first, second, open()]) expect(await server.verdictOn(USER)).to.include({ works: true })
   })
 
   // Shows: plugin 6.11.
-  it('work for the days that are configured, counted from the last login or renewal', async () => {
+  it('login tokens work for loginTokenDays after the last login or renewal', async () => {
     const tokens = open(2)
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'no_login' })
     await tokens.confirm(...BOB, 'login')
@@ -60,13 +60,13 @@ describe('login tokens of MeshCentral', () => {
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'too_old' })
   })
 
-  it('write a renewal at most once an hour', async () => {
+  it('record a renewal at most once an hour', async () => {
     const tokens = open()
     let writes = 0
     const db = databaseOf(records)
-    const countSet: MeshDatabase['Set'] = (...given) => {
+    const countSet: MeshDatabase['Set'] = (...args) => {
       writes += 1
-      db.Set(...given)
+      db.Set(...args)
     }
     const counting = open(null, { ...db, Set: countSet })
     await tokens.confirm(...BOB, 'login')
@@ -78,7 +78,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it('do not work if the database fails; an unwritten suspension counts locally', async () => {
+  it('login tokens fail with the database; an unwritten suspension counts locally', async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
       ...db,
@@ -93,12 +93,12 @@ describe('login tokens of MeshCentral', () => {
   })
 
   describe('at MeshCentral’s authenticate', () => {
-    const ours = new Set([''])
+    const domains = new Set([''])
     const work = followWork(databaseOf())
     const socketOf = (closed: string[]) =>
       ({ close: () => void closed.push('closed'), on: () => undefined, emit: () => false }) as unknown as MeshSocket
 
-    /** @returns the answer to a right secret, and what the request has brought by then */
+    /** @returns the answer to a correct secret, and the owners that the request has brought by then */
     async function answer(
       user: string,
       { days = null as number | null, socket = undefined as MeshSocket | undefined, isUnknown = false } = {},
@@ -111,32 +111,36 @@ describe('login tokens of MeshCentral', () => {
       const tokens = open(days)
       const openSessions = new OpenSessions(clock)
       watchTokenLogins({
-        ...{ web, tokens, work, open: openSessions, domains: ours, clock },
+        ...{ web, tokens, work, open: openSessions, domains, clock },
         onRefused: tokenRefusals({ authLog: (_source, text) => lines.push(text) }, clock),
         onFailure: (error) => failures.push(error),
       })
-      const here: Work = { path: '/', query: {}, request: undefined, session: undefined, socket, brought: new Map() }
-      const ask = () =>
-        new Promise<readonly unknown[]>((resolve) => web.authenticate('~t:x', 'y', {}, (...given) => resolve(given)))
-      const given = isUnknown
-        ? await ask()
-        : await new Promise<readonly unknown[]>((resolve) => work.run(here, () => void ask().then(resolve)))
-      return { given, here, lines, openSessions }
+      const current: Work = { path: '/', query: {}, request: undefined, session: undefined, socket, brought: new Map() }
+      const authenticate = () =>
+        new Promise<readonly unknown[]>((resolve) => web.authenticate('~t:x', 'y', {}, (...args) => resolve(args)))
+      const result = isUnknown
+        ? await authenticate()
+        : await new Promise<readonly unknown[]>((resolve) => work.run(current, () => void authenticate().then(resolve)))
+      return { result, current, lines, openSessions }
     }
 
-    it('pass, and what they open bears the key that a refusal revokes', async () => {
+    it('login tokens pass, and what they open has the key that a refusal revokes', async () => {
       const closed: string[] = []
-      const { given, here, openSessions } = await answer(USER, { socket: socketOf(closed) })
-      expect(given).to.deep.equal([null, USER])
-      expect(here.brought.get(USER)).to.deep.equal({ kind: 'session', keys: [keyOfDirectLogins(USER)], startedAt: NOW })
+      const { result, current, openSessions } = await answer(USER, { socket: socketOf(closed) })
+      expect(result).to.deep.equal([null, USER])
+      expect(current.brought.get(USER)).to.deep.equal({
+        kind: 'session',
+        keys: [keyOfDirectLogins(USER)],
+        startedAt: NOW,
+      })
       openSessions.end([keyOfDirectLogins(USER)])
       expect(closed).to.deep.equal(['closed'])
     })
 
-    it('are refused once suspended, at one line an hour', async () => {
+    it('login tokens are refused once suspended, with one log line an hour', async () => {
       await open().suspend(...BOB)
-      const { given, lines, here } = await answer(USER)
-      expect([String(given[0]), here.brought.size]).to.deep.equal(['Error: login token refused', 0])
+      const { result, lines, current } = await answer(USER)
+      expect([String(result[0]), current.brought.size]).to.deep.equal(['Error: login token refused', 0])
       expect(lines).to.have.length(1)
       expect(lines[0]).to.match(/^WARN login-token-refused: /)
       const log = tokenRefusals({ authLog: (_source, text) => lines.push(text) }, clock)
@@ -148,15 +152,15 @@ describe('login tokens of MeshCentral', () => {
     })
 
     // Shows: plugin 6.11.
-    it('are refused on a way that nobody could end, and left alone for other accounts', async () => {
-      expect(String((await answer(USER, { isUnknown: true })).given[0])).to.equal('Error: login token refused')
-      for (const other of ['user//bob', 'user/customer/~oidc:bob']) {
-        expect((await answer(other, { isUnknown: true })).given).to.deep.equal([null, other])
+    it('login tokens are refused on an unknown path, and left alone for other accounts', async () => {
+      expect(String((await answer(USER, { isUnknown: true })).result[0])).to.equal('Error: login token refused')
+      for (const user of ['user//bob', 'user/customer/~oidc:bob']) {
+        expect((await answer(user, { isUnknown: true })).result).to.deep.equal([null, user])
       }
     })
 
     // Shows: plugin 6.11.
-    it('close their socket when their days are over', async () => {
+    it('login tokens close their socket when their days are over', async () => {
       const closed: string[] = []
       await open(1).confirm(...BOB, 'login')
       await answer(USER, { days: 1, socket: socketOf(closed) })

@@ -19,12 +19,12 @@ describe('the plugin packed for MeshCentral', () => {
     await run('--import', 'tsx', 'plugin/meshcentral/package/pack.ts')
   })
 
-  it('has its schema compiled, and no compiler with it', async () => {
+  it('contains its compiled schema, but no schema compiler', async () => {
     expect(await readFile(PLUGIN, 'utf8')).not.to.match(/allowUnionTypes|node_modules\/ajv\/dist\/core/)
   })
 
   it('lists each bundled package with version and license, in folder and zip', async () => {
-    // esbuild writes each file's name above its code.
+    // esbuild writes the name of each file above its code.
     const files = (await readFile(PLUGIN, 'utf8')).matchAll(/^ *\/\/ (\S*node_modules\/(?:@[^/\s]+\/)?[^/\s]+)\//gm)
     const folders = [...new Set([...files].map(([, folder = '']) => folder))]
     const packages = await Promise.all(
@@ -37,7 +37,9 @@ describe('the plugin packed for MeshCentral', () => {
     const [, ...entries] = text.split(/^-{80}\n/m)
     const heads = entries.map((entry) => entry.split('\n').slice(0, 2).join(', '))
     expect(packages.length).to.be.above(10)
-    expect(heads).to.have.members(packages.map((one) => `${one.name} ${one.version}, License: ${one.license}`))
+    expect(heads).to.have.members(
+      packages.map((bundled) => `${bundled.name} ${bundled.version}, License: ${bundled.license}`),
+    )
     for (const entry of entries) expect(entry, entry.slice(0, 60)).to.match(/Copyright[\s\S]{400,}/i)
     const zip = unzipSync(await readFile(join(PLUGIN, '../../meshcompanion.zip')))
     expect(Buffer.from(zip['meshcompanion/THIRD-PARTY-LICENSES'] ?? []).toString()).to.equal(text)
@@ -46,20 +48,20 @@ describe('the plugin packed for MeshCentral', () => {
   it('refuses to pack a package without a license file, and includes NOTICE files', async () => {
     const folder = await createFolder('licenses')
     try {
-      const at = 'node_modules/@scope/odd'
-      await mkdir(join(folder.path, at), { recursive: true })
-      await folder.write(`${at}/package.json`, '{"name":"@scope/odd","version":"1.2.3","license":"Apache-2.0"}')
-      await folder.write(`${at}/NOTICE`, 'Made by somebody.')
-      const listed = () => thirdPartyLicenses([`${at}/lib/a.js`, 'plugin/index.ts'], folder.path)
+      const path = 'node_modules/@scope/odd'
+      await mkdir(join(folder.path, path), { recursive: true })
+      await folder.write(`${path}/package.json`, '{"name":"@scope/odd","version":"1.2.3","license":"Apache-2.0"}')
+      await folder.write(`${path}/NOTICE`, 'Made by somebody.')
+      const listed = () => thirdPartyLicenses([`${path}/lib/a.js`, 'plugin/index.ts'], folder.path)
       expect(await messageOf(listed())).to.match(/^@scope\/odd 1\.2\.3 has no license file/)
-      await folder.write(`${at}/LICENSE.txt`, 'The terms.')
+      await folder.write(`${path}/LICENSE.txt`, 'The terms.')
       expect(await listed()).to.match(/@scope\/odd 1\.2\.3\nLicense: Apache-2\.0\n\nThe terms\.\n\nMade by somebody\.$/)
     } finally {
       await folder.remove()
     }
   })
 
-  it('loads without a word', async () => {
+  it('loads without any output', async () => {
     expect(await run('-e', 'if (!require(process.argv[1]).meshcompanion) throw Error()', PLUGIN)).to.include({
       stdout: '',
       stderr: '',

@@ -16,27 +16,27 @@ function open(domain: Partial<MeshDomain> = {}, oidc: Members = {}) {
   const withOidc = { ...domain, authstrategies: { oidc } }
   const rows = new Map<string, Members>()
   const clock = new FakeClock(NOW)
-  const there = standIn({ domains: { '': withOidc, customer: { authstrategies: { oidc: {} } } }, records: rows })
-  const taken = takeOver(there.server.config.domains)
+  const parts = standIn({ domains: { '': withOidc, customer: { authstrategies: { oidc: {} } } }, records: rows })
+  const domainsTaken = takeOver(parts.server.config.domains)
   return {
-    ...there,
+    ...parts,
     rows,
-    accounts: new MeshAccounts(there.server, there.web, taken, clock),
-    groups: new MeshUserGroups(there.server, there.web, ['azure', 'google'], clock),
+    accounts: new MeshAccounts(parts.server, parts.web, domainsTaken, clock),
+    groups: new MeshUserGroups(parts.server, parts.web, ['azure', 'google'], clock),
   }
 }
 
-async function withAlice(...of: Parameters<typeof open>) {
-  const there = open(...of)
-  await there.accounts.create('', ALICE)
-  return there
+async function withAlice(...args: Parameters<typeof open>) {
+  const parts = open(...args)
+  await parts.accounts.create('', ALICE)
+  return parts
 }
 
 const groupMadeByHand = (id: string, name: string, domain = '') =>
   ({ type: 'ugrp', _id: id, name, domain, links: {} }) as const
 
 describe('accounts and user groups of MeshCentral', () => {
-  it('are kept apart by domain, and told apart to the letter', async () => {
+  it('keeps domains apart, and distinguishes ids and groups by letter case', async () => {
     const { accounts, groups } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     expect(await accounts.find('customer', ALICE.id)).to.equal(undefined)
@@ -50,48 +50,48 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 10.19.
-  it('refuse an id that pages would take for markup, also of a known account', async () => {
+  it('refuse an id with markup characters, also of a known account', async () => {
     for (const character of ["'", '"', '<', '>', '&', '\\', '`']) {
       const { accounts, web, rows } = open()
       const id = `~oidc:a${character}b` as const
-      const refused = async (done: Promise<unknown>) => {
+      const expectRefused = async (done: Promise<unknown>) => {
         const error = await done.catch((reason: unknown) => reason)
         expect(error).to.be.instanceOf(LoginError)
         expect(error).to.deep.include({ code: 'subject_unusable', details: { account: `user//${id}` } })
         expect((error as LoginError).message).to.include('`custom.claims.uuid`')
       }
-      await refused(accounts.create('', { ...ALICE, id }))
+      await expectRefused(accounts.create('', { ...ALICE, id }))
       expect([Object.keys(web.users), rows.size]).to.deep.equal([[], 0])
       const times = { creation: 1, login: 1, access: 1 }
-      const known = { type: 'user', _id: `user//${id}`, name: 'Before', ...times, domain: '' } as const
-      web.users[known._id] = { ...known }
-      await refused(accounts.update('', { ...ALICE, id }))
-      expect(web.users[known._id]).to.deep.equal(known)
+      const existing = { type: 'user', _id: `user//${id}`, name: 'Before', ...times, domain: '' } as const
+      web.users[existing._id] = { ...existing }
+      await expectRefused(accounts.update('', { ...ALICE, id }))
+      expect(web.users[existing._id]).to.deep.equal(existing)
     }
   })
 
-  it('are not overwritten by a second first login', async () => {
+  it('create one account for two simultaneous first logins', async () => {
     const { accounts } = open()
     const results = await Promise.allSettled([accounts.create('', ALICE), accounts.create('', { ...ALICE, name: 'B' })])
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
     expect(await accounts.find('', ALICE.id)).to.include({ name: 'Alice' })
   })
 
-  describe('that the database does not hold as they are', () => {
+  describe('that the database does not store exactly', () => {
     const odd: Readonly<Record<string, (db: MeshDatabase, rows: Map<string, Members>) => Partial<MeshDatabase>>> = {
-      'says that the id is too long': () => ({
+      'rejects the id as too long': () => ({
         Set: (_record, done) => done?.(new Error('value too long for type character varying(256)')),
       }),
-      'cuts the id off': (db) => ({
+      'truncates the id': (db) => ({
         Set: (record, done) => db.Set({ ...record, _id: KEY.slice(0, -1) }, done),
       }),
-      'takes capitals for small letters, and has another one': (db, rows) => {
+      'ignores case and has a similar id': (db, rows) => {
         rows.set(KEY.toUpperCase(), { _id: KEY.toUpperCase() })
         return { Get: (id, done) => db.Get(String(id).toUpperCase(), done) }
       },
     }
-    for (const [what, make] of Object.entries(odd)) {
-      it(`are refused where it ${what}, with the way out, and are there no more`, async () => {
+    for (const [condition, make] of Object.entries(odd)) {
+      it(`remove an account and name the remedy if the database ${condition}`, async () => {
         const { accounts, web, server, rows, events } = open()
         Object.assign(server.db, make({ ...server.db }, rows))
         const error: unknown = await accounts.create('', ALICE).catch((thrown: unknown) => thrown)
@@ -100,12 +100,14 @@ describe('accounts and user groups of MeshCentral', () => {
           .to.include('custom.claims.uuid')
           .and.have.length.below(301)
         expect([web.users, events]).to.deep.equal([{}, []])
-        expect([...rows.values()].filter(({ type }) => type === 'user' && what.startsWith('takes'))).to.deep.equal([])
+        expect(
+          [...rows.values()].filter(({ type }) => type === 'user' && condition.startsWith('ignores')),
+        ).to.deep.equal([])
       })
     }
   })
 
-  it('tell of nothing without a value: a database may end the server for it', async () => {
+  it('sends events without undefined values, on which a database may crash the server', async () => {
     const { groups, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     await groups.leave('', ALICE.id, 'staff')
@@ -113,7 +115,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 21.
-  it('link to one another while somebody is in a group, and the emptied group stays', async () => {
+  it('link user and group while the user is a member, and keep an empty group', async () => {
     const { groups, web, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)
@@ -127,7 +129,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('leave a group made by hand alone, and mirror that of its name beside it', async () => {
+  it('mirror a group beside one of the same name made by hand', async () => {
     const { groups, web } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
     await groups.join('', ALICE.id, 'staff')
@@ -143,42 +145,42 @@ describe('accounts and user groups of MeshCentral', () => {
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'radio')
     web.userGroups['ugrp//saml'] = { ...groupMadeByHand('ugrp//saml', 'staff'), membershipType: 'saml' }
     web.userGroups['ugrp/customer/ldap'] = { ...groupMadeByHand('x', 'crew', 'customer'), membershipType: 'ldap' }
-    const said = () => log.filter((line) => line.includes('group-name-taken'))
+    const nameTakenLines = () => log.filter((line) => line.includes('group-name-taken'))
     for (const name of ['staff', 'radio', 'crew']) await groups.join('', ALICE.id, name)
     await accounts.create('', { ...ALICE, id: '~oidc:2' })
     await groups.join('', '~oidc:2', 'staff')
     await groups.mirroredOf('', ALICE.id)
-    const ours = Object.values(web.userGroups).find(
+    const mirrored = Object.values(web.userGroups).find(
       ({ name, membershipType }) => name === 'staff' && membershipType === 'oidc',
     )
-    expect(said()).to.have.length(1)
-    for (const id of ['ugrp//saml', ours?._id ?? '?']) expect(said()[0]).to.include(id)
-    // After a start it is said again, for those who are in the group already.
+    expect(nameTakenLines()).to.have.length(1)
+    for (const id of ['ugrp//saml', mirrored?._id ?? '?']) expect(nameTakenLines()[0]).to.include(id)
+    // After a start, the line is logged again for existing members.
     await new MeshUserGroups(server, web, [], new FakeClock(NOW)).mirroredOf('', ALICE.id)
-    expect(said()).to.have.length(2)
+    expect(nameTakenLines()).to.have.length(2)
   })
 
-  it('leave a group alone that LDAP mirrors under the same id, and mirror that of its name beside it', async () => {
+  it('mirror a group beside one that LDAP mirrors under the same id', async () => {
     const { accounts, groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
-    const [ours] = Object.values(web.userGroups)
-    if (!ours) throw new Error('There is no group.')
+    const [mirrored] = Object.values(web.userGroups)
+    if (!mirrored) throw new Error('There is no group.')
     await groups.leave('', ALICE.id, 'staff')
-    web.userGroups[ours._id] = { ...ours, membershipType: 'ldap' }
+    web.userGroups[mirrored._id] = { ...mirrored, membershipType: 'ldap' }
 
     await groups.join('', ALICE.id, 'staff')
-    expect(web.userGroups[ours._id]?.links).to.deep.equal({})
+    expect(web.userGroups[mirrored._id]?.links).to.deep.equal({})
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
     const bob = { ...ALICE, id: '~oidc:2' } as const
     await accounts.create('', bob)
     await groups.join('', bob.id, 'staff')
-    const beside = Object.values(web.userGroups).find(({ _id }) => _id !== ours._id)
-    expect(Object.keys(beside?.links ?? {})).to.deep.equal([KEY, 'user//~oidc:2'])
+    const secondGroup = Object.values(web.userGroups).find(({ _id }) => _id !== mirrored._id)
+    expect(Object.keys(secondGroup?.links ?? {})).to.deep.equal([KEY, 'user//~oidc:2'])
     await groups.leave('', ALICE.id, 'staff')
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal([])
   })
 
-  it('show the name of a group without what pages take for markup or an escape, and know it by that of the IdP', async () => {
+  it("shows a group's name without markup, but recognizes it by the IdP's name", async () => {
     const { groups, web } = await withAlice()
     const name = '<b>50%</b>\nstaff'
     await groups.join('', ALICE.id, name)
@@ -190,7 +192,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['‹b›50％‹/b› staff'])
   })
 
-  it('are written as MeshCentral writes them, in whole seconds, with an event for open pages', async () => {
+  it('writes accounts as MeshCentral does, in whole seconds, with an event', async () => {
     const { web, rows, events } = await withAlice()
     const seconds = Math.floor(NOW / 1000)
     const user = {
@@ -210,7 +212,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(events[0]?.event).to.include({ etype: 'user', action: 'accountcreate', userid: KEY, username: 'Alice' })
   })
 
-  it('give a new account what the domain says, and what the strategy itself says in its place', async () => {
+  it("gives a new account the domain's defaults, or those of the strategy", async () => {
     const domain = { newaccountsrights: 7, newaccountrealms: ['east'], newaccountsusergroups: ['hand'] }
     const ofDomain = open(domain)
     ofDomain.web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'By hand')
@@ -235,7 +237,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofStrategy.web.users[KEY]?.links).to.equal(undefined)
   })
 
-  it('are what a new account is once they are site admins no more', async () => {
+  it("restores a new account's rights when a user is no longer site admin", async () => {
     for (const [domain, rights] of [
       [{ newaccountsrights: 7 }, 7],
       [{ newaccountsrights: 0xffffffff }, undefined],
@@ -250,27 +252,27 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 6.5.
-  it('have the rights that groups give beside those given by hand, and lose none but what groups gave', async () => {
+  it('adds rights of groups to those given by hand, and revokes only rights of groups', async () => {
     const { accounts, web, events } = await withAlice({ newaccountsrights: 1 })
-    const rights = async (given: readonly string[], takesAway = true) => {
-      const changed = await accounts.setRights?.('', ALICE.id, given, takesAway)
+    const rights = async (names: readonly string[], takesAway = true) => {
+      const changed = await accounts.setRights?.('', ALICE.id, names, takesAway)
       return [changed, web.users[KEY]?.siteadmin, web.users[KEY]?.oidcrights]
     }
     expect(await rights(['serverbackup', 'manageusers'])).to.deep.equal([true, 1 + 2, 2])
-    const before = events.length
+    const countBefore = events.length
     expect(await rights(['manageusers'])).to.deep.equal([false, 1 + 2, 2])
-    expect(events).to.have.length(before)
+    expect(events).to.have.length(countBefore)
     expect(await rights(['recordings'], false)).to.deep.equal([true, 1 + 2 + 512, 2 + 512])
     expect(await rights(['recordings'])).to.deep.equal([true, 1 + 512, 512])
-    // By hand: one more, and one less of those that a group gives.
+    // An administrator adds one right and removes one that a group grants.
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 1 + 8 })
     expect(await rights(['recordings'])).to.deep.equal([true, 1 + 8 + 512, 512])
     expect(await rights([])).to.deep.equal([true, 1 + 8, 0])
   })
 
-  it('have all rights as site admins, whatever groups give, and those of a new account and of groups afterwards', async () => {
+  it('gives site admins all rights, and afterwards those of a new account and groups', async () => {
     const { accounts, web } = await withAlice({ newaccountsrights: 2 })
-    // Taken by hand, and given by a group.
+    // One right was removed by hand, and a group grants it.
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 0 })
     await accounts.setRights?.('', ALICE.id, ['manageusers'], true)
     await accounts.setSiteAdmin('', ALICE.id, true)
@@ -282,13 +284,13 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]?.siteadmin).to.equal(2)
   })
 
-  it('are no more than the limit of the domain', async () => {
+  it('limits accounts to limits.maxUserAccounts', async () => {
     const { accounts } = await withAlice({ limits: { maxuseraccounts: 1 } })
     const error: unknown = await accounts.create('', { ...ALICE, id: '~oidc:2' }).catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(LoginError).and.to.include({ code: 'account_limit' })
   })
 
-  it('are no more than the limit of the domain where several are made at once, each of which found room', async () => {
+  it('limits simultaneous new accounts to limits.maxUserAccounts', async () => {
     const { accounts, web } = open({ limits: { maxuseraccounts: 2 } })
     const ids = ['~oidc:1', '~oidc:2', '~oidc:3'] as const
     const outcomes = await Promise.allSettled(ids.map((id) => accounts.create('', { ...ALICE, id })))
@@ -298,7 +300,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 25.
-  it('keep an address that MeshCentral has verified, and believe the IdP about a new one', async () => {
+  it('keeps an address that MeshCentral verified, and trusts the IdP for a new one', async () => {
     const { accounts, web } = await withAlice()
     await accounts.update('', { ...ALICE, emailVerified: false })
     expect(web.users[KEY]).to.include({ emailVerified: true })
@@ -308,7 +310,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test' })
   })
 
-  it("take an address about which the IdP says nothing for verified, as MeshCentral's own strategy does", async () => {
+  it('treat an address as verified if the IdP says nothing, as MeshCentral does', async () => {
     const { accounts, web } = open()
     await accounts.create('', { ...ALICE, emailVerified: null })
     expect(web.users[KEY]).to.include({ emailVerified: true })
@@ -317,7 +319,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: true })
   })
 
-  it('are named without what pages take for markup or an escape, on their device groups too', async () => {
+  it('replaces markup in names, on device groups too', async () => {
     const { accounts, web, rows } = open()
     await accounts.create('', { ...ALICE, name: '<100%> Alice' })
     expect(web.users[KEY]).to.include({ name: '‹100％› Alice' })
@@ -330,14 +332,14 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(rows.get('mesh//1')).to.deep.equal(group('‹b›Alice‹/b›'))
   })
 
-  it('tell of a login that changes nothing by no event', async () => {
+  it('sends no event for a login that changes nothing', async () => {
     const { accounts, events } = await withAlice()
-    const before = events.length
+    const countBefore = events.length
     await accounts.update('', ALICE)
-    expect(events).to.have.length(before)
+    expect(events).to.have.length(countBefore)
   })
 
-  it('are locked by one bit of their rights, which site admins have too', async () => {
+  it('counts accounts as locked by one bit of their rights, except site admins', async () => {
     const { accounts, web } = await withAlice()
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 32 + 1 })
     expect(await accounts.find('', ALICE.id)).to.include({ locked: true, siteAdmin: false })
@@ -350,7 +352,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('recognise groups that the built-in strategy mirrored, also with a preset, and none of LDAP', async () => {
+  it('recognize groups that the built-in strategy mirrored, but none of LDAP', async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)
@@ -367,7 +369,7 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
-  it('has the ids that the built-in strategy gives to groups', async () => {
+  it('uses the group ids of the built-in strategy', async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'mesh-users')
     expect(Object.keys(web.userGroups)).to.deep.equal([

@@ -3,7 +3,7 @@ import { meshcompanion } from '../../../plugin/meshcentral.ts'
 import { standIn } from './stand-in.ts'
 
 describe('the plugin of one MeshCentral', () => {
-  it('stays the first that was loaded: another load leaves the button alone, and says that a restart is needed', () => {
+  it('keeps the first instance if loaded again, and reports that a restart is needed', () => {
     const { server, log } = standIn({ domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } } })
     const first = meshcompanion({ parent: server })
     const button = { issuer: {}, client: {} }

@@ -7,9 +7,7 @@ import type {
   MeshWeb,
 } from '../../../plugin/meshcentral/server.ts'
 
-/**
- * The part of MeshCentral that the adapter uses, without a network: what it really does is shown by test/meshcentral.
- */
+/** The part of MeshCentral that the adapter uses, without a network. The tests in test/meshcentral use the real one. */
 export interface StandIn {
   readonly server: MeshServer
   readonly web: MeshWeb
@@ -23,7 +21,7 @@ export interface StandInOptions {
   readonly records?: Map<string, Members>
 }
 
-/** Rows as a database keeps them: copies, by id. */
+/** Stores copies of rows by id, as a database does. */
 export function databaseOf(records: Map<string, Members> = new Map()): MeshDatabase {
   return {
     changeStream: false,

@@ -6,30 +6,30 @@ import { keepCookiesFromCaches } from '../../../plugin/meshcentral/uncached-cook
 import { session } from './sessions/one-server.ts'
 
 describe('an answer that a cache may keep', () => {
-  /** A server that gives everybody a cookie with everything, as MeshCentral does once a minute. */
-  async function answer(path: string, said?: string, { method = 'get', host = 'mesh.test', more = {} } = {}) {
+  /** Requests a server that sets a cookie with every answer, as MeshCentral does once a minute. */
+  async function answer(path: string, cacheControl?: string, { method = 'get', host = 'mesh.test', more = {} } = {}) {
     const app = express()
     app.use(cookieSession({ name: 'xid', keys: ['a key'] }), (req, res) => {
       Reflect.set(req, 'session', { userid: 'user//alice', ...more })
-      if (said !== undefined) res.set('Cache-Control', said)
+      if (cacheControl !== undefined) res.set('Cache-Control', cacheControl)
       res.send('content')
     })
     keepCookiesFromCaches({ app, args: { relaydns: ['relay.test'] } })
-    const asked = request(app)[method as 'get'](path).set('Host', host)
-    const { headers } = await asked
+    const pending = request(app)[method as 'get'](path).set('Host', host)
+    const { headers } = await pending
     const cookies = [headers['set-cookie'] ?? []].flat()
     const isSecure = cookies.length > 0 && cookies.every((cookie) => / secure/i.test(cookie))
     return { sets: cookies.length > 0, cacheControl: headers['cache-control'], isSecure }
   }
 
   for (const path of ['/scripts/common.js', '/a/b.min.css?v=1', '/logo.png', '/.x', '/a.ashx.png'])
-    it(`sets no cookie with a file (${path}), whatever it says of how long it may be kept`, async () => {
-      for (const said of [undefined, 'public, max-age=0', 'max-age=60'])
-        expect(await answer(path, said)).to.deep.include({ sets: false, cacheControl: said })
+    it(`sets no cookie with a file, with any Cache-Control: ${path}`, async () => {
+      for (const value of [undefined, 'public, max-age=0', 'max-age=60'])
+        expect(await answer(path, value)).to.deep.include({ sets: false, cacheControl: value })
       expect((await answer(path, undefined, { method: 'head' })).sets).to.equal(false)
     })
 
-  it('sets none either where it says that everybody may have it', async () => {
+  it('sets no cookie with a page that Cache-Control declares public', async () => {
     expect((await answer('/page', 'Public, max-age=60')).sets).to.equal(false)
   })
 
@@ -42,14 +42,14 @@ describe('an answer that a cache may keep', () => {
     '/login',
     '/login?return=/a.png',
   ])
-    it(`renews the session with a page (${path}), which is then for one alone`, async () => {
+    it(`renews the session with a page, which becomes private: ${path}`, async () => {
       expect(await answer(path)).to.deep.include({ sets: true, cacheControl: 'private' })
       expect(await answer(path, 'max-age=60')).to.deep.include({ sets: true, cacheControl: 'max-age=60, private' })
     })
 
-  it('is none that says so itself, nor one to a POST, nor what a web relay hands on', async () => {
-    for (const said of ['no-store', 'private, max-age=60'])
-      expect(await answer('/a.js', said)).to.deep.include({ sets: true, cacheControl: said })
+  it('sets cookies with private answers, answers to POST and those of web relays', async () => {
+    for (const value of ['no-store', 'private, max-age=60'])
+      expect(await answer('/a.js', value)).to.deep.include({ sets: true, cacheControl: value })
     expect((await answer('/a.js', undefined, { method: 'post' })).sets).to.equal(true)
     expect((await answer('/a.js', undefined, { host: 'relay.test:443' })).sets).to.equal(true)
   })
@@ -57,7 +57,7 @@ describe('an answer that a cache may keep', () => {
   it('sets no cookie for an empty session, but clears one that the request brought', async () => {
     const app = express()
     app.use(cookieSession({ name: 'xid', keys: ['a key'] }), (req, res) => {
-      // As MeshCentral does it for passport: such a session counts as filled.
+      // MeshCentral does this for passport. Such a session counts as filled.
       Object.assign(Reflect.get(req, 'session') as object, { save: () => undefined, userid: undefined })
       res.append('Set-Cookie', 'other=1')
       res.send('content')
@@ -71,7 +71,7 @@ describe('an answer that a cache may keep', () => {
     expect(await namesFor('another=1; xid=e30=')).to.include.members(['other', 'xid', 'xid.sig'])
   })
 
-  it('has a session of ours go by https alone, which MeshCentral leaves out behind an offloader, and no other one', async () => {
+  it('marks only cookies of plugin sessions as secure, also behind a TLS offloader', async () => {
     const more = { oidcSignIn: session('h').signIn }
     expect((await answer('/', undefined, { more })).isSecure).to.equal(true)
     expect((await answer('/', undefined, { method: 'post', more })).isSecure).to.equal(true)

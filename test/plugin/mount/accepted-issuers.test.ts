@@ -2,27 +2,27 @@ import { expect } from 'chai'
 import { AcceptedIssuers } from '../../../plugin/mount/accepted-issuers.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 
-describe('the issuers whose sessions count', () => {
+describe('accepted issuers', () => {
   const open = (issuer: string, previous_issuers: readonly string[] = []) => {
     const issuers = new AcceptedIssuers()
     issuers.add(settingsOf({ ...MINIMAL, issuer, custom: { previous_issuers } }))
-    return { issuers, counts: (one: string) => issuers.accepts({ domainKey: '', issuer: one }) }
+    return { issuers, counts: (name: string) => issuers.accepts({ domainKey: '', issuer: name }) }
   }
   const TENANT = '11111111-2222-3333-4444-555555555555'
   const OTHER = '99999999-2222-3333-4444-555555555555'
 
   // Shows: plugin 5.13.
-  it('counts sessions of the configured issuer in any spelling and of previous ones', () => {
+  it('accept the configured issuer in any spelling, and previous issuers', () => {
     const { counts } = open('https://idp.example/.well-known/openid-configuration', ['https://old.example'])
-    for (const one of ['https://idp.example', 'https://idp.example/', 'https://old.example/']) {
-      expect(counts(one), one).to.equal(true)
+    for (const name of ['https://idp.example', 'https://idp.example/', 'https://old.example/']) {
+      expect(counts(name), name).to.equal(true)
     }
-    for (const other of ['https://idp.example/realms/b', 'http://old.example', '']) {
-      expect(counts(other), other).to.equal(false)
+    for (const name of ['https://idp.example/realms/b', 'http://old.example', '']) {
+      expect(counts(name), name).to.equal(false)
     }
   })
 
-  it('after discovery counts the published issuer, but no other tenant', () => {
+  it('accept the published issuer after discovery, but no other tenant', () => {
     const { issuers, counts } = open('https://login.microsoftonline.com/contoso.com/v2.0')
     const published = `https://login.microsoftonline.com/${TENANT}/v2.0`
     expect(counts(published)).to.equal(true)
@@ -31,7 +31,7 @@ describe('the issuers whose sessions count', () => {
     expect(counts(`https://login.microsoftonline.com/${OTHER}/v2.0`)).to.equal(false)
   })
 
-  it('are all in a domain that is served elsewhere', () => {
+  it('accept all issuers in a domain that this process does not serve', () => {
     const { issuers } = open('https://idp.example')
     issuers.notePublished('customer', 'https://idp.example')
     expect(issuers.accepts({ domainKey: 'customer', issuer: 'https://other.example' })).to.equal(true)

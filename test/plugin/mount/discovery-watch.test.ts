@@ -8,12 +8,12 @@ const ISSUER = settingsOf(MINIMAL).issuer.issuer
 
 function opened(now = () => 0) {
   const lines: [level: string, event: string, msg: string, fields: LogFields][] = []
-  const at =
+  const logAt =
     (level: string) =>
     (event: string, msg: string, fields: LogFields = {}) => {
       lines.push([level, event, msg, fields])
     }
-  const log = { info: at('info'), warn: at('warn'), error: at('error') }
+  const log = { info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
   return { lines, ...watchDiscovery(settingsOf(MINIMAL), log, now) }
 }
 const away = new LoginError('discovery_failed', {
@@ -23,7 +23,7 @@ const away = new LoginError('discovery_failed', {
 })
 
 describe('the log lines of discovery', () => {
-  it('tell of each failed attempt, with address, status, cause and remedy', () => {
+  it('report each failed attempt with address, status, cause and remedy', () => {
     const { lines, onFailure } = opened()
     for (const begins of [true, false]) onFailure(away, { begins, byHand: false })
     expect(lines.map(([level, event]) => [level, event])).to.deep.equal(Array(2).fill(['error', 'discovery-failed']))
@@ -32,7 +32,7 @@ describe('the log lines of discovery', () => {
   })
 
   // Shows: plugin 10.28.
-  it('are at most 10 a second, and the next one says how many were left out', () => {
+  it('log lines are limited to 10 a second, and the next one counts those left out', () => {
     let now = 0
     const { lines, onFailure } = opened(() => now)
     for (let attempt = 0; attempt < 500; attempt += 1) onFailure(away, { begins: attempt === 0, byHand: false })
@@ -42,7 +42,7 @@ describe('the log lines of discovery', () => {
     expect(lines.at(-1)?.[3].leftOut).to.equal(490)
   })
 
-  it('are one warning an outage where all endpoints are given by hand, and an info when it is over', () => {
+  it('logs one warning an outage if all endpoints are set by hand, then an info', () => {
     const { lines, onFailure, onDiscovered } = opened()
     for (const begins of [true, false, false]) onFailure(away, { begins, byHand: true })
     onDiscovered({ issuer: ISSUER })
@@ -52,7 +52,7 @@ describe('the log lines of discovery', () => {
     ])
   })
 
-  it('warn of each thing that a list of the IdP does not have, and name the member', () => {
+  it("warn of each configured value that the IdP's lists lack", () => {
     const { lines, onDiscovered } = opened()
     onDiscovered({ issuer: ISSUER, id_token_signing_alg_values_supported: ['ES256'] })
     const [, , message, fields] = lines[1] ?? []

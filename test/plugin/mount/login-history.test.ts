@@ -14,7 +14,7 @@ describe('the history of logins', () => {
     now = 1000
   })
 
-  it('keeps the last ten refusals of a domain, the latest first', () => {
+  it('keeps the last ten refusals of a domain, latest first', () => {
     const history = createLoginHistory(['', 'b'], () => now)
     for (let count = 1; count <= 12; count += 1) {
       now = count
@@ -25,7 +25,7 @@ describe('the history of logins', () => {
     expect(history.of('b').refusals).to.deep.equal([])
   })
 
-  it('counts the same refusal, and moves it to the front', () => {
+  it('counts repeated refusals and moves them to the front', () => {
     const history = createLoginHistory([''], () => now)
     for (const user of ['~oidc:a', '~oidc:b', '~oidc:a']) {
       now += 1
@@ -37,7 +37,7 @@ describe('the history of logins', () => {
     ])
   })
 
-  it('keeps the last ten warnings per domain, counts repeats, records no refusal', () => {
+  it('keeps the last ten warnings of a domain and counts repeats', () => {
     const history = createLoginHistory(['', 'b'], () => now)
     const warned = (user: string | undefined, event = 'account-under-other-id') => ({
       ...refused('', user),
@@ -76,7 +76,7 @@ describe('the history of logins', () => {
     expect(history.of('b').loginWarnings).to.deep.equal([])
   })
 
-  it('keeps nothing of domains that there are not, of other lines of the log, nor of other fields', () => {
+  it('ignores unknown domains, other log lines and other fields', () => {
     const history = createLoginHistory([''], () => now)
     history.note(refused('other'))
     history.note(refused('', undefined, 'deprecated_key'))

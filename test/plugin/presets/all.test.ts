@@ -9,12 +9,12 @@ import { routePaths } from '../../../plugin/routes/strategy.ts'
 import { CLIENT, MINIMAL, serverWith, settingsOf } from '../config/one-domain.ts'
 import { reasonOf, vendorAccess } from './vendor-fetch.ts'
 
-/** Lists the strategies of MeshCentral itself, two of which have the names of presets. */
+/** Lists MeshCentral's own strategies. Two have the names of presets. */
 const STRATEGIES = 'config/meshcentral/likely-typos.ts'
 
 const PLUGIN = fileURLToPath(new URL('../../../plugin', import.meta.url))
 
-/** What a second engineer would write into a file of its own. */
+/** A preset that another engineer might add in a separate file. */
 const added: PresetDefinition<'okta', 'issuer'> = {
   name: 'okta',
   urls: { issuer: 'https://login.okta.example' },
@@ -30,7 +30,7 @@ const added: PresetDefinition<'okta', 'issuer'> = {
 }
 
 describe('presets', () => {
-  it('bring texts into the Custom object, under names that no other one has', () => {
+  it('presets add string members to the custom object under unique names', () => {
     const names = ['scope', 'claims', 'preset', ...PRESETS.flatMap(({ members }) => Object.keys(members))]
     expect(new Set(names).size).to.equal(names.length)
     for (const { members } of PRESETS) {
@@ -42,7 +42,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 8.13.
-  it('stand in a file each, named after them; no other file but the list knows of them', () => {
+  it('presets are defined in one file each, which only their list names', () => {
     const files = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.ts') && name !== STRATEGIES,
     )
@@ -55,21 +55,21 @@ describe('presets', () => {
   })
 
   // Shows: plugin 8.13.
-  it('are added by one definition: configuration, checks, issuer, detection and callback path follow', () => {
+  it('presets are added by one definition, from which everything else follows', () => {
     const read = domainReader([...PRESETS, added])
-    const one = (oidc: object) => {
+    const readOne = (oidc: object) => {
       const [reading] = read(serverWith(oidc), { presets: { okta: { issuer: 'https://okta.test' } } }).domains
       if (!reading) throw new Error('no domain was read')
       return reading
     }
     const problems = (custom: object) =>
-      one({ client: CLIENT, custom }).problems.map(({ path, remedy }) => [path.split('.oidc.')[1], remedy])
+      readOne({ client: CLIENT, custom }).problems.map(({ path, remedy }) => [path.split('.oidc.')[1], remedy])
 
-    const settings = one({ client: CLIENT, custom: { preset: 'okta', ORG_name: 'radio' }, groups: {} }).settings
+    const settings = readOne({ client: CLIENT, custom: { preset: 'okta', ORG_name: 'radio' }, groups: {} }).settings
     expect(settings?.issuer.issuer).to.equal('https://okta.test/radio')
     expect(settings?.groups?.scope).to.equal('okta.groups.read')
     expect(settings?.custom).to.deep.include({ preset: 'okta', presetMembers: { org_name: 'radio' } })
-    const detected = one({ client: { ...CLIENT, client_id: '0oa123' }, custom: { org_name: 'radio' } })
+    const detected = readOne({ client: { ...CLIENT, client_id: '0oa123' }, custom: { org_name: 'radio' } })
     expect(detected.settings?.custom.preset).to.equal('okta')
     expect(problems({ preset: 'okta' })).to.deep.equal([['custom.org_name', 'Write the name of the organisation.']])
     expect(problems({ preset: 'okta', org_name: 'R2' })).to.deep.equal([
@@ -82,24 +82,26 @@ describe('presets', () => {
   })
 })
 
-const ask = (claims: Record<string, unknown>, groups: object = {}) =>
+const memberships = (claims: Record<string, unknown>, groups: object = {}) =>
   standard.memberships({ claims, accessToken: null }, settingsOf({ ...MINIMAL, groups }))
 
 describe('a provider without a preset', () => {
-  it('is what is chosen where no preset is', () => {
+  it('uses the generic provider if no preset is configured', () => {
     expect(openPreset(null, {}, vendorAccess())).to.equal(standard)
   })
 
   // Shows: plugin 6.9.
-  it('brings groups in the claim groups, or in the configured one', async () => {
-    expect(await ask({ groups: ['a'], roles: ['b'] })).to.deep.equal([{ name: 'a', aliases: [] }])
-    expect(await ask({ groups: ['a'], roles: ['b'] }, { claim: 'roles' })).to.deep.equal([{ name: 'b', aliases: [] }])
-    expect(await ask({})).to.deep.equal([])
+  it('reads groups from the claim groups or the configured claim', async () => {
+    expect(await memberships({ groups: ['a'], roles: ['b'] })).to.deep.equal([{ name: 'a', aliases: [] }])
+    expect(await memberships({ groups: ['a'], roles: ['b'] }, { claim: 'roles' })).to.deep.equal([
+      { name: 'b', aliases: [] },
+    ])
+    expect(await memberships({})).to.deep.equal([])
   })
 
-  it('does not bring groups in a claim that is only referred to, which is not the same as none', async () => {
-    expect(await reasonOf(ask({ _claim_names: { groups: 'src1' } }))).to.match(/refers to another place$/)
-    expect(await ask({ _claim_names: { address: 'src1' } })).to.deep.equal([])
-    expect(await ask({ _claim_names: 'groups' })).to.deep.equal([])
+  it('reports a groups claim that is only a reference as unknown', async () => {
+    expect(await reasonOf(memberships({ _claim_names: { groups: 'src1' } }))).to.match(/refers to another place$/)
+    expect(await memberships({ _claim_names: { address: 'src1' } })).to.deep.equal([])
+    expect(await memberships({ _claim_names: 'groups' })).to.deep.equal([])
   })
 })

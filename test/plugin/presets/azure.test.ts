@@ -13,7 +13,8 @@ import { knows, namesOf as names, reasonOf, TOKEN, vendorAccess } from './vendor
 
 const ALICE = 'alice'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
-const guid = (at: number) => `0000000${at.toString(16)}-aaaa-4bbb-8ccc-${at.toString().padStart(12, '0')}`.slice(-36)
+const guid = (index: number) =>
+  `0000000${index.toString(16)}-aaaa-4bbb-8ccc-${index.toString().padStart(12, '0')}`.slice(-36)
 const OPS: GraphGroup = { id: guid(1), displayName: 'Ops' }
 const STAFF: GraphGroup = { id: guid(2), displayName: 'Staff' }
 const ADMINS: GraphGroup = { id: guid(3), displayName: 'Admins' }
@@ -35,11 +36,11 @@ describe('the azure preset', () => {
     stranger = undefined
   })
 
-  const ask = (groups: object = {}, claims: Record<string, unknown> = {}) =>
+  const memberships = (groups: object = {}, claims: Record<string, unknown> = {}) =>
     azurePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
 
   // Shows: plugin 6.8.
-  it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
+  it('requests its group scope or the configured one, and none without groups', () => {
     const { scopes } = openPreset('azure', {}, vendorAccess())
     expect(scopes(settings({}))).to.deep.equal(['Group.Read.All'])
     expect(scopes(settings({ scope: 'GroupMember.Read.All' }))).to.deep.equal(['GroupMember.Read.All'])
@@ -49,77 +50,78 @@ describe('the azure preset', () => {
   // Shows: plugin 6.13.
   it('finds no groups if the scope was not granted, but fails on other Graph refusals', async () => {
     await start(['openid'])
-    const asked = (grantedScopes: readonly string[] | null) => {
+    const membershipsWith = (grantedScopes: readonly string[] | null) => {
       const evidence = { claims: {}, accessToken: TOKEN, grantedScopes }
       return azurePreset(api.url, vendorAccess()).memberships(evidence, settings({}))
     }
-    expect(await asked(['openid', 'User.Read'])).to.deep.equal([])
+    expect(await membershipsWith(['openid', 'User.Read'])).to.deep.equal([])
     for (const granted of [null, ['Group.Read.All'], ['https://graph.microsoft.com/Group.Read.All']]) {
-      expect(await reasonOf(asked(granted))).to.match(/answered the request for groups with 403/)
+      expect(await reasonOf(membershipsWith(granted))).to.match(/answered the request for groups with 403/)
     }
   })
 
   // Shows: plugin 5.9.
-  it('takes the roles of the token in place of groups, or beside them, as authorities say', async () => {
+  it('reads roles of the token instead of groups or in addition, as authorities say', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
-    const asked = async (authorities: unknown, claims: Record<string, unknown>, groups = {}) => {
-      const own = settings(groups)
+    const rolesAndScopes = async (authorities: unknown, claims: Record<string, unknown>, groups = {}) => {
+      const baseSettings = settings(groups)
       const preset = azurePreset(api.url, vendorAccess())
-      const custom = { ...own.custom, authorities: [authorities].flat() as readonly string[] }
-      const changed = { ...own, custom }
+      const custom = { ...baseSettings.custom, authorities: [authorities].flat() as readonly string[] }
+      const changed = { ...baseSettings, custom }
       return [names(await preset.memberships({ claims, accessToken: TOKEN }, changed)), preset.scopes(changed)]
     }
-    expect(await asked('roles', { roles: ['Mesh.Admin'] })).to.deep.equal([['Mesh.Admin'], []])
-    expect(await asked('roles', {})).to.deep.equal([[], []])
-    for (const all of ['roles', ['roles', 'groups']]) expect((await asked(all, { roles: 5 }))[0]).to.equal('unknown')
+    expect(await rolesAndScopes('roles', { roles: ['Mesh.Admin'] })).to.deep.equal([['Mesh.Admin'], []])
+    expect(await rolesAndScopes('roles', {})).to.deep.equal([[], []])
+    for (const all of ['roles', ['roles', 'groups']])
+      expect((await rolesAndScopes(all, { roles: 5 }))[0]).to.equal('unknown')
     const claimed = { roles: ['Mesh.Admin'], groups: [OPS.id] }
-    expect((await asked('roles', claimed, { claim: 'groups' }))[0]).to.deep.equal([OPS.id])
-    expect(await asked(['roles', 'groups'], { roles: ['Mesh.Admin'] })).to.deep.equal([
+    expect((await rolesAndScopes('roles', claimed, { claim: 'groups' }))[0]).to.deep.equal([OPS.id])
+    expect(await rolesAndScopes(['roles', 'groups'], { roles: ['Mesh.Admin'] })).to.deep.equal([
       ['Mesh.Admin', 'Ops'],
       ['Group.Read.All'],
     ])
   })
 
-  it('knows a group by its object id and its display name, in exactly that spelling', async () => {
+  it('matches a group by its object id and display name, exactly as spelled', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
-    const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
+    const rule = async (required: string) => decideAccess(await memberships(), settings({ required }).groups).admitted
     for (const name of [OPS.id, 'Ops']) expect(await rule(name), name).to.equal(true)
     for (const name of ['ops', 'Op', OPS.id.slice(1), ADMINS.id]) expect(await rule(name), name).to.equal(false)
   })
 
-  it('knows an object id in any letter case, in rules and in the names of mirrored groups', async () => {
+  it('matches an object id in any letter case, in rules and mirrored groups', async () => {
     const id = 'ABCDEF01-aaaa-4bbb-8ccc-000000000001'
     api.setGroups(ALICE, { direct: [{ id, displayName: 'Ops' }] })
     for (const required of [id, id.toLowerCase(), id.toUpperCase()]) {
-      expect(decideAccess(await ask(), settings({ required }).groups).admitted, required).to.equal(true)
+      expect(decideAccess(await memberships(), settings({ required }).groups).admitted, required).to.equal(true)
     }
-    const byId = await ask({ claim: 'groups' }, { groups: [id] })
+    const byId = await memberships({ claim: 'groups' }, { groups: [id] })
     expect(groupChanges(byId, 'all', [id.toLowerCase()])).to.deep.equal({ join: [], leave: [] })
     expect(groupChanges(byId, [id.toLowerCase()], [])).to.deep.equal({ join: [id], leave: [] })
     expect(groupChanges([], 'all', [id.toLowerCase()])).to.deep.equal({ join: [], leave: [id.toLowerCase()] })
   })
 
-  it('sends with each page the header that casts to groups need, and is content with the smaller scope', async () => {
+  it('sends the header for casts with each page, and accepts the smaller scope', async () => {
     await start(['GroupMember.Read.All'], { mostPerPage: 1 })
     api.setGroups(ALICE, { direct: [OPS, STAFF] })
-    expect(names(await ask())).to.deep.equal(['Ops', 'Staff'])
+    expect(names(await memberships())).to.deep.equal(['Ops', 'Staff'])
     expect(api.requests.map(({ headers }) => headers.consistencylevel)).to.deep.equal(['eventual', 'eventual'])
   })
 
-  describe('with a groups claim in the token that nobody configured', () => {
+  describe('with an unconfigured groups claim in the token', () => {
     const claims = { groups: [OPS.id, STAFF.id] }
 
-    it('asks nobody where every rule says an object id and nothing is mirrored', async () => {
+    it('sends no request if every rule is an object id and nothing is mirrored', async () => {
       for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id }]) {
-        expect(names(await ask(groups, claims))).to.deep.equal([OPS.id, STAFF.id])
+        expect(names(await memberships(groups, claims))).to.deep.equal([OPS.id, STAFF.id])
       }
-      const told = { claims, accessToken: null }
+      const evidence = { claims, accessToken: null }
       const preset = azurePreset(api.url, vendorAccess())
-      expect(names(await preset.memberships(told, settings({ required: OPS.id })))).to.have.length(2)
+      expect(names(await preset.memberships(evidence, settings({ required: OPS.id })))).to.have.length(2)
       expect(api.requests).to.deep.equal([])
     })
 
-    it('asks Graph where ids are not enough, for rules with display names and for the names of mirrored groups', async () => {
+    it('asks Graph if rules or mirrored groups need display names', async () => {
       api.setGroups(ALICE, { direct: [OPS] })
       const cases: readonly (readonly [object, Record<string, unknown>])[] = [
         [{ required: 'Ops' }, claims],
@@ -132,56 +134,56 @@ describe('the azure preset', () => {
         [{ required: OPS.id }, { _claim_names: { groups: 'src1' } }],
         [{ required: OPS.id }, { hasgroups: true }],
       ]
-      for (const [groups, told] of cases)
-        expect(names(await ask(groups, told)), JSON.stringify(groups)).to.deep.equal(['Ops'])
+      for (const [groups, otherClaims] of cases)
+        expect(names(await memberships(groups, otherClaims)), JSON.stringify(groups)).to.deep.equal(['Ops'])
       expect(api.requests).to.have.length(cases.length)
     })
   })
 
-  it('asks for the groups of this user only, and uses no other group of the company', async () => {
+  it('asks only for the groups of this user', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     api.setGroups('bob', { direct: [ADMINS] })
-    expect(names(await ask())).to.deep.equal(['Ops'])
+    expect(names(await memberships())).to.deep.equal(['Ops'])
     expect(api.requests.map(({ path, query }) => [path, query])).to.deep.equal([
       ['/v1.0/me/memberOf/microsoft.graph.group', { $select: 'id,displayName', $top: '999', $count: 'true' }],
     ])
   })
 
   // Shows: plugin 6.1.
-  it('counts groups through other groups only when told to', async () => {
+  it('counts indirect memberships only with recursive', async () => {
     api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
-    expect(names(await ask())).to.deep.equal(['Ops'])
-    expect(names(await ask({ recursive: true }))).to.deep.equal(['Ops', 'Staff'])
+    expect(names(await memberships())).to.deep.equal(['Ops'])
+    expect(names(await memberships({ recursive: true }))).to.deep.equal(['Ops', 'Staff'])
     expect(api.requests.at(-1)?.path).to.equal('/v1.0/me/transitiveMemberOf/microsoft.graph.group')
   })
 
-  it('keeps groups apart that have one display name', async () => {
+  it('keeps groups with the same display name apart', async () => {
     const twins = [OPS, { ...STAFF, displayName: 'Ops' }]
     api.setGroups(ALICE, { direct: twins })
-    const memberships = await ask()
-    if (memberships === 'unknown') throw new Error('unknown')
-    expect(memberships.filter((membership) => isNamed(membership, 'Ops'))).to.have.length(2)
-    for (const { id } of twins) expect(memberships.filter((membership) => isNamed(membership, id))).to.have.length(1)
+    const groups = await memberships()
+    if (groups === 'unknown') throw new Error('unknown')
+    expect(groups.filter((membership) => isNamed(membership, 'Ops'))).to.have.length(2)
+    for (const { id } of twins) expect(groups.filter((membership) => isNamed(membership, id))).to.have.length(1)
   })
 
-  it('takes no display name for the object id of another group', async () => {
+  it('accepts no display name that is the object id of another group', async () => {
     for (const displayName of [ADMINS.id, ADMINS.id.toUpperCase()]) {
       api.setGroups(ALICE, { direct: [{ ...OPS, displayName }] })
-      const memberships = await ask()
-      expect(decideAccess(memberships, settings({ required: displayName }).groups).admitted).to.equal(false)
-      expect(memberships).to.deep.equal([{ name: OPS.id, aliases: [] }])
+      const groups = await memberships()
+      expect(decideAccess(groups, settings({ required: displayName }).groups).admitted).to.equal(false)
+      expect(groups).to.deep.equal([{ name: OPS.id, aliases: [] }])
     }
   })
 
-  it('does not know the groups when the token does not show their names', async () => {
+  it('reports unknown groups if the token may not read their names', async () => {
     await start(['openid', 'User.Read'])
     api.setGroups(ALICE, { direct: [OPS] })
-    expect(await reasonOf(ask())).to.match(/does not give access to the names of groups/)
+    expect(await reasonOf(memberships())).to.match(/does not give access to the names of groups/)
   })
 
-  it('sends the token to no other host, scheme or port that a next page is said to be at', async () => {
+  it('sends the token to no other host, scheme or port for the next page', async () => {
     stranger = await startStranger()
-    const { port, asked } = stranger
+    const { port, strangerRequests } = stranger
     api.setGroups(ALICE, { direct: [OPS] })
     const link = (next: string) =>
       api.fail({ kind: 'rewrite', body: (page) => ({ ...(page as object), '@odata.nextLink': next }) })
@@ -196,14 +198,14 @@ describe('the azure preset', () => {
       `${api.url}@127.0.0.1:${port}/`,
     ]) {
       link(next)
-      expect(await reasonOf(ask()), next).to.match(/at another host$|did not answer with a list of groups$/)
+      expect(await reasonOf(memberships()), next).to.match(/at another host$|did not answer with a list of groups$/)
     }
     link(api.url.replace('127.0.0.1', 'user:word@127.0.0.1'))
-    expect(await reasonOf(ask())).to.match(/TypeError$/)
-    expect(asked).to.deep.equal([])
+    expect(await reasonOf(memberships())).to.match(/TypeError$/)
+    expect(strangerRequests).to.deep.equal([])
   })
 
-  it('does not know the groups when the list is not whole', async () => {
+  it('reports unknown groups if the list is incomplete', async () => {
     for (const body of [
       ...[7, null, ''].map((next) => ({ value: [OPS], '@odata.nextLink': next })),
       ...[OPS, [{ displayName: 'Ops' }], ['Ops'], [null], undefined].map((value) => ({ value })),
@@ -211,7 +213,7 @@ describe('the azure preset', () => {
     ]) {
       api.fail({ kind: 'rewrite', body: () => body })
       for (const [groups, claims] of [[], [{ claim: 'groups' }, { hasgroups: true }]])
-        expect(await reasonOf(ask(groups, claims)), JSON.stringify(body)).to.match(
+        expect(await reasonOf(memberships(groups, claims)), JSON.stringify(body)).to.match(
           /did not answer with a list of groups$/,
         )
     }
@@ -221,23 +223,25 @@ describe('the azure preset', () => {
     const roles = { claim: 'roles' }
 
     // Shows: plugin 6.9.
-    it('uses the claim, whatever else the token says, and neither asks Graph nor for its scope', async () => {
+    it('uses the configured claim, and requests neither Graph nor its scope', async () => {
       await start([])
       const { scopes, groupsClaim } = openPreset('azure', {}, vendorAccess())
       expect(scopes(settings(roles))).to.deep.equal([])
       expect(groupsClaim(settings(roles))).to.equal('roles')
-      expect(names(await ask(roles, { roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])
-      expect(names(await ask({ claim: 'groups' }, { groups: [OPS.id] }))).to.deep.equal([OPS.id])
-      expect(await ask(roles, {})).to.deep.equal([])
-      expect(await ask(roles, { roles: 7 })).to.equal('unknown')
+      expect(names(await memberships(roles, { roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])
+      expect(names(await memberships({ claim: 'groups' }, { groups: [OPS.id] }))).to.deep.equal([OPS.id])
+      expect(await memberships(roles, {})).to.deep.equal([])
+      expect(await memberships(roles, { roles: 7 })).to.equal('unknown')
       const tooMany = { _claim_names: { groups: 'src1' }, hasgroups: true }
-      expect(names(await ask({ claim: 'groups' }, { groups: [OPS.id], ...tooMany }))).to.deep.equal([OPS.id])
-      expect(await ask({ claim: 'groups' }, { _claim_names: { other: 'src1' }, hasgroups: false })).to.deep.equal([])
-      expect(names(await ask(roles, { ...tooMany, roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])
+      expect(names(await memberships({ claim: 'groups' }, { groups: [OPS.id], ...tooMany }))).to.deep.equal([OPS.id])
+      expect(
+        await memberships({ claim: 'groups' }, { _claim_names: { other: 'src1' }, hasgroups: false }),
+      ).to.deep.equal([])
+      expect(names(await memberships(roles, { ...tooMany, roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])
       expect(api.requests).to.deep.equal([])
     })
 
-    it('asks Graph when there are too many groups for the token', async () => {
+    it('asks Graph if the token has too many groups', async () => {
       api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
       for (const marker of [
         { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'http://169.254.169.254/' } } },
@@ -245,31 +249,33 @@ describe('the azure preset', () => {
         { hasgroups: 'true' },
       ]) {
         const groups = { claim: 'groups', required: OPS.id }
-        expect(decideAccess(await ask(groups, marker), settings(groups).groups).admitted).to.equal(true)
-        expect(names(await ask({ ...groups, recursive: true }, marker))).to.deep.equal([OPS.id, STAFF.id])
+        expect(decideAccess(await memberships(groups, marker), settings(groups).groups).admitted).to.equal(true)
+        expect(names(await memberships({ ...groups, recursive: true }, marker))).to.deep.equal([OPS.id, STAFF.id])
       }
       expect(new Set(api.requests.map(({ path }) => path)).size).to.equal(2)
     })
 
-    it('keeps the names that groups have from the claim when Graph has to be asked', async () => {
+    it('names groups from Graph as the claim would', async () => {
       api.setGroups(ALICE, { direct: [OPS, { ...STAFF, displayName: ADMINS.id }] })
-      expect(await ask({ claim: 'groups' }, { _claim_names: { groups: 'src1' } })).to.deep.equal([
+      expect(await memberships({ claim: 'groups' }, { _claim_names: { groups: 'src1' } })).to.deep.equal([
         { name: OPS.id, aliases: ['Ops'] },
         { name: STAFF.id, aliases: [] },
       ])
       await start(['User.Read'])
       api.setGroups(ALICE, { direct: [OPS] })
-      expect(await ask({ claim: 'groups' }, { hasgroups: true })).to.deep.equal([{ name: OPS.id, aliases: [] }])
+      expect(await memberships({ claim: 'groups' }, { hasgroups: true })).to.deep.equal([{ name: OPS.id, aliases: [] }])
     })
 
-    it('does not know the groups when there are too many for the token and Graph does not tell', async () => {
+    it('reports unknown groups if the token has too many and Graph fails', async () => {
       const overage = { _claim_names: { groups: 'src1' } }
       api.fail(403)
-      expect(await reasonOf(ask({ claim: 'groups' }, overage))).to.match(/ with 403$/)
+      expect(await reasonOf(memberships({ claim: 'groups' }, overage))).to.match(/ with 403$/)
       const noToken = { claims: { hasgroups: true }, accessToken: null }
       const preset = azurePreset(api.url, vendorAccess())
       expect(await reasonOf(preset.memberships(noToken, settings({ claim: 'groups' })))).to.match(/no access token/)
-      expect(await reasonOf(ask(roles, { _claim_names: { roles: 'src1' } }))).to.match(/refers to another place$/)
+      expect(await reasonOf(memberships(roles, { _claim_names: { roles: 'src1' } }))).to.match(
+        /refers to another place$/,
+      )
     })
   })
 
@@ -277,39 +283,49 @@ describe('the azure preset', () => {
     const { claims } = azurePreset('https://graph.invalid', vendorAccess())
     const names = { uuid: 'sub', name: 'name', email: 'email' }
 
-    it('takes preferred_username for an address that is missing, and never for a verified one', () => {
+    it('uses preferred_username for a missing address, never as verified', () => {
       for (const missing of [{}, { email: '' }, { email: null }]) {
-        const stand = { sub: '1', preferred_username: 'alice@corp.example', email_verified: true, ...missing }
-        expect(profileOf(claims(stand), names)).to.include({ email: 'alice@corp.example', emailVerified: false })
+        const input = { sub: '1', preferred_username: 'alice@corp.example', email_verified: true, ...missing }
+        expect(profileOf(claims(input), names)).to.include({ email: 'alice@corp.example', emailVerified: false })
       }
     })
 
-    it('leaves an address that is there as it is', () => {
-      const own = { sub: '1', email: 'a@corp.example', email_verified: true, preferred_username: 'other@corp.example' }
-      expect(claims(own)).to.equal(own)
+    it('keeps an existing address unchanged', () => {
+      const input = {
+        sub: '1',
+        email: 'a@corp.example',
+        email_verified: true,
+        preferred_username: 'other@corp.example',
+      }
+      expect(claims(input)).to.equal(input)
       expect(claims({ sub: '1' })).to.deep.equal({ sub: '1' })
     })
 
-    it('counts no address as verified that another claim than email brings', () => {
-      const told = { sub: '1', preferred_username: 'root@corp.example', upn: 'root@corp.example', email_verified: true }
+    it('treats an address of another claim than email as unverified', () => {
+      const input = {
+        sub: '1',
+        preferred_username: 'root@corp.example',
+        upn: 'root@corp.example',
+        email_verified: true,
+      }
       for (const email of ['preferred_username', 'upn']) {
         for (const more of [{}, { email: 'alice@corp.example' }]) {
-          const profile = profileOf(claims({ ...told, ...more }), { ...names, email })
+          const profile = profileOf(claims({ ...input, ...more }), { ...names, email })
           expect(profile).to.include({ email: 'root@corp.example', emailVerified: false })
         }
       }
     })
   })
 
-  describe('before an API that fails', () => {
+  describe('with a failing API', () => {
     beforeEach(() => start(['Group.Read.All'], { mostPerPage: 1 }))
     failuresContract(() => ({
       api,
-      ask: (access, accessToken = TOKEN) =>
+      memberships: (access, accessToken = TOKEN) =>
         azurePreset(api.url, access).memberships({ claims: {}, accessToken }, settings({})),
       fillPages: (pages) =>
         api.setGroups(ALICE, {
-          direct: Array.from({ length: pages }, (_, at) => ({ id: guid(at), displayName: `Group ${at}` })),
+          direct: Array.from({ length: pages }, (_, index) => ({ id: guid(index), displayName: `Group ${index}` })),
         }),
     }))
   })

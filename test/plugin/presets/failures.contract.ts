@@ -6,72 +6,74 @@ import type { VendorAccess } from '../../../plugin/presets/vendor-api.ts'
 import { onLoopback } from '../../support/on-loopback.ts'
 import { reasonOf, until, vendorAccess } from './vendor-fetch.ts'
 
-/** A preset before its vendor's API, and a user who is in some groups, so many that they fill three pages. */
+/** A preset with its vendor's API, and a user in so many groups that they fill three pages. */
 export interface Subject {
   readonly api: VendorApi<never>
-  ask(access: VendorAccess, accessToken?: string | null): Promise<Memberships>
-  /** Whether a page that was answered so is asked for in another way once more. Default: never. */
-  asksAgainAfter?(status: number, after: number): boolean
-  /** Puts the user into this many groups; each fills a page. */
+  memberships(access: VendorAccess, accessToken?: string | null): Promise<Memberships>
+  /** Whether a page with this status is requested again in another way. Default: never. */
+  asksAgainAfter?(status: number, pageIndex: number): boolean
+  /** Puts the user into this number of groups. Each fills a page. */
   fillPages(pages: number): void
 }
 
 /**
- * What holds for every preset that asks a vendor's API for groups: what it could not learn in full it does not know at
- * all.
+ * Defines tests for every preset that asks a vendor's API for groups. If the list is incomplete, all groups are
+ * unknown.
  */
 export function failuresContract(subject: () => Subject): void {
-  const ask = (...args: Parameters<Subject['ask']>) => subject().ask(...args)
+  const memberships = (...args: Parameters<Subject['memberships']>) => subject().memberships(...args)
   const requested = (times: number) => until(() => subject().api.requests.length === times)
   beforeEach(() => subject().fillPages(3))
 
-  for (const after of [0, 2]) {
-    const page = `page ${after + 1}`
+  for (const pageIndex of [0, 2]) {
+    const page = `page ${pageIndex + 1}`
 
     for (const status of [401, 403, 404, 429, 500, 503]) {
       // Shows: plugin 8.12.
-      it(`does not know the groups when ${page} is answered with ${status}`, async () => {
-        subject().api.fail(status, after)
-        expect(await reasonOf(ask(vendorAccess()))).to.equal(`127.0.0.1 answered the request for groups with ${status}`)
-        const more = subject().asksAgainAfter?.(status, after) ? 1 : 0
-        expect(subject().api.requests).to.have.length(after + 1 + more)
+      it(`reports unknown groups when ${page} is answered with ${status}`, async () => {
+        subject().api.fail(status, pageIndex)
+        expect(await reasonOf(memberships(vendorAccess()))).to.equal(
+          `127.0.0.1 answered the request for groups with ${status}`,
+        )
+        const more = subject().asksAgainAfter?.(status, pageIndex) ? 1 : 0
+        expect(subject().api.requests).to.have.length(pageIndex + 1 + more)
       })
     }
 
-    it(`does not know the groups when ${page} never comes`, async () => {
-      subject().api.fail({ kind: 'hang' }, after)
+    it(`reports unknown groups when ${page} never arrives`, async () => {
+      subject().api.fail({ kind: 'hang' }, pageIndex)
       const access = vendorAccess()
-      const reason = reasonOf(ask(access))
-      await requested(after + 1)
+      const reason = reasonOf(memberships(access))
+      await requested(pageIndex + 1)
       await access.clock.advance(10_000)
       expect(await reason).to.equal('127.0.0.1 did not answer the request for groups: TimeoutError')
     })
 
-    it(`does not know the groups when the connection is lost at ${page}`, async () => {
-      subject().api.fail({ kind: 'reset' }, after)
-      expect(await reasonOf(ask(vendorAccess()))).to.match(
+    it(`reports unknown groups when the connection is lost at ${page}`, async () => {
+      subject().api.fail({ kind: 'reset' }, pageIndex)
+      expect(await reasonOf(memberships(vendorAccess()))).to.match(
         /^127\.0\.0\.1 did not answer .*: (ECONNRESET|UND_ERR_SOCKET)$/,
       )
     })
 
     for (const body of ['', '{', '<html>Sign in to the network</html>', 'null', '[]', '7', '"groups"', '{"ok":true}']) {
-      it(`does not know the groups when ${page} is ${JSON.stringify(body)}`, async () => {
-        subject().api.fail({ kind: 'answer', status: 200, body }, after)
-        expect(await reasonOf(ask(vendorAccess()))).to.equal('127.0.0.1 did not answer with a list of groups')
+      it(`reports unknown groups when ${page} is ${JSON.stringify(body)}`, async () => {
+        subject().api.fail({ kind: 'answer', status: 200, body }, pageIndex)
+        expect(await reasonOf(memberships(vendorAccess()))).to.equal('127.0.0.1 did not answer with a list of groups')
       })
     }
   }
 
-  it('reads twenty pages and gives up when there are more', async () => {
+  it('reads twenty pages, and fails if there are more', async () => {
     subject().fillPages(20)
-    expect(await ask(vendorAccess())).to.have.length(20)
+    expect(await memberships(vendorAccess())).to.have.length(20)
     subject().fillPages(21)
-    expect(await reasonOf(ask(vendorAccess()))).to.equal('there are more than 20 pages of groups')
+    expect(await reasonOf(memberships(vendorAccess()))).to.equal('there are more than 20 pages of groups')
     expect(subject().api.requests).to.have.length(40)
   })
 
   it('has one time limit for all pages together', async () => {
-    // A page may take for ever; in the end there is the limit of all.
+    // A single page has no limit here, only all pages together.
     const { clock, fetch } = vendorAccess({ totalMs: 60_000 })
     const held: (() => void)[] = []
     const slow: VendorAccess['fetch'] = async (url, init) => {
@@ -80,7 +82,7 @@ export function failuresContract(subject: () => Subject): void {
     }
     subject().api.fail({ kind: 'hang' }, 2)
     let isOver = false
-    const reason = reasonOf(ask({ clock, fetch: slow })).finally(() => (isOver = true))
+    const reason = reasonOf(memberships({ clock, fetch: slow })).finally(() => (isOver = true))
     for (const page of [0, 1, 2]) {
       await until(() => held.length > page)
       await clock.advance(4_000)
@@ -93,24 +95,24 @@ export function failuresContract(subject: () => Subject): void {
     expect(await reason).to.match(/TimeoutError$/)
   })
 
-  it('does not know the groups without an access token, and asks nobody', async () => {
-    expect(await reasonOf(ask(vendorAccess(), null))).to.equal(
+  it('sends no request without an access token, and reports unknown groups', async () => {
+    expect(await reasonOf(memberships(vendorAccess(), null))).to.equal(
       'the flow issues no access token, which the request for groups needs',
     )
     expect(subject().api.requests).to.deep.equal([])
   })
 
-  it('quotes no token that no header can carry', async () => {
-    expect(await reasonOf(ask(vendorAccess(), 'a-secret\nwith a second line'))).to.match(/TypeError$/)
+  it('does not quote a token that no header can carry', async () => {
+    expect(await reasonOf(memberships(vendorAccess(), 'a-secret\nwith a second line'))).to.match(/TypeError$/)
   })
 }
 
-/** A server that nobody should ask, and what it was asked nevertheless. */
+/** Starts a server that must get no request, and records those that it gets. */
 export async function startStranger() {
-  const asked: string[] = []
+  const strangerRequests: string[] = []
   const server = createServer((req, res) => {
-    asked.push(req.url ?? '')
+    strangerRequests.push(req.url ?? '')
     res.end('{}')
   })
-  return { asked, ...(await onLoopback(server)) }
+  return { strangerRequests, ...(await onLoopback(server)) }
 }

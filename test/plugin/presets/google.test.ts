@@ -37,10 +37,10 @@ describe('the google preset', () => {
   beforeEach(() => start())
   afterEach(() => api.close())
 
-  const ask = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
+  const memberships = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
     googlePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
 
-  it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
+  it('requests its group scope or the configured one, and none without groups', () => {
     const { scopes } = openPreset('google', {}, vendorAccess())
     expect(scopes(settings())).to.deep.equal([SCOPE])
     expect(scopes(settings({ scope: 'https://www.googleapis.com/auth/cloud-identity.groups' }))).to.deep.equal([
@@ -53,69 +53,69 @@ describe('the google preset', () => {
   // Shows: plugin 6.13.
   it('finds no groups for a user who declined the scope, without asking the API', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
-    const asked = (grantedScopes: readonly string[] | null, custom: object = {}, groups: object = {}) => {
+    const membershipsWith = (grantedScopes: readonly string[] | null, custom: object = {}, groups: object = {}) => {
       const members = { preset: 'google', customer_id: 'C046psxkn', ...custom }
       const evidence = { claims: verified(ALICE), accessToken: TOKEN, grantedScopes }
       const preset = googlePreset(api.url, vendorAccess())
       return preset.memberships(evidence, settingsOf({ client: CLIENT, custom: members, groups }))
     }
-    const before = api.requests.length
-    expect(await asked(['openid', 'email'])).to.deep.equal([])
-    // The same where the scope stands among those of custom.scope.
-    expect(await asked(['openid'], { scope: ['openid', SCOPE] }, { scope: '' })).to.deep.equal([])
-    expect(api.requests.length).to.equal(before)
-    for (const granted of [null, ['openid', SCOPE]]) expect(await asked(granted)).to.have.length(1)
+    const countBefore = api.requests.length
+    expect(await membershipsWith(['openid', 'email'])).to.deep.equal([])
+    // The scope may also be part of custom.scope.
+    expect(await membershipsWith(['openid'], { scope: ['openid', SCOPE] }, { scope: '' })).to.deep.equal([])
+    expect(api.requests.length).to.equal(countBefore)
+    for (const granted of [null, ['openid', SCOPE]]) expect(await membershipsWith(granted)).to.have.length(1)
   })
 
   // Shows: plugin 5.20.
-  it('knows a group by its resource name, its address and its display name, in exactly that spelling', async () => {
+  it('matches a group by resource name, address and display name, exactly as spelled', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
-    const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
+    const rule = async (required: string) => decideAccess(await memberships(), settings({ required }).groups).admitted
     for (const name of ['groups/0ops', 'ops@corp.example', 'The ops']) expect(await rule(name), name).to.equal(true)
     for (const name of ['0ops', 'ops', 'the ops', 'The ops ', 'groups/0OPS']) expect(await rule(name)).to.equal(false)
   })
 
   // Shows: plugin 5.20.
-  it('asks for the groups of this user only, and uses no other group of the company', async () => {
+  it('asks only for the groups of this user', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     api.setGroups('bob@corp.example', { direct: [group('admins'), group('ops')] })
-    expect(names(await ask())).to.deep.equal(['The ops'])
-    expect(names(await ask({}, verified('carol@corp.example')))).to.deep.equal([])
+    expect(names(await memberships())).to.deep.equal(['The ops'])
+    expect(names(await memberships({}, verified('carol@corp.example')))).to.deep.equal([])
     expect(api.requests.map(({ path }) => path)).to.deep.equal(
       Array(2).fill('/v1/groups/-/memberships:searchDirectGroups'),
     )
   })
 
-  it('uses no group of another company, whatever it is called', async () => {
+  it('uses no group of another company, even one of the same name', async () => {
     const foreign = group('fake', { customer: 'C999', displayName: 'The ops' })
     api.setGroups(ALICE, { direct: [group('radio'), foreign] })
-    expect(names(await ask())).to.deep.equal(['The radio'])
-    expect(names(await ask({}, verified(ALICE), 'C999'))).to.deep.equal(['The ops'])
+    expect(names(await memberships())).to.deep.equal(['The radio'])
+    expect(names(await memberships({}, verified(ALICE), 'C999'))).to.deep.equal(['The ops'])
   })
 
   // Shows: plugin 6.1.
-  it('counts groups through other groups only when told to', async () => {
+  it('counts indirect memberships only with recursive', async () => {
     api.setGroups(ALICE, { direct: [group('ops')], indirect: [group('staff')] })
-    expect(names(await ask())).to.deep.equal(['The ops'])
-    expect(names(await ask({ recursive: true }))).to.deep.equal(['The ops', 'The staff'])
+    expect(names(await memberships())).to.deep.equal(['The ops'])
+    expect(names(await memberships({ recursive: true }))).to.deep.equal(['The ops', 'The staff'])
   })
 
-  it('does not know the groups where the account of the company has no transitive search', async () => {
+  it("reports unknown groups if the company's plan has no transitive search", async () => {
     await start({ premium: false })
     api.setGroups(ALICE, { direct: [group('ops')] })
-    expect(names(await ask())).to.deep.equal(['The ops'])
-    expect(await reasonOf(ask({ recursive: true }))).to.match(/ with 403$/)
+    expect(names(await memberships())).to.deep.equal(['The ops'])
+    expect(await reasonOf(memberships({ recursive: true }))).to.match(/ with 403$/)
   })
 
-  it('knows groups by their address alone where searches in one company are for its administrators', async () => {
+  it('knows groups only by address if company searches are for administrators', async () => {
     await start({ administrators: ['root@corp.example'] })
     const foreign = group('fake', { customer: 'C999', address: 'mine@evil.example', displayName: 'The ops' })
     api.setGroups(ALICE, { direct: [group('ops'), foreign] })
-    expect(await ask()).to.deep.equal([
+    expect(await memberships()).to.deep.equal([
       { name: 'ops@corp.example', aliases: [] },
       { name: 'mine@evil.example', aliases: [] },
     ])
-    const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
+    const rule = async (required: string) => decideAccess(await memberships(), settings({ required }).groups).admitted
     expect(await rule('ops@corp.example')).to.equal(true)
     for (const name of ['The ops', 'The fake', 'groups/0ops']) expect(await rule(name), name).to.equal(false)
     const queries = api.requests.slice(0, 2).map(({ query }) => parseMembershipQuery(query.query ?? ''))
@@ -125,15 +125,15 @@ describe('the google preset', () => {
     ])
   })
 
-  it('asks an administrator of the company once, who may limit the search', async () => {
+  it('asks once for a company administrator, who may limit the search', async () => {
     await start({ administrators: [ALICE] })
     api.setGroups(ALICE, { direct: [group('ops'), group('fake', { customer: 'C999' })] })
-    expect(names(await ask())).to.deep.equal(['The ops'])
+    expect(names(await memberships())).to.deep.equal(['The ops'])
     expect(api.requests).to.have.length(1)
   })
 
   // Shows: plugin 5.16.
-  it('asks for the groups of the identity source where that is configured and no customer, and of nothing else', async () => {
+  it('asks for groups of the configured identity source only', async () => {
     const identitysource = 'a1b2-c3'
     const ofSource = settingsOf({
       client: CLIENT,
@@ -147,7 +147,7 @@ describe('the google preset', () => {
     api.setGroups(ALICE, { direct: [group('ops'), mapped('staff', identitysource), mapped('crew', 'other')] })
     expect(names(await askSource())).to.deep.equal(['Mapped staff'])
     expect(decideAccess(await askSource(), ofSource.groups).admitted).to.equal(true)
-    expect(names(await ask())).to.deep.equal(['The ops'])
+    expect(names(await memberships())).to.deep.equal(['The ops'])
 
     await start({ administrators: ['root@corp.example'] })
     api.setGroups(ALICE, { direct: [mapped('staff', 'other')] })
@@ -155,7 +155,7 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(1)
   })
 
-  it('takes nothing but an address for one, where groups are known by it alone', async () => {
+  it('accepts only addresses as names if groups are known by address only', async () => {
     const groupKey = (id: string, namespace?: string) => ({ group: 'groups/0', groupKey: { id, namespace } })
     const entries = [
       groupKey('ops@corp.example', 'identitysources/1'),
@@ -165,11 +165,11 @@ describe('the google preset', () => {
     ]
     await start({ administrators: ['root@corp.example'] })
     api.fail({ kind: 'rewrite', body: () => ({ memberships: entries }) })
-    expect(await ask()).to.deep.equal([])
+    expect(await memberships()).to.deep.equal([])
     expect(api.requests).to.have.length(2)
   })
 
-  it('does not know the groups of an address that is not verified, and asks nobody', async () => {
+  it('sends no request for an unverified address, and reports unknown groups', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     for (const claims of [
       {},
@@ -180,37 +180,37 @@ describe('the google preset', () => {
       { email: [ALICE], email_verified: true },
       { email_verified: true, preferred_username: ALICE },
     ]) {
-      expect(await reasonOf(ask({}, claims))).to.equal('the account has no verified address')
+      expect(await reasonOf(memberships({}, claims))).to.equal('the account has no verified address')
     }
     expect(api.requests).to.deep.equal([])
   })
 
-  it('takes an address for verified if the text "true" says so', async () => {
+  it('accepts an address as verified by the string "true"', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
-    expect(names(await ask({}, { email: ALICE, email_verified: 'true' }))).to.deep.equal(['The ops'])
+    expect(names(await memberships({}, { email: ALICE, email_verified: 'true' }))).to.deep.equal(['The ops'])
   })
 
-  it('looks up addresses with quotes and backslashes as they are', async () => {
+  it('escapes quotes and backslashes in addresses', async () => {
     const hostile = "x' || member_key_id == 'bob@corp.example"
     api.setGroups('bob@corp.example', { direct: [group('admins')] })
-    const others = ["o'hara@corp.example", 'back\\slash@corp.example', "\\' && '@corp.example", '"q"@b']
-    for (const address of [hostile, ...others]) {
+    const otherAddresses = ["o'hara@corp.example", 'back\\slash@corp.example', "\\' && '@corp.example", '"q"@b']
+    for (const address of [hostile, ...otherAddresses]) {
       api.setGroups(address, { direct: [group('ops')] })
-      expect(names(await ask({}, verified(address))), address).to.deep.equal(['The ops'])
+      expect(names(await memberships({}, verified(address))), address).to.deep.equal(['The ops'])
     }
   })
 
   it('refuses addresses that no search can carry', async () => {
     for (const address of ['ali\nce@corp.example', 'alice\u0000@corp.example', 'alice\ud800@corp.example']) {
-      expect(await reasonOf(ask({}, verified(address)))).to.match(/characters that a search cannot contain/)
+      expect(await reasonOf(memberships({}, verified(address)))).to.match(/characters that a search cannot contain/)
     }
     expect(api.requests).to.deep.equal([])
   })
 
-  it('never asks for anybody but the owner of the address, nor outside the company', async () => {
+  it('searches only for the owner of the address, inside the company', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1, unit: 'grapheme' }), async (address) => {
-        await ask({}, verified(address)).catch(() => undefined)
+        await memberships({}, verified(address)).catch(() => undefined)
         for (const { query } of api.requests.slice(-1)) {
           expect(parseMembershipQuery(query.query ?? '')).to.deep.equal({
             member: address,
@@ -223,27 +223,27 @@ describe('the google preset', () => {
     )
   })
 
-  it('takes no display name for the address or the resource name of another group', async () => {
+  it("accepts no display name that is another group's address or resource name", async () => {
     for (const displayName of ['admins@corp.example', 'groups/0admins']) {
       api.setGroups(ALICE, { direct: [group('mine', { displayName })] })
-      const memberships = await ask()
-      expect(decideAccess(memberships, settings({ required: displayName }).groups).admitted).to.equal(false)
-      expect(names(memberships)).to.deep.equal(['mine@corp.example'])
+      const groups = await memberships()
+      expect(decideAccess(groups, settings({ required: displayName }).groups).admitted).to.equal(false)
+      expect(names(groups)).to.deep.equal(['mine@corp.example'])
     }
     for (const displayName of ['Team @ home', 'Our groups/ops', 'old a@b.example', 'a@b.example (old)']) {
       api.setGroups(ALICE, { direct: [group('mine', { displayName })] })
-      expect(names(await ask())).to.deep.equal([displayName])
+      expect(names(await memberships())).to.deep.equal([displayName])
     }
   })
 
-  it('reads a full page of groups with long descriptions within the limit on answers', async () => {
-    const many = Array.from({ length: 501 }, (_, at) => group(`g${at}`, { description: 'x'.repeat(1000) }))
+  it('reads a full page of groups with long descriptions within the size limit', async () => {
+    const many = Array.from({ length: 501 }, (_, index) => group(`g${index}`, { description: 'x'.repeat(1000) }))
     api.setGroups(ALICE, { direct: many })
-    expect(names(await ask())).to.have.length(501)
+    expect(names(await memberships())).to.have.length(501)
     expect(api.requests).to.have.length(2)
   })
 
-  it('does not know the groups when the list is not whole', async () => {
+  it('reports unknown groups if the list is incomplete', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     for (const wrong of [
       ...[7, null].map((nextPageToken) => ({ nextPageToken })),
@@ -251,16 +251,18 @@ describe('the google preset', () => {
       { error: { code: 403 }, memberships: undefined },
     ]) {
       api.fail({ kind: 'rewrite', body: (page) => ({ ...(page as object), ...wrong }) })
-      expect(await reasonOf(ask()), JSON.stringify(wrong)).to.equal('127.0.0.1 did not answer with a list of groups')
+      expect(await reasonOf(memberships()), JSON.stringify(wrong)).to.equal(
+        '127.0.0.1 did not answer with a list of groups',
+      )
     }
   })
 
-  it('knows a group that has neither address nor display name by its resource name', async () => {
+  it('knows a group without address and display name by its resource name', async () => {
     api.fail({ kind: 'rewrite', body: () => ({ memberships: [{ group: 'groups/0x' }] }) })
-    expect(await ask()).to.deep.equal([{ name: 'groups/0x', aliases: [] }])
+    expect(await memberships()).to.deep.equal([{ name: 'groups/0x', aliases: [] }])
   })
 
-  it('goes on after an empty page that names a next one', async () => {
+  it('continues after an empty page that names a next page', async () => {
     await start({ mostPerPage: 1 })
     api.setGroups(ALICE, { direct: [group('a'), group('b')] })
     const emptied = new Set<string>()
@@ -273,17 +275,18 @@ describe('the google preset', () => {
         return { nextPageToken }
       },
     })
-    expect(names(await ask())).to.deep.equal(['The b'])
+    expect(names(await memberships())).to.deep.equal(['The b'])
   })
 
-  describe('before an API that fails', () => {
+  describe('with a failing API', () => {
     beforeEach(() => start({ mostPerPage: 1 }))
     failuresContract(() => ({
       api,
-      ask: (access, accessToken = TOKEN) =>
+      memberships: (access, accessToken = TOKEN) =>
         googlePreset(api.url, access).memberships({ claims: verified(ALICE), accessToken }, settings()),
-      asksAgainAfter: (status, after) => status === 403 && after === 0,
-      fillPages: (pages) => api.setGroups(ALICE, { direct: Array.from({ length: pages }, (_, at) => group(`g${at}`)) }),
+      asksAgainAfter: (status, pageIndex) => status === 403 && pageIndex === 0,
+      fillPages: (pages) =>
+        api.setGroups(ALICE, { direct: Array.from({ length: pages }, (_, index) => group(`g${index}`)) }),
     }))
   })
 })

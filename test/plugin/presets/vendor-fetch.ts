@@ -4,12 +4,11 @@ import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
 import { type Fetch, type FetchLimits, limitFetch } from '../../../plugin/provider/http/limited-fetch.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
-/** What a login brings in these tests. Nothing that is logged may have it in it. */
+/** The access token of logins in these tests. Nothing that is logged may contain it. */
 export const TOKEN = 'ya29.A0AfB_by-very~secret/token+0123456789=='
 
 /**
- * What presets are given in the product, with the product's limits unless told otherwise, but by a clock that tests
- * turn.
+ * Returns what presets get in the product, with the product's limits by default, but with a clock that tests advance.
  */
 export function vendorAccess(limits: Partial<FetchLimits> = {}) {
   const clock = new FakeClock()
@@ -20,15 +19,15 @@ export function vendorAccess(limits: Partial<FetchLimits> = {}) {
 export const namesOf = (memberships: Memberships) =>
   memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
-/** Once it is so; all that follows from what made it so has happened then. */
+/** Resolves once the condition holds, after all its immediate consequences. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise(setImmediate)
 }
 
-/** {@link TOKEN} speaks for this caller; every other token is worth nothing. */
+/** Accepts {@link TOKEN} for this caller and refuses every other token. */
 export const knows = (caller: Caller) => (token: string) => (token === TOKEN ? caller : undefined)
 
-/** Why memberships could not be learned; fails when they could, or when the reason quotes the token. */
+/** Returns why memberships are unknown. Throws if they are known or if the reason quotes the token. */
 export async function reasonOf(memberships: Promise<unknown>): Promise<string> {
   const outcome = await memberships.then(
     (learned) => new Error(`learned ${JSON.stringify(learned)}`),

@@ -8,34 +8,34 @@ import { FakeClock } from '../../support/fake-clock.ts'
 const NOW = 1_000_000
 
 describe('the state of a session at the IdP', () => {
-  let asked: string[]
+  let requests: string[]
   beforeEach(() => {
-    asked = []
+    requests = []
   })
-  /** @param active tokens; null where the IdP cannot be asked. Those that are not named are inactive */
+  /** @param active the active tokens; null if the IdP cannot be asked. All others are inactive */
   const state = (active: readonly string[] | null, changes: object = {}) => {
     const introspect = async (token: string, kind?: string) => {
-      asked.push(`${kind} ${token}`)
+      requests.push(`${kind} ${token}`)
       return active?.includes(token) ?? null
     }
     return introspectTokens({ access: 'a', accessExpiresAt: null, refresh: 'r', ...changes }, { introspect }, NOW)
   }
-  const over = { accessExpiresAt: NOW }
+  const expired = { accessExpiresAt: NOW }
 
-  for (const [what, active, tokens, expected] of [
-    ['goes on while the access token is active, whatever is said of the other', ['a'], {}, 'active'],
-    ['goes on while the refresh token is active', ['r'], {}, 'active'],
-    ['has ended when neither is active', [], {}, 'ended'],
-    ['has ended when the only one is not active', [], { refresh: null }, 'ended'],
-    ['goes on by the refresh token once the other has run out', ['r'], over, 'active'],
-    ['has ended by the refresh token once the other has run out', [], over, 'ended'],
-    ['is unknown once the only one has run out', [], { ...over, refresh: null }, 'unknown'],
-    ['is unknown where the IdP cannot be asked', null, {}, 'unknown'],
+  for (const [title, active, tokens, expected] of [
+    ['is active while the access token is active, whatever the refresh token', ['a'], {}, 'active'],
+    ['is active while the refresh token is active', ['r'], {}, 'active'],
+    ['is ended if neither token is active', [], {}, 'ended'],
+    ['is ended if the only token is not active', [], { refresh: null }, 'ended'],
+    ['is active by the refresh token after the access token has expired', ['r'], expired, 'active'],
+    ['is ended by the refresh token after the access token has expired', [], expired, 'ended'],
+    ['is unknown after the only token has expired', [], { ...expired, refresh: null }, 'unknown'],
+    ['is unknown if the IdP cannot be asked', null, {}, 'unknown'],
   ] as const) {
     // Shows: plugin 9.29.
-    it(what, async () => {
+    it(title, async () => {
       expect(await state(active, tokens)).to.equal(expected)
-      expect(asked.includes('access_token a')).to.equal(!('accessExpiresAt' in tokens))
+      expect(requests.includes('access_token a')).to.equal(!('accessExpiresAt' in tokens))
     })
   }
 
@@ -51,31 +51,31 @@ describe('the state of a session at the IdP', () => {
     }
     const tokens = { access: 'a', accessExpiresAt: null, refresh: null }
 
-    it('is asked for anew after 10 s, however the clock is set, and apart for each domain', async () => {
+    it("a session's state is requested again after 10 s, separately by domain", async () => {
       let active = true
       const introspect = async (token: string) => {
-        asked.push(token)
+        requests.push(token)
         return active
       }
-      const at = asker(introspect, (domainKey) => ({ domainKey, tokens }))
-      expect([await at(''), await at('customer')]).to.deep.equal(['active', 'active'])
+      const stateAt = asker(introspect, (domainKey) => ({ domainKey, tokens }))
+      expect([await stateAt(''), await stateAt('customer')]).to.deep.equal(['active', 'active'])
       active = false
       clock.set(clock.now() + 3_600_000)
       await clock.advance(9_999)
-      expect([await at(''), asked.length]).to.deep.equal(['active', 2])
+      expect([await stateAt(''), requests.length]).to.deep.equal(['active', 2])
       await clock.advance(1)
-      expect([await at(''), asked.length]).to.deep.equal(['ended', 3])
+      expect([await stateAt(''), requests.length]).to.deep.equal(['ended', 3])
     })
 
-    it('has ended where nobody is signed in, and is unknown where no token was kept, or none can be asked about', async () => {
+    it('a state is ended without a session, and unknown without a token or an answer', async () => {
       const failing = async () => {
         throw new LoginError('introspection_failed')
       }
       const session = (path: string) =>
         path === '' ? undefined : { domainKey: '', tokens: path === 'kept' ? tokens : null }
-      const at = asker(failing, session)
-      expect([await at(''), await at('none'), lines]).to.deep.equal(['ended', 'unknown', []])
-      expect([await at('kept'), lines[0]?.event]).to.deep.equal(['unknown', 'introspection-failed'])
+      const stateAt = asker(failing, session)
+      expect([await stateAt(''), await stateAt('none'), lines]).to.deep.equal(['ended', 'unknown', []])
+      expect([await stateAt('kept'), lines[0]?.event]).to.deep.equal(['unknown', 'introspection-failed'])
     })
   })
 })

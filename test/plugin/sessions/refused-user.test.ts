@@ -87,8 +87,8 @@ describe('lockout of a refused user', () => {
 
   it('changes no right of a locked account, since that would unlock it', async () => {
     const find: Accounts['find'] = async (domain, id) => {
-      const found = await records.accounts.find(domain, id)
-      return found && { ...found, locked: true }
+      const account = await records.accounts.find(domain, id)
+      return account && { ...account, locked: true }
     }
     await lockOut({ accounts: { find } })
     expect(calls).to.have.members(['sessions', 'tokens'])
@@ -101,7 +101,7 @@ describe('lockout of a refused user', () => {
   })
 
   // Shows: plugin 6.12.
-  it('does the other parts when one fails, and logs each failure', async () => {
+  it('completes the other parts if one fails, and logs each failure', async () => {
     const fail = () => Promise.reject(new Error('disk full'))
     await lockOut({ endSessions: fail })
     expect(await account()).to.include({ siteAdmin: false })

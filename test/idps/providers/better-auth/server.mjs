@@ -207,10 +207,10 @@ async function putClient({
   Object.assign(clientOf(client_id), { backchannelLogoutUri: logoutAddress })
 }
 
-async function endSessions({ email, which }) {
+async function endSessions({ email, selection }) {
   const { id: userId } = userOf(email)
   const headers = await administrator()
-  if (which === 'all') return auths[0].api.revokeUserSessions({ headers, body: { userId } })
+  if (selection === 'all') return auths[0].api.revokeUserSessions({ headers, body: { userId } })
   const [{ token: sessionToken }] = sessionsOf(email).sort((a, b) => b.createdAt - a.createdAt)
   return auths[0].api.revokeUserSession({ headers, body: { sessionToken } })
 }

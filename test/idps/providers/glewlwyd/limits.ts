@@ -1,7 +1,7 @@
 import { because, ENCODED } from '../../support/cases.ts'
 import type { RealIdp } from '../../support/real-idp.ts'
 
-/** What Glewlwyd cannot do. Each was tried. */
+/** Features that Glewlwyd lacks. Each was tried. */
 export const CANNOT: RealIdp['cannot'] = {
   signed_eddsa: 'its at_hash beside EdDSA is made with another hash than SHA-512',
   signed_hs256: 'it signs with keys of the plugin, never with the client secret',

@@ -22,7 +22,7 @@ export const keyIdOf = (alg: string, version: number): string => `${alg}-${versi
 export interface PluginSettings {
   readonly issuer: string
   readonly keys: readonly Jwk[]
-  /** Whether the claim `groups` is sent whatever the scope. */
+  /** Whether the claim `groups` is sent with every scope. */
   readonly groupsUnasked: boolean
   readonly pushedOnly: boolean
   readonly pkce: boolean

@@ -108,7 +108,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     await admin.post(`/${REALM}/roles`, { name: 'mesh-operator' })
     const role = await admin.get(`/${REALM}/roles/mesh-operator`)
     await admin.post(`/${REALM}/users/${(await findUser(admin, BOB)).id}/role-mappings/realm`, [role])
-    // By default, only the access token has roles.
+    // Keycloak puts roles only into the access token by default.
     expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/realm_access\.roles/])
 
     type Scope = { readonly id: string; readonly name: string; readonly protocolMappers?: readonly Mapper[] }

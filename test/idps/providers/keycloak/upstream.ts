@@ -5,7 +5,7 @@ import { createPerson } from '../../support/people.ts'
 import type { Keycloak } from '../keycloak.ts'
 import { REALM, sessionsOf, toUser } from './realm.ts'
 
-/** A user whom only the upstream provider knows. */
+/** A user that exists only at the upstream provider. */
 const DAVE = createPerson('Dave', 'Doe')
 const UPSTREAM = 'upstream'
 const BROKER_CLIENT = { clientId: 'the-realm-in-front', secret: 'secret-of-the-realm-in-front' }

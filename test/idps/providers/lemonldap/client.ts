@@ -1,7 +1,7 @@
 import type { ClientRegistration } from '../../support/real-idp.ts'
 import { refuseOthers } from '../../support/understood.ts'
 
-/** What the portal's hook `getOidcRpConfig` returns for a relying party: the tables of its configuration. */
+/** The tables of a relying party's configuration, as the portal's hook `getOidcRpConfig` returns them. */
 export interface RelyingParty {
   readonly confKey: string
   readonly options: Readonly<Record<string, string | number>>
@@ -9,7 +9,7 @@ export interface RelyingParty {
   readonly attributes: Readonly<Record<string, string>>
   /** Maps a scope to the claims that come with it, in addition to the standard ones. */
   readonly extraClaims: Readonly<Record<string, string>>
-  /** Maps a scope to the rule by which it is granted even unasked. */
+  /** Maps a scope to the rule that grants it even unasked. */
   readonly scopeRules: Readonly<Record<string, string>>
 }
 

@@ -1,7 +1,7 @@
 import { because, CERTIFICATES, ENCODED, ENCRYPTED, JARM } from '../../support/cases.ts'
 import type { RealIdp } from '../../support/real-idp.ts'
 
-/** What LemonLDAP::NG cannot do. Each was tried, or its discovery document lacks it. */
+/** Features that LemonLDAP::NG lacks. Each was tried, or its discovery document lacks it. */
 export const CANNOT: RealIdp['cannot'] = {
   authorization_params:
     'prompt=login asks nobody again within seconds of a login, and with that time taken away it never ends asking',

@@ -9,10 +9,10 @@ import { type Jwk, type KeyKind, makeKey, PRIVATE_MEMBERS } from '../../../suppo
 import { readDocument } from '../../../support/documents.ts'
 import { MINIMAL, serverWith } from '../one-domain.ts'
 
-/** Files by name; any other name cannot be read. */
+/** Readable files by name. Any other name cannot be read. */
 type Files = Readonly<Record<string, string>>
 
-/** The reading of a minimal domain whose credentials are `raw`, in the configuration or as the option. */
+/** Reads a minimal domain with these credentials in the configuration, or as the option `credentials`. */
 function readWith(raw: unknown, files: Files, { option, now }: { option?: unknown; now?: number } = {}): DomainReading {
   const config = serverWith(MINIMAL) as { domains: { '': object } }
   const domains = { '': { ...config.domains[''], ...(raw === undefined ? {} : { oidcCredentials: raw }) } }
@@ -33,32 +33,36 @@ function readWith(raw: unknown, files: Files, { option, now }: { option?: unknow
 }
 const keySet = (...keys: readonly unknown[]) => JSON.stringify({ keys })
 const readKeys = (...keys: readonly unknown[]) => readWith({ jwksFile: 'keys' }, { keys: keySet(...keys) })
-const said = ({ problems }: DomainReading) =>
+const problemsOf = ({ problems }: DomainReading) =>
   problems.map(({ path, reason }) => `${path.replace('domains[""].oidcCredentials', '…')} ${reason}`)
 
 describe('credentials of a client', () => {
-  it('are not needed', () => {
+  it('accepts a domain without credentials', () => {
     expect(readWith(undefined, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
     expect(readWith({}, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
   })
 
-  it('come from the configuration in any letter case, and the option of the call wins', () => {
-    const [one, other] = [makeKey('P-256'), makeKey('P-256')]
-    const files = { one: keySet(one.private), other: keySet(other.private) }
+  it('reads credentials in any letter case, and prefers the option credentials', () => {
+    const [configured, optional] = [makeKey('P-256'), makeKey('P-256')]
+    const files = { one: keySet(configured.private), other: keySet(optional.private) }
     const x = (reading: DomainReading) => reading.settings?.credentials.keys[0]?.publicJwk.x
-    expect(x(readWith({ JWKSfile: 'one' }, files))).to.equal(one.public.x)
-    expect(x(readWith({ jwksFile: 'one' }, files, { option: { '': { jwksFile: 'other' } } }))).to.equal(other.public.x)
-    expect(x(readWith({ jwksFile: 'one' }, files, { option: { b: { jwksFile: 'other' } } }))).to.equal(one.public.x)
+    expect(x(readWith({ JWKSfile: 'one' }, files))).to.equal(configured.public.x)
+    expect(x(readWith({ jwksFile: 'one' }, files, { option: { '': { jwksFile: 'other' } } }))).to.equal(
+      optional.public.x,
+    )
+    expect(x(readWith({ jwksFile: 'one' }, files, { option: { b: { jwksFile: 'other' } } }))).to.equal(
+      configured.public.x,
+    )
   })
 
-  it('are found in a lower-cased configuration', () => {
+  it('finds credentials in a lower-cased configuration', () => {
     const config = serverWith(MINIMAL) as { domains: { '': object } }
     const domains = { '': { ...config.domains[''], oidccredentials: { jwksfile: 'keys' } } }
     const readFile = () => keySet(makeKey('Ed25519').private)
     expect(readDomains({ ...config, domains }, { readFile }).domains[0]?.settings?.credentials.keys).to.have.length(1)
   })
 
-  it('are told apart: what can sign, what can decrypt, by type, use and alg', () => {
+  it('derives from type, use and alg of a key what it can sign and decrypt', () => {
     const can = (kind: KeyKind, members = {}) => {
       const key = readKeys(makeKey(kind, members).private).settings?.credentials.keys[0]
       return { signs: key?.signs, decrypts: key?.decrypts }
@@ -75,14 +79,14 @@ describe('credentials of a client', () => {
     expect(can('RSA').signs?.[0]).to.equal('RS256')
   })
 
-  it('have public halves without any private member, whatever else the file says', () => {
+  it('publishes no private member of a key, even from a file with other members', () => {
     const pair = makeKey('RSA', { kid: 'k', use: 'sig', alg: 'RS256' })
     const key = readKeys({ ...pair.private, note: 'x', k: 'a-secret' }).settings?.credentials.keys[0]
     expect(key?.publicJwk).to.deep.equal(pair.public)
     expect(Object.keys(key?.publicJwk ?? {})).to.not.include.members(PRIVATE_MEMBERS)
   })
 
-  it('are published under their thumbprints where they have no id, and sign without', async () => {
+  it('publishes keys without id under their thumbprints, but signs without id', async () => {
     for (const kind of ['RSA', 'P-256', 'Ed25519', 'X25519'] as const) {
       const pair = makeKey(kind)
       const key = readKeys(pair.private).settings?.credentials.keys[0]
@@ -90,36 +94,36 @@ describe('credentials of a client', () => {
     }
   })
 
-  it('can be made by the command of the documents', () => {
+  it('accepts the keys that the documented command creates', () => {
     const page = readDocument('plugin/docs/keys.md')
     const script = /umask 077 && node -e '([^']+)' > oidc-keys\.json/.exec(page)?.[1]
     const keys = execFileSync(process.execPath, ['-e', script!], { encoding: 'utf8' })
-    const made = readWith({ jwksFile: 'keys' }, { keys }).settings?.credentials.keys
-    expect(made?.map(({ signs, decrypts }) => [signs.length > 0, decrypts.length > 0])).to.deep.equal([
+    const parsedKeys = readWith({ jwksFile: 'keys' }, { keys }).settings?.credentials.keys
+    expect(parsedKeys?.map(({ signs, decrypts }) => [signs.length > 0, decrypts.length > 0])).to.deep.equal([
       [true, false],
       [false, true],
     ])
   })
 
-  it('are refused with the place of every mistake in the key set, and nothing of it is quoted', () => {
+  it('reports every mistake in a key set by its path, without quoting the keys', () => {
     const { private: ec } = makeKey('P-256', { kid: 'a' })
-    const other = makeKey('P-256').private
+    const secondKey = makeKey('P-256').private
     const { d: _d, ...publicHalf } = ec
     const reading = readKeys(
       publicHalf,
       { ...ec, kid: 'b', use: 'signature' },
       { ...ec, kid: 'c', alg: 'RS256' },
       { ...ec, kid: 'd', use: 'enc', alg: 'ES256' },
-      { ...ec, kid: 'e', d: other.d },
+      { ...ec, kid: 'e', d: secondKey.d },
       { ...makeKey('X25519').private, kid: 'f', use: 'sig' },
       { kty: 'oct', k: 'c2VjcmV0', kid: 'g' },
       { ...ec, kid: 'h', crv: 'secp256k1' },
       'not-a-key',
-      other,
+      secondKey,
       { ...ec, kid: 'b' },
       { ...ec, kid: 7 },
     )
-    expect(said(reading)).to.have.members([
+    expect(problemsOf(reading)).to.have.members([
       '….jwksFile.keys[0].d is missing: this is a public key',
       '….jwksFile.keys[1].use must be sig or enc',
       '….jwksFile.keys[2].alg is not possible for this key',
@@ -135,64 +139,66 @@ describe('credentials of a client', () => {
       '….jwksFile.keys[11].kid must be a text',
     ])
     const text = JSON.stringify(reading)
-    for (const secret of [ec.d, other.d, 'c2VjcmV0', 'not-a-key']) expect(text).to.not.include(secret)
+    for (const secret of [ec.d, secondKey.d, 'c2VjcmV0', 'not-a-key']) expect(text).to.not.include(secret)
     expect(reading.settings).to.equal(null)
   })
 
-  it('are refused when an RSA key is short', () => {
+  it('refuses RSA keys below 2048 bits', () => {
     const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ format: 'jwk' })
-    expect(said(readKeys(short))).to.deep.equal(['….jwksFile.keys[0].n has fewer than 2048 bits'])
+    expect(problemsOf(readKeys(short))).to.deep.equal(['….jwksFile.keys[0].n has fewer than 2048 bits'])
   })
 
-  it('are refused when the file is no key set', () => {
-    const other = ['[]', '{"keys":[]}', '{"keys":{}}', 'null'].map((text) => [text, 'without keys'] as const)
-    for (const [text, reason] of [['{"keys": [secret', 'that is not JSON'], ...other] as const) {
+  it('refuses a jwksFile that is no key set', () => {
+    const notKeySets = ['[]', '{"keys":[]}', '{"keys":{}}', 'null'].map((text) => [text, 'without keys'] as const)
+    for (const [text, reason] of [['{"keys": [secret', 'that is not JSON'], ...notKeySets] as const) {
       const reading = readWith({ jwksFile: 'keys' }, { keys: text })
-      expect(said(reading)).to.deep.equal([`….jwksFile names a file ${reason}`])
+      expect(problemsOf(reading)).to.deep.equal([`….jwksFile names a file ${reason}`])
       expect(JSON.stringify(reading)).to.not.include('[secret')
     }
   })
 
-  it('are refused when a file cannot be read, with the code of the reason', () => {
+  it('refuses unreadable credential files, with the error code', () => {
     const reading = readWith({ jwksFile: 'gone', tlsCertFile: 'gone2', tlsKeyFile: 'gone3' }, {})
     const members = ['jwksFile', 'tlsCertFile', 'tlsKeyFile']
-    expect(said(reading)).to.deep.equal(members.map((name) => `….${name} names a file that cannot be read (ENOENT)`))
+    expect(problemsOf(reading)).to.deep.equal(
+      members.map((name) => `….${name} names a file that cannot be read (ENOENT)`),
+    )
   })
 
-  it('are refused with unknown members, wrong types and half a pair, in one go', () => {
+  it('refuses unknown members, wrong types and incomplete pairs all at once', () => {
     const reading = readWith({ jwksfiles: 'x', tlsCertFile: 'cert', TLSCERTFILE: 'cert', tlsKeyFile: 5 }, { cert: '' })
-    expect(said(reading)).to.include.members([
+    expect(problemsOf(reading)).to.include.members([
       '….jwksfiles is not a known setting',
       '….tlsKeyFile must be the name of a file',
     ])
     expect(reading.problems[0]?.remedy).to.equal('Did you mean "jwksFile"?')
-    expect(said(readWith({ tlsCertFile: 'cert' }, { cert: 'x' }))).to.include('….tlsKeyFile is missing')
-    expect(said(readWith({ tlsKeyFile: 'key' }, { key: 'x' }))).to.include('….tlsCertFile is missing')
-    expect(said(readWith('keys.json', {}))).to.deep.equal(['… must be an object'])
+    expect(problemsOf(readWith({ tlsCertFile: 'cert' }, { cert: 'x' }))).to.include('….tlsKeyFile is missing')
+    expect(problemsOf(readWith({ tlsKeyFile: 'key' }, { key: 'x' }))).to.include('….tlsCertFile is missing')
+    expect(problemsOf(readWith('keys.json', {}))).to.deep.equal(['… must be an object'])
   })
 
-  it('name the option where that is where they were given', () => {
+  it('names the option in the path of a problem if credentials come from it', () => {
     const { problems } = readWith(undefined, {}, { option: { '': { jwksFile: 'gone' } } })
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })
 
-  it('have a certificate that fits its key, with its thumbprint', async () => {
-    const [mine, foreign] = [await makeClientCertificate(), await makeClientCertificate()]
-    const files = { cert: mine.cert, key: mine.key, foreign: foreign.key, junk: 'hunter2' }
+  it('accepts a certificate only with its own key, and computes the thumbprint', async () => {
+    const [pair, otherPair] = [await makeClientCertificate(), await makeClientCertificate()]
+    const files = { cert: pair.cert, key: pair.key, foreign: otherPair.key, junk: 'hunter2' }
     const read = (tlsCertFile: string, tlsKeyFile: string) => readWith({ tlsCertFile, tlsKeyFile }, files)
     const { certificate } = read('cert', 'key').settings?.credentials ?? {}
     expect(certificate?.thumbprint).to.equal(
-      Buffer.from(new X509Certificate(mine.cert).fingerprint256.replaceAll(':', ''), 'hex').toString('base64url'),
+      Buffer.from(new X509Certificate(pair.cert).fingerprint256.replaceAll(':', ''), 'hex').toString('base64url'),
     )
-    expect(said(read('cert', 'foreign'))).to.deep.equal(['….tlsKeyFile names the key of another certificate'])
-    expect(said(read('junk', 'junk'))).to.deep.equal([
+    expect(problemsOf(read('cert', 'foreign'))).to.deep.equal(['….tlsKeyFile names the key of another certificate'])
+    expect(problemsOf(read('junk', 'junk'))).to.deep.equal([
       '….tlsCertFile names a file without a certificate',
       '….tlsKeyFile names a file without a usable private key',
     ])
     expect(JSON.stringify(read('junk', 'junk'))).to.not.include('hunter2')
   })
 
-  it('are warned of when the certificate has expired', async () => {
+  it('warns of an expired client certificate', async () => {
     const { cert, key } = await makeClientCertificate({ expired: true })
     const reading = readWith({ tlsCertFile: 'cert', tlsKeyFile: 'key' }, { cert, key }, { now: Date.now() })
     expect(reading.warnings.map(({ code, path }) => [code, path])).to.deep.equal([
@@ -210,16 +216,16 @@ describe('a client that asks for keys', () => {
       ...(keys ? { credentials: { '': { jwksFile: 'keys' } }, readFile: () => keySet(...keys) } : {}),
     }).domains[0]!
 
-  for (const [what, members] of Object.entries<Readonly<Record<string, unknown>>>({
-    'by private_key_jwt at the token endpoint': { token_endpoint_auth_method: 'private_key_jwt' },
-    'by private_key_jwt at the introspection endpoint': { introspection_endpoint_auth_method: 'private_key_jwt' },
-    'by private_key_jwt at the revocation endpoint': { revocation_endpoint_auth_method: 'private_key_jwt' },
-    'for signed requests': { request_object_signing_alg: 'PS256' },
-    'for requests that have to be signed': { require_signed_request_object: true },
-    'for encrypted ID tokens': { id_token_encrypted_response_alg: 'ECDH-ES+A256KW' },
-    'for encrypted UserInfo': { userinfo_encrypted_response_alg: 'ECDH-ES' },
+  for (const [title, members] of Object.entries<Readonly<Record<string, unknown>>>({
+    'private_key_jwt at the token endpoint': { token_endpoint_auth_method: 'private_key_jwt' },
+    'private_key_jwt at the introspection endpoint': { introspection_endpoint_auth_method: 'private_key_jwt' },
+    'private_key_jwt at the revocation endpoint': { revocation_endpoint_auth_method: 'private_key_jwt' },
+    'signed requests': { request_object_signing_alg: 'PS256' },
+    'required signed requests': { require_signed_request_object: true },
+    'encrypted ID tokens': { id_token_encrypted_response_alg: 'ECDH-ES+A256KW' },
+    'encrypted UserInfo': { userinfo_encrypted_response_alg: 'ECDH-ES' },
   })) {
-    it(`${what} is refused without one, and accepted with one`, () => {
+    it(`requires a private key for ${title}`, () => {
       const [name] = Object.keys(members)
       const { problems } = read(members)
       expect(problems.map(({ path }) => path)).to.deep.equal([`domains[""].authStrategies.oidc.client.${name}`])
@@ -231,7 +237,7 @@ describe('a client that asks for keys', () => {
     })
   }
 
-  it('is refused with keys of another kind', () => {
+  it('refuses a client if its keys do not fit its algorithms', () => {
     for (const members of [
       { request_object_signing_alg: 'RS256' },
       { request_object_signing_alg: 'ES256' },
@@ -243,7 +249,7 @@ describe('a client that asks for keys', () => {
     expect(read({ token_endpoint_auth_method: 'private_key_jwt' }, [enc]).problems).to.have.length(1)
   })
 
-  it('by the client secret needs none', () => {
+  it('requires no private key for algorithms that use the client secret', () => {
     for (const members of [
       { request_object_signing_alg: 'HS256', request_object_encryption_alg: 'dir' },
       { id_token_encrypted_response_alg: 'A256KW' },
@@ -254,7 +260,7 @@ describe('a client that asks for keys', () => {
     }
   })
 
-  it('to bind access tokens, or to be known by a certificate, is refused without one', () => {
+  it('requires a certificate for bound access tokens and TLS authentication', () => {
     for (const members of [
       { tls_client_certificate_bound_access_tokens: true },
       { token_endpoint_auth_method: 'tls_client_auth' },
@@ -267,7 +273,7 @@ describe('a client that asks for keys', () => {
     }
   })
 
-  it('is told of the broken file alone when there is one', () => {
+  it('reports only the broken key file, not the missing keys that follow from it', () => {
     const { problems } = read({ token_endpoint_auth_method: 'private_key_jwt' }, [])
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })

@@ -22,7 +22,7 @@ const isJson = (text: string) => {
 }
 
 describe('JSON text', () => {
-  it('has each value where its slice parses to that value', () => {
+  it('locates each value so that its slice parses to that value', () => {
     const visit = (text: string, node: JsonNode, value: unknown): void => {
       expect(JSON.parse(text.slice(node.start, node.end))).to.deep.equal(value)
       for (const [name, inner] of node.members) {
@@ -37,13 +37,15 @@ describe('JSON text', () => {
     )
   })
 
-  it('is taken exactly where JSON.parse takes it', () => {
+  it('accepts exactly the texts that JSON.parse accepts', () => {
     const single = [...'{}[],:"\\-0 \n\u0001\u007f\u2028\ufeff']
     const piece = fc.constantFrom(...single, '"a"', '\\u00e9', '1', '.5', 'e3', 'true', 'nul', '\ud800', '😀')
-    const changed = fc.tuple(fc.json(), fc.nat(), fc.oneof(piece, fc.constant(''))).map(([json, at, what]) => {
-      const place = at % (json.length + 1)
-      return json.slice(0, place) + what + json.slice(place + 1)
-    })
+    const changed = fc
+      .tuple(fc.json(), fc.nat(), fc.oneof(piece, fc.constant('')))
+      .map(([json, position, inserted]) => {
+        const place = position % (json.length + 1)
+        return json.slice(0, place) + inserted + json.slice(place + 1)
+      })
     fc.assert(
       fc.property(
         fc.oneof(
@@ -51,21 +53,21 @@ describe('JSON text', () => {
           changed,
         ),
         (text) => {
-          let taken = true
+          let isAccepted = true
           try {
             locateJson(text)
           } catch (error) {
             expect(error).to.be.instanceOf(JsonSyntaxError)
-            taken = false
+            isAccepted = false
           }
-          expect(taken, JSON.stringify(text)).to.equal(isJson(text))
+          expect(isAccepted, JSON.stringify(text)).to.equal(isJson(text))
         },
       ),
       { numRuns: 3000 },
     )
   })
 
-  it('says line, column and reason where it stops being JSON', () => {
+  it('reports line, column and reason of a syntax error', () => {
     for (const [text, line, column, reason] of [
       ['', 1, 1, 'expected a value, found the end of the text'],
       ['{\n  "a": 1,\n}', 3, 1, 'expected a name in double quotes, found "}"'],
@@ -87,14 +89,14 @@ describe('JSON text', () => {
     }
   })
 
-  it('tells members that are there more than once, and takes the last', () => {
+  it('reports members that occur more than once, and uses the last', () => {
     const text = '{"a":1,"b":2,"a":3,"\\u0061":4}'
     const node = locateJson(text)
     expect(node.repeated).to.deep.equal(['a'])
     expect(text.slice(node.members.get('a')?.start, node.members.get('a')?.end)).to.equal('4')
   })
 
-  it('may be long, but not endlessly deep', () => {
+  it('accepts long texts, but refuses more than 1,000 levels', () => {
     const text = JSON.stringify({ a: 'x\\"'.repeat(1_000_000) })
     expect(locateJson(text).end).to.equal(text.length)
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

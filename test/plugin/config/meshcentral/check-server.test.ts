@@ -8,8 +8,8 @@ const SETTINGS = { cert: 'mesh.example.com', plugins: PLUGINS, authLog: '/var/lo
 const OIDC = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', client_secret: 'hunter2' } }
 const DOMAIN = { authStrategies: { oidc: OIDC } }
 
-/** Paths and remedies of everything that is wrong, errors first. */
-function found(settings: Members, domains: Members = { '': DOMAIN }, more: Members = {}): readonly string[] {
+/** Returns paths and remedies of all problems and warnings, errors first. */
+function findings(settings: Members, domains: Members = { '': DOMAIN }, more: Members = {}): readonly string[] {
   const { problems, warnings } = checkMeshCentralServer({ settings: { ...SETTINGS, ...settings }, domains, ...more })
   return [
     ...problems.map(({ path, remedy }) => `error ${path}: ${remedy}`),
@@ -17,31 +17,31 @@ function found(settings: Members, domains: Members = { '': DOMAIN }, more: Membe
   ]
 }
 
-/** The same without the remedies. */
-const paths = (...given: Parameters<typeof found>) => found(...given).map((line) => line.split(': ')[0])
+/** Returns the findings without their remedies. */
+const paths = (...args: Parameters<typeof findings>) => findings(...args).map((line) => line.split(': ')[0])
 
-describe('the check of what MeshCentral does with its configuration', () => {
-  it('finds nothing in a configuration that MeshCentral reads as it looks', () => {
-    expect(found({})).to.deep.equal([])
+describe('the check of a MeshCentral configuration', () => {
+  it('finds nothing in a correct configuration', () => {
+    expect(findings({})).to.deep.equal([])
   })
 
   describe('with a plugin that MeshCentral does not load', () => {
     // Shows: plugin 9.36.
-    it('is an error where settings.plugins is missing, null or false', () => {
+    it('reports settings.plugins missing, null or false', () => {
       for (const plugins of [undefined, null, false])
         expect(paths({ plugins })).to.deep.equal(['error settings.plugins'])
     })
 
-    it('says where settings.plugins stands instead', () => {
-      expect(found({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
+    it('suggests to move misplaced plugins to settings.plugins', () => {
+      expect(findings({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
         'error settings.plugins: Move `domains[""].plugins` there.',
       ])
-      expect(found({ plugins: undefined }, { '': DOMAIN }, { plugins: PLUGINS })).to.deep.equal([
+      expect(findings({ plugins: undefined }, { '': DOMAIN }, { plugins: PLUGINS })).to.deep.equal([
         'error settings.plugins: Move `plugins` there.',
       ])
     })
 
-    it('reports enabled: false, and a list that lacks the plugin or is no array', () => {
+    it('reports plugins.enabled false, and a plugins.list without the plugin', () => {
       expect(paths({ plugins: { ...PLUGINS, enabled: false } })).to.deep.equal(['error settings.plugins.enabled'])
       expect(paths({ plugins: { enabled: true, list: [] } })).to.deep.equal(['error settings.plugins.list'])
       expect(paths({ plugins: { enabled: true, list: 'meshcompanion' } })).to.deep.equal([
@@ -49,21 +49,21 @@ describe('the check of what MeshCentral does with its configuration', () => {
       ])
     })
 
-    it('suggests the right name for a misspelt one, since letter case counts', () => {
+    it('suggests the right name for a misspelt plugin, including letter case', () => {
       for (const name of ['MeshCompanion', 'mesh-companion', 'meshcompanon']) {
-        expect(found({ plugins: { enabled: true, list: ['other', name] } }), name).to.deep.equal([
+        expect(findings({ plugins: { enabled: true, list: ['other', name] } }), name).to.deep.equal([
           `error settings.plugins.list: Write "meshcompanion" instead of "${name}".`,
         ])
       }
     })
 
-    it('warns of a missing list, which leaves it to the plugin page', () => {
+    it('warns of a missing plugins.list, which leaves loading to the plugin page', () => {
       for (const plugins of [true, { enabled: true }, {}]) {
         expect(paths({ plugins })).to.deep.equal(['plugin_not_listed settings.plugins.list'])
       }
     })
 
-    it('says nothing of it once the plugin is loaded', () => {
+    it('reports no missing plugin if the plugin is loaded', () => {
       const config = { settings: { ...SETTINGS, plugins: undefined }, domains: { '': DOMAIN } }
       expect(checkMeshCentralServer(config, { isLoaded: true })).to.deep.equal({ problems: [], warnings: [] })
     })
@@ -71,8 +71,8 @@ describe('the check of what MeshCentral does with its configuration', () => {
 
   // Shows: plugin 9.36.
   it('warns of a misspelt member of settings.plugins.meshcompanion', () => {
-    const own = { sessionCheckMinute: 5, nonsense: 1, loginTokenDays: 3, _old: 1 }
-    expect(found({ plugins: { ...PLUGINS, meshcompanion: own } })).to.deep.equal([
+    const pluginSettings = { sessionCheckMinute: 5, nonsense: 1, loginTokenDays: 3, _old: 1 }
+    expect(findings({ plugins: { ...PLUGINS, meshcompanion: pluginSettings } })).to.deep.equal([
       'unknown_key settings.plugins.meshcompanion.sessionCheckMinute: Did you mean "sessionCheckMinutes"?',
       'unknown_key settings.plugins.meshcompanion.nonsense: Known here: sessionCheckMinutes, introspectMinutes, loginTokenDays, presets.',
     ])
@@ -81,7 +81,7 @@ describe('the check of what MeshCentral does with its configuration', () => {
     ])
   })
 
-  it('says what MeshCentral makes of a port that is a text', () => {
+  it('warns that MeshCentral ignores a port that is a string', () => {
     const { warnings } = checkMeshCentralServer({
       settings: { ...SETTINGS, AliasPort: '9000', port: '444' },
       domains: {},
@@ -104,44 +104,44 @@ describe('the check of what MeshCentral does with its configuration', () => {
   // Shows: plugin 9.36.
   it('suggests "" for a domain key like "default" unless domain "" has a strategy', () => {
     for (const key of ['default', 'Default', 'defualt', ' ']) {
-      expect(found({}, { [key]: DOMAIN })[0], key).to.match(
+      expect(findings({}, { [key]: DOMAIN })[0], key).to.match(
         /^error domains.*: For the default domain, write "" instead/,
       )
     }
-    expect(found({}, { '': DOMAIN, default: DOMAIN, sub: DOMAIN })).to.deep.equal([])
+    expect(findings({}, { '': DOMAIN, default: DOMAIN, sub: DOMAIN })).to.deep.equal([])
   })
 
   // Shows: plugin 9.36.
-  it('suggests oidc for a misspelt strategy, and for none of the others that there are', () => {
+  it('suggests oidc for a misspelt strategy, but not for other known strategies', () => {
     for (const name of ['oicd', 'oid', 'OIDCC', 'openid']) {
-      expect(found({}, { '': { authStrategies: { [name]: OIDC } } }), name).to.deep.equal([
+      expect(findings({}, { '': { authStrategies: { [name]: OIDC } } }), name).to.deep.equal([
         `error domains[""].authStrategies.${name}: Write "oidc" instead of "${name}".`,
       ])
     }
-    expect(found({}, { '': { authStrategies: { oidc: OIDC, google: {}, saml: {}, _oicd: {} } } })).to.deep.equal([])
+    expect(findings({}, { '': { authStrategies: { oidc: OIDC, google: {}, saml: {}, _oicd: {} } } })).to.deep.equal([])
     expect(paths({}, { '': {} }, { domaindefaults: { authStrategies: { oicd: OIDC } } })).to.deep.equal([
       'error domaindefaults.authStrategies.oicd',
     ])
   })
 
-  it('says that authStrategies directly below domains lacks the key of a domain', () => {
-    expect(found({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
+  it('reports authStrategies directly below domains, without a domain key', () => {
+    expect(findings({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
       /^error domains\.authStrategies: .*"domains": \{ "":/,
     )
   })
 
   // Shows: plugin 9.36.
-  it('says where settings of the domain belong that stand inside authStrategies', () => {
-    expect(found({}, { '': { authStrategies: { oidc: OIDC, title: 'X', certUrl: 'https://x' } } })).to.deep.equal([
+  it('suggests to move domain settings out of authStrategies', () => {
+    expect(findings({}, { '': { authStrategies: { oidc: OIDC, title: 'X', certUrl: 'https://x' } } })).to.deep.equal([
       'misplaced domains[""].authStrategies.title: If it is a setting of the domain, move it to domains[""].title, beside authStrategies.',
       'misplaced domains[""].authStrategies.certUrl: If it is a setting of the domain, move it to domains[""].certUrl, beside authStrategies.',
     ])
   })
 
   // Shows: plugin 9.36.
-  it('names the path where a login begins for an unknownUserRootRedirect on a callback', () => {
-    const at = (redirect: string, key = '', client: Members = {}) =>
-      found(
+  it('suggests the login path for an unknownUserRootRedirect to a callback', () => {
+    const redirectFindings = (redirect: string, key = '', client: Members = {}) =>
+      findings(
         {},
         {
           [key]: {
@@ -150,22 +150,25 @@ describe('the check of what MeshCentral does with its configuration', () => {
           },
         },
       )
-    const right = (path: string, key = '""') =>
+    const expected = (path: string, key = '""') =>
       `misplaced domains${key === '""' ? '[""]' : `.${key}`}.unknownUserRootRedirect: Write "${path}", where logins begin.`
-    expect(at('https://mesh.example.com/auth-oidc-callback')).to.deep.equal([right('/auth-oidc')])
-    expect(at('/auth-oidc-azure-callback')).to.deep.equal([right('/auth-oidc')])
-    expect(at('/sub/auth-oidc-callback', 'sub')).to.deep.equal([right('/sub/auth-oidc', 'sub')])
-    expect(at('/back', '', { redirect_uri: 'https://mesh.example.com/back' })).to.deep.equal([right('/auth-oidc')])
-    for (const good of ['/auth-oidc', '/sub/auth-oidc', 'https://www.example.com/']) expect(at(good)).to.deep.equal([])
+    expect(redirectFindings('https://mesh.example.com/auth-oidc-callback')).to.deep.equal([expected('/auth-oidc')])
+    expect(redirectFindings('/auth-oidc-azure-callback')).to.deep.equal([expected('/auth-oidc')])
+    expect(redirectFindings('/sub/auth-oidc-callback', 'sub')).to.deep.equal([expected('/sub/auth-oidc', 'sub')])
+    expect(redirectFindings('/back', '', { redirect_uri: 'https://mesh.example.com/back' })).to.deep.equal([
+      expected('/auth-oidc'),
+    ])
+    for (const good of ['/auth-oidc', '/sub/auth-oidc', 'https://www.example.com/'])
+      expect(redirectFindings(good)).to.deep.equal([])
   })
 
-  it('warns of _authStrategies where no domain has authStrategies', () => {
+  it('warns of _authStrategies if no domain has authStrategies', () => {
     expect(paths({}, { '': { _authStrategies: {} } })).to.deep.equal(['misplaced domains[""]._authStrategies'])
     expect(paths({}, { '': { _authStrategies: {} }, b: DOMAIN })).to.deep.equal([])
     expect(paths({}, { '': { _authStrategies: {} } }, { domaindefaults: DOMAIN })).to.deep.equal([])
   })
 
-  it('throws on no value, of whatever type', () => {
+  it('never throws on malformed configurations', () => {
     for (const config of [null, 5, 'x', [], {}, { settings: 5, domains: [] }, { domains: { '': null } }]) {
       expect(() => checkMeshCentralServer(config)).not.to.throw()
     }

@@ -8,7 +8,7 @@ const OIDC = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', c
 const SETTINGS = { cert: 'mesh.example.com' }
 const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
 
-/** What is read as MeshCentral reads it. */
+/** Reads a configuration as MeshCentral does. */
 const read = (config: Members) =>
   readDomains(
     { settings: SETTINGS, ...config },
@@ -20,14 +20,14 @@ const readOidc = (oidc: unknown, settings: Members = SETTINGS, domain: Members =
   return reading
 }
 
-describe('a configuration that is read as MeshCentral reads it', () => {
+describe('a configuration read as MeshCentral reads it', () => {
   // Shows: plugin 9.35.
-  it('ignores domains and members whose names begin with an underscore', () => {
+  it('ignores domains and members with names that begin with an underscore', () => {
     const client = { ...OIDC.client, _client_secret: 'old' }
     const oidc = { ...OIDC, client, _scope: 'x', groups: { _required: ['a'], rights: { _staff: ['recordings'] } } }
     const domains = { '': { authStrategies: { oidc } }, _old: { dns: 'not a name', authStrategies: { oidc: 5 } } }
-    const [reading, ...others] = read({ domains })
-    expect(others).to.deep.equal([])
+    const [reading, ...otherReadings] = read({ domains })
+    expect(otherReadings).to.deep.equal([])
     expect([reading?.problems, reading?.warnings]).to.deep.equal([[], []])
     expect(reading?.settings?.groups?.required).to.equal(null)
     // A group may have such a name.
@@ -66,15 +66,15 @@ describe('a configuration that is read as MeshCentral reads it', () => {
   })
 
   // Shows: plugin 9.35.
-  it('ignores ports that are texts: the next one counts', () => {
-    const of = (settings: Members) => readOidc(OIDC, { ...SETTINGS, ...settings }).settings?.origin
-    expect(of({ port: 9000, AliasPort: '9001' })).to.equal('https://mesh.example.com:9000')
-    expect(of({ port: '9000' })).to.equal('https://mesh.example.com')
-    expect(of({ port: 9000, aliasPort: 9001 })).to.equal('https://mesh.example.com:9001')
+  it('ignores ports that are strings, and uses the next one', () => {
+    const originWith = (settings: Members) => readOidc(OIDC, { ...SETTINGS, ...settings }).settings?.origin
+    expect(originWith({ port: 9000, AliasPort: '9001' })).to.equal('https://mesh.example.com:9000')
+    expect(originWith({ port: '9000' })).to.equal('https://mesh.example.com')
+    expect(originWith({ port: 9000, aliasPort: 9001 })).to.equal('https://mesh.example.com:9001')
   })
 
   // Shows: plugin 9.35.
-  it('takes the address from the redirect address where settings.cert is missing', () => {
+  it('derives the host name from redirect_uri if settings.cert is missing', () => {
     const redirect_uri = 'https://mesh.example.com:8443/auth-oidc-callback'
     const { settings, warnings, problems } = readOidc({ ...OIDC, client: { ...OIDC.client, redirect_uri } }, {})
     expect(problems).to.deep.equal([])
@@ -88,10 +88,11 @@ describe('a configuration that is read as MeshCentral reads it', () => {
   })
 
   // Shows: plugin 9.35.
-  it('counts a newAccounts that is no boolean as false, with a warning', () => {
+  it('treats a newAccounts that is no boolean as false, with a warning', () => {
     for (const newAccounts of ['true', 1, null, {}]) {
       const { settings, warnings } = readOidc({ ...OIDC, newAccounts })
-      expect([settings?.newAccounts, warnings.map(({ code }) => code)]).to.deep.equal([false, ['not_boolean']])
+      expect(settings?.newAccounts).to.equal(false)
+      expect(warnings.map(({ code }) => code)).to.deep.equal(['not_boolean'])
     }
     const { warnings } = readOidc(OIDC, SETTINGS, { newaccounts: 'true' })
     expect(warnings.map(({ code, path }) => `${code} ${path}`)).to.deep.equal(['not_boolean domains[""].newAccounts'])
@@ -99,13 +100,13 @@ describe('a configuration that is read as MeshCentral reads it', () => {
   })
 
   it('accepts oidc members that MeshCentral itself reads, and corrects misspelt ones', () => {
-    const own = { newAccountsUserGroups: ['a'], newAccountsRights: ['none'], newaccountrealms: ['b'] }
-    expect(readOidc({ ...OIDC, ...own }).warnings).to.deep.equal([])
+    const newAccountSettings = { newAccountsUserGroups: ['a'], newAccountsRights: ['none'], newaccountrealms: ['b'] }
+    expect(readOidc({ ...OIDC, ...newAccountSettings }).warnings).to.deep.equal([])
     const { warnings } = readOidc({ ...OIDC, newAccountsRealms: ['b'] })
     expect(warnings.map(({ remedy }) => remedy)).to.deep.equal(['Did you mean "newAccountRealms"?'])
   })
 
-  it('is read by none of these rules on another host', () => {
+  it('applies no rule of MeshCentral on other hosts', () => {
     const config = { settings: { ...SETTINGS, aliasPort: '9000' }, domains: { '': { authStrategies: { oidc: OIDC } } } }
     expect(readDomains(config).domains[0]?.problems.map(({ path }) => path)).to.deep.equal(['settings.aliasPort'])
     expect(

@@ -5,25 +5,28 @@ import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf 
 const OLD = 'https://old.example.com/x'
 const NEW = 'https://new.example.com/x'
 
-const of = (client: object) => ({ client })
+const withClient = (client: object) => ({ client })
 const NEW_CLIENT = { client_id: 'new', client_secret: 'new' }
-const at = (endpoint: string) => ({ issuer: { issuer: ISSUER, [endpoint]: NEW } })
+const withEndpoint = (endpoint: string) => ({ issuer: { issuer: ISSUER, [endpoint]: NEW } })
 
-/** Old key, its value, and a configuration with another value in the new place. */
+/**
+ * Deprecated key, its value, its new path, members beside it, and a configuration that has another value at the new
+ * path.
+ */
 const TABLE = [
-  ['clientid', 'old', 'client.client_id', of({ client_secret: 'new' }), of(NEW_CLIENT)],
-  ['clientsecret', 'old', 'client.client_secret', of({ client_id: 'new' }), of(NEW_CLIENT)],
-  ['callbackURL', OLD, 'client.redirect_uri', {}, of({ ...CLIENT, redirect_uri: NEW })],
-  ['authorizationURL', OLD, 'issuer.authorization_endpoint', {}, at('authorization_endpoint')],
-  ['tokenURL', OLD, 'issuer.token_endpoint', {}, at('token_endpoint')],
-  ['userInfoURL', OLD, 'issuer.userinfo_endpoint', {}, at('userinfo_endpoint')],
+  ['clientid', 'old', 'client.client_id', withClient({ client_secret: 'new' }), withClient(NEW_CLIENT)],
+  ['clientsecret', 'old', 'client.client_secret', withClient({ client_id: 'new' }), withClient(NEW_CLIENT)],
+  ['callbackURL', OLD, 'client.redirect_uri', {}, withClient({ ...CLIENT, redirect_uri: NEW })],
+  ['authorizationURL', OLD, 'issuer.authorization_endpoint', {}, withEndpoint('authorization_endpoint')],
+  ['tokenURL', OLD, 'issuer.token_endpoint', {}, withEndpoint('token_endpoint')],
+  ['userInfoURL', OLD, 'issuer.userinfo_endpoint', {}, withEndpoint('userinfo_endpoint')],
   ['logoutURL', OLD, 'logouturl', {}, { logouturl: NEW }],
   ['scope', ['openid', 'old'], 'custom.scope', {}, { custom: { scope: 'openid new' } }],
   ['tenantid', 'old', 'custom.tenant_id', {}, { custom: { tenant_id: 'new' } }],
   ['customerid', 'Cold', 'custom.customer_id', {}, { custom: { customer_id: 'Cnew' } }],
 ] as const
 
-const put = (oidc: object, path: string, value: unknown): object => {
+const withValue = (oidc: object, path: string, value: unknown): object => {
   const [first = '', second] = path.split('.')
   const inner = (oidc as Record<string, unknown>)[first]
   const members = typeof inner === 'string' ? { issuer: inner } : (inner as object | undefined)
@@ -33,18 +36,18 @@ const put = (oidc: object, path: string, value: unknown): object => {
 describe('deprecated keys', () => {
   for (const [old, value, place, beside, both] of TABLE) {
     // Shows: plugin 7.1, 7.2, 7.3, 7.4, 7.5, 7.6, 7.7, 7.8, 7.9, 7.10.
-    it(`${old} still works in place of ${place}, with one warning that names it`, () => {
+    it(`moves ${old} to ${place}, with a warning`, () => {
       const oidc = { ...MINIMAL, ...beside, [old]: value }
       const { settings, warnings } = readOne(oidc)
       const { [old]: _moved, ...rest } = oidc as Record<string, unknown>
-      expect(settings).to.deep.equal(settingsOf(put(rest, place, value)))
+      expect(settings).to.deep.equal(settingsOf(withValue(rest, place, value)))
       expect(warnings).to.have.length(1)
       expect(warnings[0]).to.include({ code: 'deprecated_key', path: `domains[""].authStrategies.oidc.${old}` })
       expect(warnings[0]?.remedy).to.equal(`Move it to ${place}.`)
     })
 
     // Shows: plugin 7.13.
-    it(`${old} gives way to ${place}, and the warning says so`, () => {
+    it(`prefers ${place} to the deprecated ${old}, with a warning`, () => {
       const { settings, warnings } = readOne({ ...MINIMAL, ...both, [old]: value })
       expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...both }))
       const deprecated = warnings.filter(({ code }) => code === 'deprecated_key')
@@ -55,7 +58,7 @@ describe('deprecated keys', () => {
   }
 
   // Shows: plugin 7.11.
-  it('groups.sync.enabled is groups.sync itself, and beside a filter says nothing', () => {
+  it('replaces groups.sync.enabled by groups.sync, except beside a filter', () => {
     for (const [old, now] of [
       [{ enabled: true }, true],
       [{ Enabled: true }, true],
@@ -73,15 +76,15 @@ describe('deprecated keys', () => {
     ])
   })
 
-  it('have their mistakes reported where they stand', () => {
+  it('reports mistakes in deprecated keys at their own paths', () => {
     const mistakes = { clientid: 5, clientsecret: '', callbackURL: 'x', authorizationURL: 'http://a.example' }
     expect(problemPaths({ issuer: ISSUER, ...mistakes })).to.have.members(Object.keys(mistakes))
-    const others = { issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }
-    expect(problemPaths(others)).to.have.members(['issuer', 'tokenURL', 'scope[1]'])
+    const moreMistakes = { issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }
+    expect(problemPaths(moreMistakes)).to.have.members(['issuer', 'tokenURL', 'scope[1]'])
     expect(problemPaths({ issuer: ISSUER, clientid: 'a' })).to.deep.equal(['client.client_secret'])
   })
 
-  it('stay where their new place cannot hold them, with their warning', () => {
+  it('keeps deprecated keys that cannot be moved, with a warning', () => {
     const oidc = { issuer: ISSUER, client: 5, clientid: 'a' }
     expect(problemPaths(oidc)).to.deep.equal(['client'])
     expect(warningsOf(oidc)).to.deep.equal(['deprecated_key clientid'])

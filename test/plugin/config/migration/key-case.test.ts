@@ -4,22 +4,22 @@ import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from '../one-domain.ts'
 import { validOidc } from '../valid-oidc.ts'
 
-/** The object with the letters of its members' names switched, over and over, by the bits of `mask`. Values stay. */
-function respell(value: unknown, mask: readonly boolean[], kept: readonly string[] = []): unknown {
+/** Changes the letter case of all member names by the bits of `mask`, repeated. Values stay unchanged. */
+function respell(value: unknown, mask: readonly boolean[], unchanged: readonly string[] = []): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
       const letters = [...name].map((letter, index) =>
         mask[index % mask.length] ? letter.toUpperCase() : letter.toLowerCase(),
       )
-      return [kept.includes(name) ? name : letters.join(''), respell(member, mask, kept)]
+      return [unchanged.includes(name) ? name : letters.join(''), respell(member, mask, unchanged)]
     }),
   )
 }
 
-describe('letter case', () => {
+describe('letter case of member names', () => {
   // Shows: plugin 2.11, 7.14.
-  it('of names makes no difference', () => {
+  it('reads the same settings in every letter case of member names', () => {
     const whole = fc.record({ oidc: validOidc, dns: fc.constant('a.example'), port: fc.constantFrom(443, 8443) })
     fc.assert(
       fc.property(whole, fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }), ({ oidc, dns, port }, mask) => {
@@ -36,7 +36,7 @@ describe('letter case', () => {
     )
   })
 
-  it('tells the deprecated logoutURL from the current logouturl', () => {
+  it('distinguishes the deprecated logoutURL from logouturl', () => {
     const address = 'https://idp.example.com/out'
     for (const name of ['logouturl', 'logoutUrl', 'LogoutURL', 'LOGOUTURL']) {
       expect(settingsOf({ ...MINIMAL, [name]: address }).logoutUrl).to.equal(address)
@@ -46,7 +46,7 @@ describe('letter case', () => {
     expect(warningsOf({ ...MINIMAL, logoutURL: address })).to.deep.equal(['deprecated_key logoutURL'])
   })
 
-  it('in two forms for one name is a mistake that says so', () => {
+  it('refuses a member that occurs in two letter cases', () => {
     const client = { client_id: 'a', Client_ID: 'b', client_secret: 'x' }
     const { problems } = readOne({ ...MINIMAL, client, newAccounts: true, newaccounts: true })
     expect(problems.map(({ path, reason }) => [path.split('oidc.')[1], reason])).to.deep.equal([

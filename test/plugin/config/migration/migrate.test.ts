@@ -65,36 +65,36 @@ const NEW = `{
 `
 
 describe('migrating a configuration', () => {
-  it('writes deprecated keys in their new places, and leaves every other character alone', () => {
+  it('moves deprecated keys and changes no other character', () => {
     expect(migrate(OLD)).to.equal(NEW)
     expect(migrate(NEW)).to.equal(NEW)
   })
 
-  it('keeps tabs and line breaks as the file has them', () => {
+  it('keeps the tabs and line breaks of the file', () => {
     const style = (text: string) =>
       text.replace(/^ +/gm, (spaces) => '\t'.repeat(spaces.length / 2)).replaceAll('\n', '\r\n')
     expect(migrate(style(OLD))).to.equal(style(NEW))
   })
 
-  it('indents by two blanks what is not indented, and leaves alone what is no object', () => {
+  it('indents by two spaces if the file does not indent, and keeps non-objects', () => {
     const file = (oidc: string) => `{"domains":{"":{"authStrategies":{"oidc":${oidc}}}}}`
     const moved = file('{\n  "client": {\n    "client_id": "a"\n  }\n}')
     for (const flat of ['{\n"clientid": "a"\n}', '{ "clientid":\n"a"}']) expect(migrate(file(flat))).to.equal(moved)
-    for (const other of ['null', '5', '{\n}']) expect(migrate(file(other))).to.equal(file(other))
+    for (const value of ['null', '5', '{\n}']) expect(migrate(file(value))).to.equal(file(value))
     const deep = file('{\n    "clientid": "a"\n  }').replace('{"":', '{\n\t\t"":')
     expect(migrate(deep)).to.match(/\n\t\t {2}"client": \{\n\t\t {4}"client_id": "a"\n\t\t {2}\}\n\t\t\}/)
   })
 
-  it('gives a file that reads to the same settings, without deprecated keys', () => {
+  it('migrates to a file that reads to the same settings without deprecated keys', () => {
     fc.assert(
       fc.property(validOidc, fc.constantFrom(undefined, 2, '\t'), (oidc, space) => {
         const config = { ...serverWith(oidc), other: { scope: [1, null, 'x'] } }
         const migrated = JSON.parse(migrate(JSON.stringify(config, null, space)))
-        const [before] = readDomains(config).domains
-        const [after] = readDomains(migrated).domains
-        expect(before?.settings).not.to.equal(null)
-        expect(after?.settings).to.deep.equal(before?.settings)
-        expect(after?.warnings.map(({ code }) => code)).not.to.contain('deprecated_key')
+        const [original] = readDomains(config).domains
+        const [result] = readDomains(migrated).domains
+        expect(original?.settings).not.to.equal(null)
+        expect(result?.settings).to.deep.equal(original?.settings)
+        expect(result?.warnings.map(({ code }) => code)).not.to.contain('deprecated_key')
         expect(migrate(JSON.stringify(migrated, null, space))).to.equal(JSON.stringify(migrated, null, space))
         expect({ ...migrated, domains: null }).to.deep.equal({ ...config, domains: null })
       }),

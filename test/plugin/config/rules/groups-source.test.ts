@@ -5,8 +5,8 @@ const AZURE = { client: CLIENT, custom: { preset: 'azure', tenant_id: 'contoso.e
 const GOOGLE = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
 const ID_TOKEN = { ...CLIENT, response_types: 'id_token' }
 
-describe('groups that are asked for where they do not come from', () => {
-  it('are told of where recursive has no effect: without a preset, and beside a claim', () => {
+describe('group settings that have no effect', () => {
+  it('warns of recursive without a preset or beside a claim, where it has no effect', () => {
     for (const oidc of [
       { ...MINIMAL, groups: { recursive: true } },
       { ...MINIMAL, groups: { recursive: true, claim: 'roles' } },
@@ -24,14 +24,14 @@ describe('groups that are asked for where they do not come from', () => {
     }
   })
 
-  it('are told of where the list of those that may sign in is empty, which closes the domain', () => {
+  it('warns of an empty groups.required, which refuses all users', () => {
     expect(warningsOf({ ...MINIMAL, groups: { required: [] } })).to.deep.equal(['nobody_admitted groups.required'])
     for (const groups of [{ required: 'a' }, { required: ['a'] }, { siteadmin: [] }, {}]) {
       expect(warningsOf({ ...MINIMAL, groups })).to.deep.equal([])
     }
   })
 
-  it('are spoken of by no rule that cannot know: a preset that is misspelt, a groups object that is none', () => {
+  it('adds no warning of groups for a misspelt preset or an invalid groups object', () => {
     const custom = { preset: 'entra', tenant_id: 'x' }
     expect(warningsOf({ client: ID_TOKEN, custom, groups: { recursive: true } })).to.deep.equal([])
     for (const groups of [null, 5, []]) expect(problemPaths({ ...MINIMAL, groups })).to.deep.equal(['groups'])

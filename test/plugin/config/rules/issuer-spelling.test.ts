@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { isSameSpelling, issuerSpelling } from '../../../../plugin/config/rules/issuer-spelling.ts'
 
 describe('spellings of an issuer', () => {
-  for (const [one, other] of [
+  for (const [first, second] of [
     ['https://idp.example/realms/a', 'https://idp.example/realms/a/'],
     ['https://idp.example', 'https://idp.example/'],
     ['https://IDP.example/realms/a', 'https://idp.example:443/realms/a'],
@@ -11,10 +11,10 @@ describe('spellings of an issuer', () => {
     ['accounts.google.com', 'https://accounts.google.com'],
     ['not an address', 'not an address'],
   ] as const) {
-    it(`are the same: ${one} and ${other}`, () => expect(isSameSpelling(one, other)).to.equal(true))
+    it(`treats as equal: ${first} and ${second}`, () => expect(isSameSpelling(first, second)).to.equal(true))
   }
 
-  for (const [one, other] of [
+  for (const [first, second] of [
     ['https://idp.example/realms/a', 'https://idp.example/realms/A'],
     ['https://idp.example/realms/a', 'https://idp.example/realms/b'],
     ['https://idp.example', 'http://idp.example'],
@@ -25,11 +25,12 @@ describe('spellings of an issuer', () => {
     ['https://\u212aeycloak.example/\u212a', 'https://keycloak.example/k'],
     ['', 'https://idp.example'],
   ] as const) {
-    it(`are not the same: ${one || 'nothing'} and ${other}`, () => expect(isSameSpelling(one, other)).to.equal(false))
+    it(`treats as different: ${first || 'nothing'} and ${second}`, () =>
+      expect(isSameSpelling(first, second)).to.equal(false))
   }
 
   // Shows: plugin 5.13.
-  it('settle: the spelling of a spelling is itself', () => {
+  it('normalizes the spelling of an issuer idempotently', () => {
     const texts = fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string())
     fc.assert(fc.property(texts, (text) => issuerSpelling(issuerSpelling(text)) === issuerSpelling(text)))
   })

@@ -3,7 +3,7 @@ import { isPlaceholder } from '../../../../plugin/config/rules/placeholders.ts'
 import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../one-domain.ts'
 
 describe('placeholders of an example', () => {
-  it('are known by what stands in place of the value', () => {
+  it('recognizes placeholders', () => {
     for (const text of [
       '<Client ID from authentik>',
       'https://idp.example.com/o/<slug>/',
@@ -22,7 +22,7 @@ describe('placeholders of an example', () => {
     }
   })
 
-  it('are no values that people have', () => {
+  it('does not mistake real values for placeholders', () => {
     for (const text of [
       'mesh',
       'https://idp.example.com/realms/mesh',
@@ -39,7 +39,7 @@ describe('placeholders of an example', () => {
   })
 
   // Shows: plugin 9.39.
-  it('are a warning wherever they stand, and quote nothing', () => {
+  it('warns of placeholders anywhere, without quoting them', () => {
     const client = { client_id: '<id>', client_secret: 'CHANGE_ME' }
     const oidc = { ...MINIMAL, client, groups: { required: ['a', 'your-group'] }, custom: { buttonText: '<Corp>' } }
     expect(problemPaths(oidc)).to.deep.equal([])
@@ -50,7 +50,7 @@ describe('placeholders of an example', () => {
     ])
   })
 
-  it('are an error as the secret of three dots, and then no warning too', () => {
+  it('refuses three dots as client secret, without a further warning', () => {
     const oidc = { ...MINIMAL, client: { ...CLIENT, client_secret: '…' } }
     expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
     expect(warningsOf(oidc)).to.deep.equal([])

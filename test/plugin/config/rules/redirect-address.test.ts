@@ -5,7 +5,7 @@ import { CLIENT, MINIMAL, readOne, warningsOf } from '../one-domain.ts'
 const withRedirect = (redirect_uri: string) => ({ ...MINIMAL, client: { ...CLIENT, redirect_uri } })
 
 describe('a redirect address on another host than the domain', () => {
-  it('is told of, with the name that it should have', () => {
+  it('warns of a redirect address on another host, and names the expected host', () => {
     for (const origin of ['https://other.example.com', 'https://example.com', 'http://localhost:3000']) {
       const address = `${origin}/auth-oidc-callback`
       expect(warningsOf(withRedirect(address)), address).to.deep.equal(['other_host client.redirect_uri'])
@@ -21,14 +21,14 @@ describe('a redirect address on another host than the domain', () => {
     )
   })
 
-  it('is none where name and case of letters agree, at whatever port and path', () => {
+  it('accepts a redirect address on the same host with any port, path and letter case', () => {
     for (const address of ['https://mesh.example.com/auth-oidc-callback', 'https://MESH.example.com:8443/elsewhere']) {
       expect(warningsOf(withRedirect(address)), address).to.deep.equal([])
     }
     expect(warningsOf(MINIMAL)).to.deep.equal([])
   })
 
-  it('is judged by the name of its own domain', () => {
+  it('compares a redirect address with the host name of its own domain', () => {
     const oidc = withRedirect('https://two.example.com/auth-oidc-callback')
     const authStrategies = { oidc }
     const domains = { '': { authStrategies }, two: { dns: 'two.example.com', authStrategies } }

@@ -7,20 +7,20 @@ import { CLIENT, ISSUER, MINIMAL, readOne } from '../one-domain.ts'
 const SCHEMA = oidcSchema(PRESETS)
 
 describe('the schema of the configuration', () => {
-  it('is a valid JSON Schema, which is not checked again at each start', () => {
+  it('the schema is a valid JSON Schema; the plugin does not validate it at each start', () => {
     const ajv = new Ajv()
     expect(ajv.validateSchema(SCHEMA), ajv.errorsText()).to.equal(true)
   })
 
-  const of = (members: object) => ({ client: { ...CLIENT, ...members } })
+  const withClient = (members: object) => ({ client: { ...CLIENT, ...members } })
   for (const [members, path, reason, remedy = /^Write /] of [
     [{ client: 'mesh' }, 'client', 'must be an object'],
-    [of({ client_id: 5 }), 'client.client_id', 'must be a text'],
-    [of({ client_id: '' }), 'client.client_id', 'must not be empty'],
-    [of({ default_max_age: 1.5 }), 'client.default_max_age', 'must be a whole number'],
-    [of({ default_max_age: -1 }), 'client.default_max_age', 'must not be negative'],
-    [of({ assertion_audience: 'both' }), 'client.assertion_audience', 'does not have the right form'],
-    [of({ response_mode: 'x' }), 'client.response_mode', /^must be one of query, form_post, /],
+    [withClient({ client_id: 5 }), 'client.client_id', 'must be a text'],
+    [withClient({ client_id: '' }), 'client.client_id', 'must not be empty'],
+    [withClient({ default_max_age: 1.5 }), 'client.default_max_age', 'must be a whole number'],
+    [withClient({ default_max_age: -1 }), 'client.default_max_age', 'must not be negative'],
+    [withClient({ assertion_audience: 'both' }), 'client.assertion_audience', 'does not have the right form'],
+    [withClient({ response_mode: 'x' }), 'client.response_mode', /^must be one of query, form_post, /],
     [{ client: { ...CLIENT, uuid: 'x' } }, 'client.uuid', /known/, 'It belongs in "custom.claims".'],
     [{ client: { ...CLIENT, zzz: 'x' } }, 'client.zzz', /known/, /^Remove it\. Known here: client_id, /],
     [{ custom: { scope: 5 } }, 'custom.scope', 'must be a text or an array of texts'],
@@ -34,15 +34,15 @@ describe('the schema of the configuration', () => {
     [{ issuer: 'https://x.test/#a' }, 'issuer', 'must not have a fragment', /#/],
     [{ logouturl: 'mailto:a@x.test' }, 'logouturl', 'must be a complete https address'],
   ] as readonly (readonly [object, string, string | RegExp, (string | RegExp)?])[]) {
-    it(`says of ${JSON.stringify(members)} what is wrong where, and what to write`, () => {
+    it(`reports path, reason and remedy for ${JSON.stringify(members)}`, () => {
       const [problem] = readOne({ ...MINIMAL, ...members }).problems
       expect(problem?.path).to.equal(`domains[""].authStrategies.oidc.${path}`)
-      for (const [said, expected] of [
+      for (const [actual, expected] of [
         [problem?.reason, reason],
         [problem?.remedy, remedy],
       ])
-        if (expected instanceof RegExp) expect(said).to.match(expected)
-        else expect(said).to.equal(expected)
+        if (expected instanceof RegExp) expect(actual).to.match(expected)
+        else expect(actual).to.equal(expected)
     })
   }
 })

@@ -22,7 +22,7 @@ import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
 const ALICE = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: null } as const
 const BOB = { ...ALICE, id: '~oidc:b', name: 'Bob' } as const
 
-/** The code, else the message. */
+/** Returns the error's code, or else its message. */
 const rejected = async (work: Promise<unknown>) => {
   const error = await errorOf<Error & { code?: string }>(work)
   return error?.code ?? error?.message ?? 'resolved'
@@ -30,7 +30,7 @@ const rejected = async (work: Promise<unknown>) => {
 
 describe('Ready-made accounts and user groups', () => {
   const { path } = temporaryFolder()
-  /** Of the tables of one test. */
+  /** Part of the names of the tables of one test. */
   let table: string
   let postgres: Postgres
   before(async function () {
@@ -49,13 +49,13 @@ describe('Ready-made accounts and user groups', () => {
 
   function poolAt(address: string, max: number): pg.Pool {
     const pool = new pg.Pool({ connectionString: address, max })
-    // The server may be gone before the last of its connections.
+    // The server may stop before its last connection closes.
     pool.on('connect', (client) => client.on('error', () => undefined))
     pool.on('error', () => undefined)
     return pool
   }
 
-  /** Each with a pool of its own, as a process has it. */
+  /** Opens accounts and groups with a separate pool, as a process does. */
   async function openPg(options?: StoredAccountsOptions & StoredOptions): Promise<StoredPeople> {
     const pool = poolAt(postgres.address, 3)
     return {
@@ -74,7 +74,7 @@ describe('Ready-made accounts and user groups', () => {
       accountsContract(() => open())
 
       // Shows: plugin 9.24.
-      it('refuses one account more than there may be, and counts each domain for itself', async () => {
+      it('refuses accounts beyond the limit, counted by domain', async () => {
         const { accounts, close } = await open({ most: 1 })
         await accounts.create('small', ALICE)
         expect(await rejected(accounts.create('small', BOB))).to.equal('account_limit')
@@ -85,10 +85,10 @@ describe('Ready-made accounts and user groups', () => {
         await close()
       })
 
-      it('lets no more accounts in than there may be when many come at once', async () => {
+      it('admits no account beyond the limit when many are created at once', async () => {
         const { accounts, close } = await open({ most: 3 })
         const outcomes = await Promise.allSettled(
-          Array.from({ length: 8 }, (_, at) => accounts.create('small', { ...ALICE, id: `~oidc:${at}` })),
+          Array.from({ length: 8 }, (_, index) => accounts.create('small', { ...ALICE, id: `~oidc:${index}` })),
         )
         expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(3)
         await close()
@@ -97,7 +97,7 @@ describe('Ready-made accounts and user groups', () => {
   }
 
   // Shows: plugin 9.24.
-  it('create one account when two first logins come at once, and let both in', async () => {
+  it('creates one account for simultaneous first logins, and lets both in', async () => {
     for (const open of Object.values(kinds)) {
       const { accounts, groups, close } = await open()
       const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups: { siteadmin: 'ops', sync: true } })
@@ -110,7 +110,7 @@ describe('Ready-made accounts and user groups', () => {
     }
   })
 
-  it('tell a login why it is refused when there are too many', async () => {
+  it('reports account_limit to the login', async () => {
     const { accounts, groups, close } = await openSqlite({ most: 0 })
     const login = signIn(ALICE, [], settingsOf({ ...MINIMAL, newAccounts: true }), { accounts, groups })
     expect(await rejected(login)).to.equal('account_limit')
@@ -120,7 +120,7 @@ describe('Ready-made accounts and user groups', () => {
     ['SQLite', openSqlite],
     ['PostgreSQL', openPg],
   ] as const) {
-    it(`create an account once when two processes race over ${kind}, and no more than there may be`, async () => {
+    it(`creates no account twice and none beyond the limit in two processes on ${kind}`, async () => {
       const both = [await open({ most: 4 }), await open({ most: 4 })]
       const created = async (domain: string, ids: readonly number[]) => {
         const work = both.flatMap(({ accounts }) =>
@@ -134,7 +134,7 @@ describe('Ready-made accounts and user groups', () => {
     })
   }
 
-  it('leave the connections of a pool as they were when PostgreSQL refuses something', async () => {
+  it('returns connections to the pool intact after PostgreSQL refuses a statement', async () => {
     const owner = poolAt(postgres.address, 1)
     await owner.query("CREATE ROLE reader LOGIN PASSWORD 'reader'")
     const address = Object.assign(new URL(postgres.address), { username: 'reader', password: 'reader' }).href
@@ -149,7 +149,7 @@ describe('Ready-made accounts and user groups', () => {
     await Promise.all([pool.end(), owner.end()])
   })
 
-  it('use the tables that they are told to, whatever these are called', async () => {
+  it('uses the configured tables, even with unusual names', async () => {
     const { connection, all, close } = await openDatabase(path('host.sqlite'))
     await sqliteAccounts(connection, { table: 'my "accounts"; --' }).create('', ALICE)
     await sqliteUserGroups(connection, { table: 'my groups' }).join('', ALICE.id, 'staff')
@@ -158,7 +158,7 @@ describe('Ready-made accounts and user groups', () => {
     await close()
   })
 
-  it('make their tables later where the database was busy, and wait for it for a limited time', async () => {
+  it('creates its tables later if SQLite is busy, and waits for a limited time', async () => {
     const file = path('host.sqlite')
     const [holder, patient, hasty] = [await openDatabase(file), await openDatabase(file), await openDatabase(file)]
     hasty.connection.configure('busyTimeout', 0)

@@ -46,12 +46,12 @@ describe('suggestions for moving accounts', () => {
   const tom = user('user//tom', { email, emailVerified: true })
   const sso = user('user//~oidc:1', { email: 'tom@example.test', emailVerified: true })
 
-  it('pair accounts of one domain with the same verified e-mail address', () => {
+  it('pairs accounts of one domain with the same verified e-mail address', () => {
     const elsewhere = user('user/other/~oidc:2', { email, emailVerified: true })
     expect(suggestMoves(users(tom, sso, elsewhere), '')).to.deep.equal([{ from: 'user//tom', to: 'user//~oidc:1' }])
   })
 
-  it('leave out addresses that are not verified, or that two accounts of single sign-on have', () => {
+  it('suggests no account by an unverified or ambiguous address', () => {
     expect(suggestMoves(users({ ...tom, emailVerified: false }, sso), '')).to.deep.equal([])
     const twin = user('user//~oidc:2', { email, emailVerified: true })
     expect(suggestMoves(users(tom, sso, twin), '')).to.deep.equal([])

@@ -26,7 +26,7 @@ describe('merged rights', () => {
     )
   })
 
-  it('do not depend on the order, and merging again changes nothing', () => {
+  it('merged rights do not depend on the order, and merging again changes nothing', () => {
     fc.assert(
       fc.property(mask, mask, (first, second) => {
         const merged = mergeDeviceRights(first, second)

@@ -9,18 +9,18 @@ const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url
 describe('address lists of MeshCentral', () => {
   const octet = fc.integer({ min: 0, max: 255 })
   const address = fc.tuple(octet, octet, octet, octet)
-  const bitsOf = (octets: readonly number[]) => octets.map((one) => one.toString(2).padStart(8, '0')).join('')
+  const bitsOf = (octets: readonly number[]) => octets.map((octet) => octet.toString(2).padStart(8, '0')).join('')
 
-  it('hold the addresses whose first bits are those of a range', () => {
+  it('address lists match addresses with the first bits of a range', () => {
     fc.assert(
-      fc.property(address, address, fc.integer({ min: 0, max: 32 }), (asked, base, bits) => {
-        const same = bitsOf(asked).slice(0, bits) === bitsOf(base).slice(0, bits)
-        expect(isListed(asked.join('.'), [`${base.join('.')}/${bits}`])).to.equal(same)
+      fc.property(address, address, fc.integer({ min: 0, max: 32 }), (client, base, bits) => {
+        const same = bitsOf(client).slice(0, bits) === bitsOf(base).slice(0, bits)
+        expect(isListed(client.join('.'), [`${base.join('.')}/${bits}`])).to.equal(same)
       }),
     )
   })
 
-  it('hold single addresses, IPv6 ranges, and IPv4 addresses in their IPv6 form', () => {
+  it('address lists match addresses, IPv6 ranges, and IPv4 addresses in IPv6 form', () => {
     expect(isListed('10.1.2.3', ['10.1.2.3'])).to.equal(true)
     expect(isListed('10.1.2.4', ['10.1.2.3'])).to.equal(false)
     expect(isListed('2001:db8::1', ['2001:db8::/32'])).to.equal(true)
@@ -29,14 +29,14 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('fe80::1%e-0:1', ['fe80::/10'])).to.equal(true)
   })
 
-  it('hold nothing by an entry or an address that cannot be read', () => {
+  it('address lists match nothing if an entry or address is unreadable', () => {
     for (const entry of ['', 'x', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', '10/8', '127.1', '1.2.3.4/8/8', 7, null]) {
       expect(isListed('10.0.0.1', [entry]), String(entry)).to.equal(false)
     }
     expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
   })
 
-  it('refuse who is blocked, and who is not allowed where a list says who is', () => {
+  it('refuse blocked addresses, and others than allowed ones if there is a list', () => {
     expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)
@@ -48,14 +48,14 @@ describe('address lists of MeshCentral', () => {
 })
 
 describe('the login key of a domain', () => {
-  it('is asked for where the domain has any, and then has to be one of them', () => {
+  it('the login key is required if the domain has login keys, and must be one of them', () => {
     expect(loginKeyOf(domain(), 'any')).to.equal(undefined)
     const keyed = domain({ loginkey: ['one', 'two'] })
     expect(loginKeyOf(keyed, 'two')).to.equal('two')
-    for (const given of [undefined, '', 'three', ['one'], 'one,two']) expect(loginKeyOf(keyed, given)).to.equal(null)
+    for (const key of [undefined, '', 'three', ['one'], 'one,two']) expect(loginKeyOf(keyed, key)).to.equal(null)
   })
 
-  it('goes on with the browser that had it, and a wrong one does not', () => {
+  it('the login key is kept for the browser that sent it, unless it is wrong', () => {
     const request = (cookie: string) =>
       ({ headers: { cookie }, xdomain: domain({ loginkey: ['k 1'] }) }) as unknown as MeshRequest
     expect(withLoginKey('/login?a=b#c', request('__Host-oidc-key=k%201'))).to.equal('/login?a=b&key=k+1#c')

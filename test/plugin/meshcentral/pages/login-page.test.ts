@@ -3,7 +3,7 @@ import type { Request } from 'express'
 import { LOGIN_ERRORS, MESSAGES } from '../../../../plugin/errors.ts'
 import { MESSAGE, messageOf, sendOn } from '../../../../plugin/meshcentral/pages/login-page.ts'
 
-describe('the way on after a login', () => {
+describe('the redirect after a login', () => {
   const answerTo = (path: string, isStrict: boolean) => {
     const sent: { status?: number; location?: string; body?: string } = {}
     const res = {
@@ -17,18 +17,18 @@ describe('the way on after a login', () => {
     return sent
   }
 
-  it('is a redirect, but a page where session cookies are strict', () => {
+  it('is a redirect, or a page if session cookies are strict', () => {
     expect(answerTo('/a?b', false)).to.deep.equal({ status: 302, location: '/a?b' })
     expect(answerTo('/a?b', true)).to.include({ status: 200 })
   })
 
-  it('cannot break out of that page', () => {
+  it('no redirect address can break out of the page', () => {
     const { body = '' } = answerTo('/?a="><script>1</script>\'&b', true)
     expect(body).not.to.match(/<script|a="|'&b/)
   })
 
   // Shows: meshcentral 7, 8.
-  it('leads to a message of MeshCentral for every failure, an unknown one too', () => {
+  it('leads to a message of MeshCentral for every failure, including unknown ones', () => {
     for (const [reason, message] of [
       ['account_unknown', 'cannotCreate'],
       ['account_limit', 'accountLimit'],
@@ -44,7 +44,7 @@ describe('the way on after a login', () => {
   })
 
   // Shows: meshcentral 6.
-  it('has a message of MeshCentral for everything that a person may read', () => {
+  it("MeshCentral's login page has a message for every message to users", () => {
     for (const code of Object.keys(MESSAGES)) {
       expect(Object.values<number>(MESSAGE), code).to.include(messageOf({ reason: 'new', code }))
     }

@@ -9,23 +9,23 @@ import {
 } from '../../../../plugin/meshcentral/pages/open-page.ts'
 import type { MeshRequest } from '../../../../plugin/meshcentral/server.ts'
 
-describe('a page of MeshCentral that is open when its session ends', () => {
-  it('is told so over its own socket, and nothing is sent over one that leads to a device', () => {
-    const toldOver = (path: string) => {
+describe('an open page of MeshCentral when its session ends', () => {
+  it('gets signedOut over its own socket, but not over a socket to a device', () => {
+    const sentOver = (path: string) => {
       const sent: string[] = []
       const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
       notePage({ path, ws } as unknown as MeshRequest)
       sendToLogin(ws)
       return sent.map((text) => JSON.parse(text) as unknown)
     }
-    const told = { action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' }
-    expect(toldOver('/control.ashx/.websocket')).to.deep.equal([told])
-    expect(toldOver('/sub/control.ashx/.websocket')).to.deep.equal([told])
+    const signedOut = { action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' }
+    expect(sentOver('/control.ashx/.websocket')).to.deep.equal([signedOut])
+    expect(sentOver('/sub/control.ashx/.websocket')).to.deep.equal([signedOut])
     for (const path of ['/meshrelay.ashx/.websocket', '/control.ashx', '/'])
-      expect(toldOver(path), path).to.deep.equal([])
+      expect(sentOver(path), path).to.deep.equal([])
   })
 
-  it('sends signedOut to a page before a noauth refusal of its socket, and only then', () => {
+  it('gets signedOut just before a noauth refusal of its socket', () => {
     const sentWith = (path: string, ...messages: readonly object[]) => {
       const sent: string[] = []
       const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
@@ -47,7 +47,7 @@ describe('a page of MeshCentral that is open when its session ends', () => {
   const runAll = (tasks: readonly (() => void)[]) => {
     for (const run of tasks) run()
   }
-  /** MeshCentral's page, as far as the functions use it. */
+  /** Returns the parts of MeshCentral's page that the functions use. */
   const openPage = (stored: Map<string, string> = new Map()) => {
     const timers: (() => void)[] = []
     const listeners: (() => void)[] = []
@@ -77,7 +77,7 @@ describe('a page of MeshCentral that is open when its session ends', () => {
     }
   }
 
-  it('loads itself anew, and does not speak of a server that is down', () => {
+  it('reloads, and does not show that the server is down', () => {
     const { page, server, signedOut, wait } = openPage()
     signedOut()
     expect(server.onStateChanged).to.equal(null)
@@ -85,7 +85,7 @@ describe('a page of MeshCentral that is open when its session ends', () => {
     expect(page.reloads).to.equal(1)
   })
 
-  it('reloads a page at most five times a minute', () => {
+  it('reloads at most five times a minute', () => {
     const tab = new Map<string, string>()
     const reloads = [0, 1, 2, 3, 4, 5, 6, 70_000].map((later) => {
       const { page, signedOut, wait } = openPage(tab)
@@ -97,21 +97,24 @@ describe('a page of MeshCentral that is open when its session ends', () => {
     expect(reloads).to.deep.equal([1, 1, 1, 1, 1, 0, 0, 1])
   })
 
-  it('lets somebody go on who is leaving it, before or just after it hears that', () => {
-    const before = openPage()
-    before.page.leave()
-    before.signedOut()
-    before.wait()
-    expect([before.page.reloads, before.server.onStateChanged]).to.deep.equal([0, 'speaks of a server that is down'])
+  it('does not reload if the user leaves just before or after the message', () => {
+    const leftBefore = openPage()
+    leftBefore.page.leave()
+    leftBefore.signedOut()
+    leftBefore.wait()
+    expect([leftBefore.page.reloads, leftBefore.server.onStateChanged]).to.deep.equal([
+      0,
+      'speaks of a server that is down',
+    ])
 
-    const after = openPage()
-    after.signedOut()
-    after.page.leave()
-    after.wait()
-    expect(after.page.reloads).to.equal(0)
+    const leftAfter = openPage()
+    leftAfter.signedOut()
+    leftAfter.page.leave()
+    leftAfter.wait()
+    expect(leftAfter.page.reloads).to.equal(0)
   })
 
-  it('takes nobody for leaving who stayed after all, as with a download', () => {
+  it('reloads if the user stayed after all, as with a download', () => {
     const { page, signedOut, wait } = openPage()
     page.leave()
     page.now += 6000

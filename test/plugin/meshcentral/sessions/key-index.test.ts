@@ -5,23 +5,23 @@ import { propertyRuns } from '../../../support/property-runs.ts'
 
 describe('an index by keys', () => {
   // Shows: plugin 9.10.
-  it('finds what a look through all entries finds, whatever was added and removed', () => {
+  it('finds the same as a full search after random additions and removals', () => {
     const keys = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__'), { maxLength: 4 })
-    const steps = fc.array(fc.record({ add: fc.boolean(), at: fc.nat(9) }), { maxLength: 40 })
+    const steps = fc.array(fc.record({ add: fc.boolean(), position: fc.nat(9) }), { maxLength: 40 })
     fc.assert(
       fc.property(fc.array(keys, { minLength: 10, maxLength: 10 }), steps, (all, order) => {
-        const entries = all.map((own) => ({ keys: own }))
+        const entries = all.map((entryKeys) => ({ keys: entryKeys }))
         const index = new KeyIndex<(typeof entries)[number]>()
-        const there = new Set<(typeof entries)[number]>()
-        for (const { add, at } of order) {
-          const entry = entries[at]!
+        const present = new Set<(typeof entries)[number]>()
+        for (const { add, position } of order) {
+          const entry = entries[position]!
           if (add) index.add(entry)
           else index.remove(entry)
-          if (add) there.add(entry)
-          else there.delete(entry)
+          if (add) present.add(entry)
+          else present.delete(entry)
         }
         for (const key of ['a', 'b', 'c', 'd', '__proto__', 'e']) {
-          const expected = [...there].filter((one) => one.keys.includes(key))
+          const expected = [...present].filter((entry) => entry.keys.includes(key))
           expect(index.withKey(key)).to.have.members(expected)
           expect(index.has(key)).to.equal(expected.length > 0)
         }

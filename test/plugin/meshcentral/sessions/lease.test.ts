@@ -12,14 +12,14 @@ describe('the lease that servers of one database have', () => {
     rows = new Map()
   })
 
-  /** A server whose database takes that long to write. */
+  /** A server with a database that needs this time for a write. */
   const server = (writeMs = 0) => {
     const db = databaseOf(rows)
     const set = db.Set
     const slow: MeshDatabase = { ...db, Set: (record, done) => void clock.after(writeMs, () => set(record, done)) }
     return leaseInDatabase(writeMs > 0 ? slow : db, clock)
   }
-  /** What came of it, once it is settled, while time goes on. */
+  /** Advances the clock until the promise settles, and returns its result. */
   const outcomeOf = async <Result>(work: Promise<Result>): Promise<Result> => {
     let isSettled = false
     void work.finally(() => {
@@ -30,7 +30,7 @@ describe('the lease that servers of one database have', () => {
   }
   const take = (lease = server(), id = 'session') => outcomeOf(lease(id))
 
-  it('is one server’s until it gives it back, and each session has its own', async () => {
+  it('the lease of a session is held by one server until it is released', async () => {
     const release = await take()
     expect(await take()).to.equal(null)
     expect(await take(server(), 'another')).to.be.a('function')
@@ -39,7 +39,7 @@ describe('the lease that servers of one database have', () => {
     expect(await take()).to.be.a('function')
   })
 
-  it('is one’s of all that ask for it together, however long each takes to write', async () => {
+  it('the lease is held by at most one of several simultaneous servers, however slow', async () => {
     for (const delays of [
       [0, 0, 0],
       [0, 100, 200],
@@ -48,16 +48,16 @@ describe('the lease that servers of one database have', () => {
       [600, 0, 260],
     ]) {
       rows.clear()
-      const taken = await outcomeOf(Promise.all(delays.map((ms) => server(ms)('session'))))
+      const leases = await outcomeOf(Promise.all(delays.map((ms) => server(ms)('session'))))
       expect(
-        taken.filter((release) => release !== null),
+        leases.filter((release) => release !== null),
         String(delays),
       ).to.have.length.at.most(1)
     }
   })
 
   // Shows: plugin 9.15.
-  it('is lost after 10 s by a server that died, and then not given back by it', async () => {
+  it('the lease expires 10 s after a server died, which cannot release it later', async () => {
     const late = await take()
     await clock.advance(9_000)
     expect(await take()).to.equal(null)
@@ -68,7 +68,7 @@ describe('the lease that servers of one database have', () => {
     expect(await take()).to.equal(null)
   })
 
-  it('is free where the clock that wrote it was far ahead', async () => {
+  it('the lease is free if the clock that wrote it was far ahead', async () => {
     await take()
     clock.set(clock.now() - 3_600_000)
     expect(await take()).to.be.a('function')

@@ -9,7 +9,7 @@ import { standIn } from '../stand-in.ts'
 
 export const USER = 'user//~oidc:1'
 
-/** A web socket of the library that MeshCentral uses, as far as it matters here. */
+/** The part of MeshCentral's web sockets that these tests use. */
 export class Socket extends EventEmitter implements MeshSocket {
   isOpen = true
   close(): void {
@@ -18,7 +18,7 @@ export class Socket extends EventEmitter implements MeshSocket {
   }
 }
 
-/** A session that MeshCentral knows as `x of HANDLE` and the IdP as `sid of HANDLE`. */
+/** A session that MeshCentral names `x of HANDLE` and the IdP `sid of HANDLE`. */
 export function session(handle: string, startedAt = 1, user = USER): SeenSession {
   const signIn = { domainKey: '', userId: '~oidc:1', issuer: 'https://idp', subject: '1' } as const
   return { user, x: `x of ${handle}`, signIn: { ...signIn, sid: `sid of ${handle}`, startedAt, handle } }
@@ -27,17 +27,20 @@ export function session(handle: string, startedAt = 1, user = USER): SeenSession
 export interface OneServer {
   readonly db?: MeshDatabase
   readonly now?: number
-  /** Sessions whose tokens are kept. */
+  /** How many sessions keep their tokens. */
   readonly most?: number
-  /** Others have the same database. */
+  /** Whether other servers use the same database. */
   readonly isShared?: boolean
 }
 
-/** Sessions of servers, each with a clock of its own, which are closed after each test. Call inside a `describe`. */
+/**
+ * Returns a function that opens the sessions of a server with a separate clock. All are closed after each test. Call it
+ * inside a `describe`.
+ */
 export function sessionsOfServers() {
   const opened: { close(): void }[] = []
   afterEach(() => {
-    for (const one of opened.splice(0)) one.close()
+    for (const part of opened.splice(0)) part.close()
   })
   return async ({ db, now = 10_000, most = 100, isShared = false }: OneServer = {}) => {
     const { server: common, web } = standIn()

@@ -12,13 +12,20 @@ describe('open sessions', () => {
   }
   const isClosed = ({ isOpen }: Socket) => !isOpen
 
-  it('close their own sockets when they end, and those that came with what was sealed for them', () => {
+  it('open sessions close their own sockets and those opened with their sealed cookies', () => {
     const open = new OpenSessions(new FakeClock(10))
     const all = Array.from({ length: 6 }, () => new Socket())
-    const [own, sealed, other, sealedForOther, unknown, none] = all as [Socket, Socket, Socket, Socket, Socket, Socket]
-    open.note(session('a'), own)
+    const [ownSocket, sealed, otherSocket, sealedForOther, unknown, none] = all as [
+      Socket,
+      Socket,
+      Socket,
+      Socket,
+      Socket,
+      Socket,
+    ]
+    open.note(session('a'), ownSocket)
     open.noteSealed(owner('a'), USER, sealed)
-    open.note(session('b'), other)
+    open.note(session('b'), otherSocket)
     open.noteSealed(owner('b'), USER, sealedForOther)
     open.noteSealed({ kind: 'unknown', sealedAt: 1 }, USER, unknown)
     open.noteSealed({ kind: 'none' }, USER, none)
@@ -34,7 +41,7 @@ describe('open sessions', () => {
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 
-  it('are found by each session at the IdP that they belonged to', () => {
+  it('open sessions are found by each IdP session that they had', () => {
     const open = new OpenSessions(new FakeClock(10))
     const first = session('a')
     const second = { ...first, signIn: { ...first.signIn, sid: 'second' } }
@@ -46,18 +53,19 @@ describe('open sessions', () => {
       expect(open.find(keys)).to.have.length(1)
     }
     open.end(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'second' }))
-    expect([isClosed(socket), open.hasSession(USER)]).to.deep.equal([true, false])
+    expect(isClosed(socket)).to.equal(true)
+    expect(open.hasSession(USER)).to.equal(false)
   })
 
   // Shows: plugin 6.11.
-  it('close sockets of a login token, and of what it began, when its days are over', async () => {
+  it('closes sockets of a login token and its sessions when its days are over', async () => {
     const clock = new FakeClock(10)
     const open = new OpenSessions(clock)
-    const [socket, left, unlimited] = [new Socket(), new Socket(), new Socket()]
+    const [socket, closedEarly, unlimited] = [new Socket(), new Socket(), new Socket()]
     open.noteSealed({ ...owner('a'), until: 15 }, USER, socket)
-    open.noteSealed({ ...owner('a'), until: 15 }, USER, left)
+    open.noteSealed({ ...owner('a'), until: 15 }, USER, closedEarly)
     open.noteSealed(owner('a'), USER, unlimited)
-    left.close()
+    closedEarly.close()
     expect(clock.pending).to.equal(1)
     await clock.advance(4)
     expect(isClosed(socket)).to.equal(false)
@@ -76,27 +84,27 @@ describe('open sessions', () => {
     })
 
     // Shows: plugin 9.15.
-    it('have a socket, also one of what was sealed for them, or were seen since they were handed out', async () => {
-      const [own, sealed] = [new Socket(), new Socket()]
-      open.note(session('a'), own)
+    it('open sessions are in use with a socket, or if seen since they were last due', async () => {
+      const [ownSocket, sealed] = [new Socket(), new Socket()]
+      open.note(session('a'), ownSocket)
       open.note(session('b'))
       open.noteSealed(owner('b'), USER, sealed)
       open.note(session('c'))
       await clock.advance(1)
       expect(dueSessions(11)).to.deep.equal([])
-      // Since their login.
+      // Counted from their login.
       expect(dueSessions(10)).to.deep.equal(['a', 'b', 'c'])
       expect(dueSessions(1)).to.deep.equal([])
       await clock.advance(1)
       expect(dueSessions(1)).to.deep.equal(['a', 'b'])
-      own.close()
+      ownSocket.close()
       sealed.close()
       await clock.advance(1)
       open.note(session('c'))
       expect(dueSessions(1)).to.deep.equal(['c'])
     })
 
-    it('are each of them while there is a tunnel that may be that of any', async () => {
+    it('open sessions are in use while a tunnel may belong to any of them', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle))
       const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
       open.noteSealed({ ...owner('a'), keys }, USER, new Socket())
@@ -106,14 +114,14 @@ describe('open sessions', () => {
       expect(dueSessions(0)).to.deep.equal(['a', 'b'])
     })
 
-    it('come in the order in which they were handed out, which is not the one at which whoever asked has stopped', async () => {
+    it('open sessions are due in the order of their last turn, even after an early stop', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle), new Socket())
       for (const { signIn } of open.inUse('', 0)) if (signIn.handle === 'b') break
       await clock.advance(1)
       expect(dueSessions(0)).to.deep.equal(['b', 'c', 'a'])
     })
 
-    it('are so however the clock is set', async () => {
+    it('open sessions are due even if the clock is set back', async () => {
       for (const to of [1_000_000, -1_000_000]) {
         open.note(session('a'))
         await clock.advance(5)
@@ -125,7 +133,7 @@ describe('open sessions', () => {
     })
   })
 
-  it("are found by MeshCentral's own name for them", () => {
+  it("open sessions are found by MeshCentral's name for them", () => {
     const open = new OpenSessions(new FakeClock(10))
     open.note(session('a'))
     expect(open.named(USER, 'x of a')).to.deep.equal(session('a'))
@@ -133,7 +141,7 @@ describe('open sessions', () => {
     expect(open.named('user//~oidc:2', 'x of a')).to.equal(undefined)
   })
 
-  it('are found by what an IdP says has ended', () => {
+  it('open sessions are found by a filter of the IdP', () => {
     const open = new OpenSessions(new FakeClock(10))
     open.note(session('a'))
     open.note(session('b'))
@@ -144,7 +152,7 @@ describe('open sessions', () => {
   })
 
   // Shows: plugin 9.10.
-  it('are looked through neither for what is not there nor for one that ends', () => {
+  it('open sessions are not searched for an unknown key, nor for one that ends', () => {
     const open = new OpenSessions(new FakeClock(10))
     let looks = 0
     const watched = (handle: string) =>
@@ -159,28 +167,29 @@ describe('open sessions', () => {
     const ended = { domainKey: '', issuer: 'https://idp', subject: null, sid: 'made up' }
     expect(open.find(keysOfFilter(ended))).to.deep.equal([])
     open.end(keysOfFilter(ended))
-    expect([open.named(USER, 'made up'), open.hasSession('user//~oidc:2')]).to.deep.equal([undefined, false])
+    expect(open.named(USER, 'made up')).to.equal(undefined)
+    expect(open.hasSession('user//~oidc:2')).to.equal(false)
     expect(looks).to.equal(0)
     open.end(keysOfFilter({ ...ended, sid: 'sid of 7' }))
     expect(looks).to.be.below(20)
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
-  it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {
+  it('forgets sessions beyond the limit, longest idle first, but none with a socket', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))
-    const known = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
-    expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
+    const found = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    expect(found.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
-  it('are forgotten when a new one comes, all that are too many by then: their sockets may have closed meanwhile', () => {
+  it('forgets sessions down to the limit when a new one comes after sockets closed', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     const sockets = Array.from({ length: 4 }, () => new Socket())
-    for (const [at, socket] of sockets.entries()) open.note(session(`${at}`), socket)
+    for (const [index, socket] of sockets.entries()) open.note(session(`${index}`), socket)
     for (const socket of sockets) socket.close()
     open.note(session('new'))
-    const known = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
-    expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['3', 'new'])
+    const found = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    expect(found.map(({ signIn }) => signIn.handle)).to.deep.equal(['3', 'new'])
   })
 })

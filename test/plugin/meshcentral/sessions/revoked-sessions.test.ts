@@ -3,11 +3,12 @@ import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/serve
 import { RevokedSessions } from '../../../../plugin/meshcentral/sessions/revoked-sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { messageOf } from '../../../support/message-of.ts'
+import { until } from '../../../support/until.ts'
 import { databaseOf } from '../stand-in.ts'
 
 const HALF_A_DAY_MS = 12 * 60 * 60_000
 
-describe('what has ended, in the database of MeshCentral', () => {
+describe('revoked sessions in the database of MeshCentral', () => {
   const opened: { close(): void }[] = []
   const open = (db: MeshDatabase, clock = new FakeClock(1_000)) => {
     const revocations = new RevokedSessions(db, clock)
@@ -15,26 +16,26 @@ describe('what has ended, in the database of MeshCentral', () => {
     return revocations
   }
   afterEach(() => {
-    for (const one of opened.splice(0)) one.close()
+    for (const store of opened.splice(0)) store.close()
   })
 
-  it('is known after a restart', async () => {
+  it('revoked sessions are known after a restart', async () => {
     const rows = new Map<string, Members>()
     await open(databaseOf(rows)).revoke(['a', 'b'], 900, 5_000)
-    const after = open(databaseOf(rows))
-    expect(await after.endedAt(['b'])).to.equal(900)
-    expect(await after.endedAt(['c'])).to.equal(undefined)
-    expect(after.latest(['a'])).to.equal(900)
+    const restarted = open(databaseOf(rows))
+    expect(await restarted.endedAt(['b'])).to.equal(900)
+    expect(await restarted.endedAt(['c'])).to.equal(undefined)
+    expect(restarted.latest(['a'])).to.equal(900)
   })
 
-  it('is everything that is sealed, until the database has answered', async () => {
+  it('revoked sessions count as all sealed cookies until the database has answered', async () => {
     const revocations = open(databaseOf())
     expect(revocations.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
     expect(await revocations.endedAt(['a'])).to.equal(undefined)
     expect(revocations.latest(['a'])).to.equal(undefined)
   })
 
-  it('is refused while the database is being written', async () => {
+  it('revoked sessions are refused while they are being written', async () => {
     const revocations = open(databaseOf())
     await revocations.endedAt([])
     const written = revocations.revoke(['a'], 900, 5_000)
@@ -42,7 +43,7 @@ describe('what has ended, in the database of MeshCentral', () => {
     await written
   })
 
-  it('leaves the database when it has run out, but not at a start: the clock may be wrong then', async () => {
+  it('deletes expired revocations, but not at a start, when the clock may be wrong', async () => {
     const rows = new Map<string, Members>()
     const clock = new FakeClock(1_000)
     const revocations = open(databaseOf(rows), clock)
@@ -56,7 +57,7 @@ describe('what has ended, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('beyond its limit, forgets what expired first and then the oldest entries', async () => {
+  it('beyond the limit, forget what expired first and then the oldest', async () => {
     const MOST = 50_000
     const rows = new Map<string, Members>()
     const _id = (name: string | number) => `meshcompanion/ended/${name}`
@@ -65,9 +66,12 @@ describe('what has ended, in the database of MeshCentral', () => {
     }
     const revocations = open(databaseOf(rows))
     await revocations.revoke(['new'], 900, 5_000)
-    expect([rows.has(_id(7)), rows.has(_id(8)), rows.size]).to.deep.equal([false, true, MOST])
+    expect(rows.has(_id(7))).to.equal(false)
+    expect(rows.has(_id(8))).to.equal(true)
+    expect(rows.size).to.deep.equal(MOST)
     await revocations.revoke(['newer'], 900, 5_000)
-    expect([rows.has(_id(8)), rows.size]).to.deep.equal([false, MOST])
+    expect(rows.has(_id(8))).to.equal(false)
+    expect(rows.size).to.deep.equal(MOST)
     expect(revocations.latest(['whatever'])).to.equal(undefined)
     await revocations.revoke(['newest'], 900, 5_000)
     expect(rows.has(_id(0))).to.equal(false)
@@ -75,7 +79,7 @@ describe('what has ended, in the database of MeshCentral', () => {
     expect(revocations.latest(['whatever'])).to.be.within(0, 2)
   })
 
-  it('is unknown to everybody when the database cannot be read, and an ending that is not written is told', async () => {
+  it('revocations are unknown if the database is unreadable, and report failed writes', async () => {
     const broken = {
       ...databaseOf(),
       GetAllType: (_type: string, done: (error: unknown, rows: null) => void) => done('no', null),
@@ -87,7 +91,7 @@ describe('what has ended, in the database of MeshCentral', () => {
     expect(await revocations.endedAt(['a'])).to.equal(900)
   })
 
-  it('is written once the database works again, where it failed: the IdP does not tell of it twice', async () => {
+  it('writes revocations again once the database works, as the IdP notifies only once', async () => {
     const rows = new Map<string, Members>()
     const db = databaseOf(rows)
     const { Set: write } = db
@@ -104,7 +108,7 @@ describe('what has ended, in the database of MeshCentral', () => {
     await clock.advance(4_999)
     expect(tries).to.equal(3)
     await clock.advance(5_001)
-    while (rows.size < 2) await new Promise(setImmediate)
+    await until('both records', () => rows.size >= 2)
     expect(await open(databaseOf(rows)).endedAt(['a'])).to.equal(800)
     expect(await open(databaseOf(rows)).endedAt(['b'])).to.equal(900)
     expect(tries).to.equal(6)

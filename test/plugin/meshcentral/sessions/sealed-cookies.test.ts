@@ -12,19 +12,19 @@ import { databaseOf } from '../stand-in.ts'
 import { Socket, session, USER } from './one-server.ts'
 
 const OTHER = 'user//~oidc:2'
-/** To whom somebody shares the desktop and the files of a device. */
+/** A guest who may use the desktop and the files of a device. */
 const GUEST = { userid: USER, domainid: '', nid: 'node//1', pid: 'public', gn: 'Guest', cf: 0, r: 8, p: 6 }
 
-describe('what MeshCentral seals', () => {
+describe('a cookie that MeshCentral seals', () => {
   const opened: { close(): void }[] = []
-  /** Issuers that the domain has no longer. */
+  /** Issuers that the domain no longer has. */
   const replaced = new Set<string>()
   afterEach(() => {
     replaced.clear()
-    for (const one of opened.splice(0)) one.close()
+    for (const store of opened.splice(0)) store.close()
   })
 
-  /** Whole seconds of the time are what MeshCentral writes. */
+  /** MeshCentral writes times in whole seconds. */
   async function setUp(db: MeshDatabase = databaseOf()) {
     const clock = new FakeClock(10_300)
     const now = () => clock.now()
@@ -51,38 +51,38 @@ describe('what MeshCentral seals', () => {
     ...{ path: '/control.ashx/.websocket', query: {}, request: undefined, session: undefined, socket: undefined },
     ...{ brought: new Map(), ...members },
   })
-  /** What is sealed while the server works for that. */
-  const sealedFor = ({ work: current, seal }: SetUp, whose: Work, content: object): string => {
+  /** Returns what is sealed while the server works on this request. */
+  const sealedFor = ({ work: current, seal }: SetUp, request: Work, content: object): string => {
     let sealed: string | null = null
-    current.run(whose, () => {
+    current.run(request, () => {
       sealed = seal(content)
     })
     return sealed ?? ''
   }
   const opens = ({ unseal }: SetUp, sealed: string) => unseal(sealed) !== null
-  const opensAt = (all: SetUp, sealed: string, at: Work | undefined) => {
-    if (!at) return opens(all, sealed)
+  const opensAt = (all: SetUp, sealed: string, request: Work | undefined) => {
+    if (!request) return opens(all, sealed)
     let isOpen = false
-    all.work.run(at, () => {
+    all.work.run(request, () => {
       isOpen = all.unseal(sealed, 'the key', 60) !== null
     })
     return isOpen
   }
 
-  it('bears the session that it was sealed for, and ends with that one alone', async () => {
+  it('a sealed cookie ends with the session that it was sealed for, and no other', async () => {
     for (const content of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {
       const all = await setUp()
       const a = sealedFor(all, work({ session: session('a') }), content)
       const b = sealedFor(all, work({ session: session('b') }), content)
-      expect([a, b].map((one) => opens(all, one))).to.deep.equal([true, true])
+      expect([a, b].map((cookie) => opens(all, cookie))).to.deep.equal([true, true])
       await all.revoke(keyOfHandle('a'))
-      expect([a, b].map((one) => opens(all, one))).to.deep.equal([false, true])
+      expect([a, b].map((cookie) => opens(all, cookie))).to.deep.equal([false, true])
     }
   })
 
-  it('ends with what an IdP says of its session, which this process need not know', async () => {
+  it('a sealed cookie ends with its session at the IdP, even one unknown here', async () => {
     const idp = { domainKey: '', issuer: 'https://idp' }
-    for (const [said, expected] of [
+    for (const [filter, expected] of [
       [{ ...idp, subject: null, sid: 'sid of a' }, [false, true]],
       [{ ...idp, subject: '1', sid: 'sid of a' }, [false, true]],
       [{ ...idp, subject: '1', sid: null }, [false, false]],
@@ -92,20 +92,20 @@ describe('what MeshCentral seals', () => {
       const cookies = ['a', 'b'].map((handle) =>
         sealedFor(all, work({ session: session(handle) }), { userid: USER, domainid: '' }),
       )
-      await all.revoke(...keysOfFilter(said))
-      expect(cookies.map((one) => opens(all, one))).to.deep.equal(expected)
+      await all.revoke(...keysOfFilter(filter))
+      expect(cookies.map((cookie) => opens(all, cookie))).to.deep.equal(expected)
     }
   })
 
-  it('is not kept alive by sealing it again after the end', async () => {
+  it('a sealed cookie is not kept alive by sealing it again after the end', async () => {
     const all = await setUp()
-    const whose = work({ session: session('a') })
+    const request = work({ session: session('a') })
     await all.revoke(keyOfHandle('a'))
     all.clock.set(all.clock.now() + 5_000)
-    expect(opens(all, sealedFor(all, whose, { userid: USER }))).to.equal(false)
+    expect(opens(all, sealedFor(all, request, { userid: USER }))).to.equal(false)
   })
 
-  it('says neither who the person is nor what lets somebody in', async () => {
+  it("contains neither the user's identity nor a secret of the session", async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('the handle') }), { userid: USER })
     for (const secret of ['the handle', 'sid of']) expect(sealed).not.to.include(secret)
@@ -120,10 +120,10 @@ describe('what MeshCentral seals', () => {
   })
 
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
-    it(`is attributed in whatever comes in over a socket, and in what the database answers to ${call} then`, async () => {
+    it(`a cookie belongs to its socket's session, also after database call ${call}`, async () => {
       const answers: (() => void)[] = []
-      // As a pool of connections answers: each time in the work that is going on there.
-      const ask = (_of: unknown, done: () => void) => void answers.push(done)
+      // Answers as a pool of connections does: in the async context of any other request.
+      const ask = (_filter: unknown, done: () => void) => void answers.push(done)
       const db = Object.assign(databaseOf(), { [call]: ask })
       const all = await setUp(db)
       const [a, b] = [new Socket(), new Socket()]
@@ -144,14 +144,16 @@ describe('what MeshCentral seals', () => {
         for (const answer of answers) answer()
       })
       await all.revoke(keyOfHandle('a'), keyOfHandle('c'))
-      expect(sealed.map((one) => [(JSON.parse(one) as { name: string }).name, opens(all, one)])).to.deep.equal([
-        ['a', false],
-        ['b', true],
-      ])
+      expect(sealed.map((cookie) => [(JSON.parse(cookie) as { name: string }).name, opens(all, cookie)])).to.deep.equal(
+        [
+          ['a', false],
+          ['b', true],
+        ],
+      )
     })
   }
 
-  it('is of the session whose cookie a socket without one came with, and that session closes the socket', async () => {
+  it("a cookie sealed for a socket belongs to the session of the socket's cookie", async () => {
     const all = await setUp()
     const page = sealedFor(all, work({ session: session('a') }), { userid: USER })
     const socket = new Socket()
@@ -160,32 +162,33 @@ describe('what MeshCentral seals', () => {
     const renewed = sealedFor(all, alone, { userid: USER })
     await all.revoke(keyOfHandle('b'))
     all.open.end([keyOfHandle('b')])
-    expect([opens(all, renewed), socket.isOpen]).to.deep.equal([true, true])
+    expect(opens(all, renewed)).to.equal(true)
+    expect(socket.isOpen).to.equal(true)
     await all.revoke(keyOfHandle('a'))
     all.open.end([keyOfHandle('a')])
-    expect([opens(all, renewed), socket.isOpen]).to.deep.equal([false, false])
+    expect(opens(all, renewed)).to.equal(false)
+    expect(socket.isOpen).to.equal(false)
   })
 
-  it('a guest cookie outlives the sessions of its user, but opens only guest paths', async () => {
+  it("outlives the user's sessions if it is a guest's, but opens only guest paths", async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ path: '/sharing' }), GUEST)
     expect(sealed).to.equal(all.server.encodeCookie(GUEST))
     const relay = work({ path: '/meshrelay.ashx/.websocket', query: { p: '2' }, socket: new Socket() })
     for (const isEnded of [false, true]) {
       if (isEnded) await all.revoke(keyOfSealed(USER), keyOfHandle('a'))
-      expect([relay, work({ path: '/devicefile.ashx' })].map((at) => opensAt(all, sealed, at))).to.deep.equal([
-        true,
-        true,
-      ])
+      expect([relay, work({ path: '/devicefile.ashx' })].map((request) => opensAt(all, sealed, request))).to.deep.equal(
+        [true, true],
+      )
     }
     for (const userid of [USER, 'user//admin', 'user/other/~oidc:1']) {
       const guest = JSON.stringify({ ...GUEST, userid })
-      expect([work(), undefined].map((at) => opensAt(all, guest, at))).to.deep.equal([false, false])
+      expect([work(), undefined].map((request) => opensAt(all, guest, request))).to.deep.equal([false, false])
     }
   })
 
   // Shows: plugin 10.17.
-  it('a guest cookie opens no upload form whose body arrives after its head', async () => {
+  it("a guest's cookie opens no upload form if the body arrives after its head", async () => {
     const all = await setUp()
     const request = new EventEmitter()
     let opened: MeshCookie | null | undefined
@@ -199,7 +202,7 @@ describe('what MeshCentral seals', () => {
   })
 
   // Shows: plugin 10.17.
-  it('ends with its session where the request that brings it is unknown', async () => {
+  it('a sealed cookie ends with its session if the request that brings it is unknown', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
     expect(opens(all, sealed)).to.equal(true)
@@ -207,36 +210,38 @@ describe('what MeshCentral seals', () => {
     expect(opens(all, sealed)).to.equal(false)
   })
 
-  it('for whoever came in without a session of ours is left alone', async () => {
+  it('ignores cookies sealed for a request without a session of the plugin', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
     const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })
     await all.revoke(keyOfSealed(USER), keyOfHandle('a'))
-    expect([opens(all, tokens), opens(all, someoneElse)]).to.deep.equal([true, true])
+    expect(opens(all, tokens)).to.equal(true)
+    expect(opens(all, someoneElse)).to.equal(true)
   })
 
-  it('is of the session that MeshCentral names in it where nobody knows for whom the server works', async () => {
+  it('a cookie of an unknown request belongs to the session that it names', async () => {
     const all = await setUp()
     all.open.note(session('a'))
     const named = all.seal({ ruserid: USER, x: 'x of a' }) ?? ''
     const unknown = all.seal({ ruserid: USER, x: 'x of b' }) ?? ''
     await all.revoke(keyOfHandle('a'))
-    expect([opens(all, named), opens(all, unknown)]).to.deep.equal([false, true])
+    expect(opens(all, named)).to.equal(false)
+    expect(opens(all, unknown)).to.equal(true)
   })
 
   describe('for the tunnel of a web relay', () => {
-    /** As MeshCentral seals it, on the port or host name that web relays have of their own. */
+    /** Seals as MeshCentral does on the separate port or host name of web relays. */
     const tunnelOf = ({ seal }: SetUp) => seal({ userid: USER, domainid: '', nodeid: 'node//1', tcpport: 80 }) ?? ''
-    /** A page of the session has a relay opened. */
-    const relay = (all: SetUp, one: SeenSession) => {
-      const cookie = sealedFor(all, work({ session: one }), { ruserid: USER, x: one.x })
+    /** Opens a relay from a page of the session. */
+    const relay = (all: SetUp, owner: SeenSession) => {
+      const cookie = sealedFor(all, work({ session: owner }), { ruserid: USER, x: owner.x })
       expect(opens(all, cookie)).to.equal(true)
     }
     const guest = ({ unseal }: SetUp) =>
       unseal(JSON.stringify({ userid: USER, nid: 'node//1', pid: 'public', r: 8, p: 8, port: 80 }), 'the key', 32) !==
       null
 
-    it('is of the session by whose cookie that was opened, and ends with that one alone', async () => {
+    it("a tunnel's cookie ends with the session that opened its relay, and no other", async () => {
       const all = await setUp()
       all.open.note(session('b'))
       relay(all, session('a'))
@@ -245,17 +250,21 @@ describe('what MeshCentral seals', () => {
       all.work.run(work({ socket }), () => all.unseal(first))
       await all.revoke(keyOfHandle('b'), keyOfSealed(USER))
       all.open.end([keyOfHandle('b'), keyOfSealed(USER)])
-      expect([opens(all, first), opens(all, second), socket.isOpen]).to.deep.equal([true, true, true])
+      expect(opens(all, first)).to.equal(true)
+      expect(opens(all, second)).to.equal(true)
+      expect(socket.isOpen).to.equal(true)
       await all.revoke(keyOfHandle('a'))
       all.open.end([keyOfHandle('a')])
-      expect([opens(all, first), opens(all, second), socket.isOpen]).to.deep.equal([false, false, false])
-      // A request that still waits there.
+      expect(opens(all, first)).to.equal(false)
+      expect(opens(all, second)).to.equal(false)
+      expect(socket.isOpen).to.equal(false)
+      // A request that is still waiting.
       all.clock.set(all.clock.now() + 5_000)
       expect(opens(all, tunnelOf(all))).to.equal(false)
     })
 
-    it('ends with the first to end of the sessions whose it may be, and a new one is of those that are left', async () => {
-      for (const [ends, stays] of [
+    it("a tunnel's cookie ends with the first of its possible sessions", async () => {
+      for (const [ends, remains] of [
         ['a', 'b'],
         ['b', 'a'],
       ] as const) {
@@ -264,26 +273,28 @@ describe('what MeshCentral seals', () => {
         const either = tunnelOf(all)
         expect(opens(all, either)).to.equal(true)
         await all.revoke(keyOfHandle(ends))
-        const left = tunnelOf(all)
-        expect([opens(all, either), opens(all, left)]).to.deep.equal([false, true])
-        await all.revoke(keyOfHandle(stays))
-        expect([opens(all, left), opens(all, tunnelOf(all))]).to.deep.equal([false, false])
+        const newTunnel = tunnelOf(all)
+        expect(opens(all, either)).to.equal(false)
+        expect(opens(all, newTunnel)).to.equal(true)
+        await all.revoke(keyOfHandle(remains))
+        expect(opens(all, newTunnel)).to.equal(false)
+        expect(opens(all, tunnelOf(all))).to.equal(false)
       }
     })
 
-    it('is not ended by what ended before the later of them began', async () => {
+    it('a revocation older than the later possible session does not end the cookie', async () => {
       const all = await setUp()
       const later = session('b', 20_000)
       await all.revoke(...keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
       all.clock.set(21_000)
-      for (const one of [session('a'), later]) relay(all, one)
+      for (const owner of [session('a'), later]) relay(all, owner)
       const either = tunnelOf(all)
       expect(opens(all, either)).to.equal(true)
       await all.revoke(keyOfHandle('a'))
       expect(opens(all, either)).to.equal(false)
     })
 
-    it('goes on for guests, and for whoever has a login token, after all sessions of the user', async () => {
+    it('outlives all sessions of the user for guests and login tokens', async () => {
       for (const open of [
         guest,
         (all: SetUp) => opens(all, sealedFor(all, work(), { ruserid: USER, x: 'x of a tool' })),
@@ -297,7 +308,7 @@ describe('what MeshCentral seals', () => {
       }
     })
 
-    it('is not what leads to no port of a device, such as a tunnel to a peer', async () => {
+    it('ignores cookies without a device port, such as those of tunnels to peers', async () => {
       const all = await setUp()
       relay(all, session('a'))
       const toPeer = all.seal({ userid: USER, domainid: '', ps: 1 }) ?? ''
@@ -306,16 +317,17 @@ describe('what MeshCentral seals', () => {
     })
   })
 
-  it('for nobody knows which session ends with the last of the user, to the millisecond', async () => {
+  it("of an unknown session ends with the user's last one, to the millisecond", async () => {
     const all = await setUp()
-    const before = all.seal({ userid: USER }) ?? ''
+    const earlier = all.seal({ userid: USER }) ?? ''
     await all.revoke(keyOfSealed(USER))
     all.clock.set(all.clock.now() + 1)
-    const after = all.seal({ userid: USER }) ?? ''
-    expect([opens(all, before), opens(all, after)]).to.deep.equal([false, true])
+    const later = all.seal({ userid: USER }) ?? ''
+    expect(opens(all, earlier)).to.equal(false)
+    expect(opens(all, later)).to.equal(true)
   })
 
-  it('and bears nothing of ours ends with the last session of the user, to the second', async () => {
+  it("without the plugin's data ends with the user's last session, to the second", async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER))
     for (const name of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {
@@ -325,7 +337,7 @@ describe('what MeshCentral seals', () => {
     }
   })
 
-  it('is untouched where it names nobody of ours', async () => {
+  it('a sealed cookie is left alone if it names no single sign-on user', async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER), keyOfSealed('user//admin'))
     for (const content of [

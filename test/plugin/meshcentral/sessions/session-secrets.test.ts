@@ -33,25 +33,25 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     opened.push(secrets)
     return secrets
   }
-  /** Once the database has listed what it had. */
+  /** Resolves once the database has listed its records. */
   const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   afterEach(() => {
-    for (const one of opened.splice(0)) one.close()
+    for (const store of opened.splice(0)) store.close()
     failures.length = 0
   })
 
-  it('are there for the session that they belong to, after a restart as well', async () => {
+  it('tokens are available to their session, also after a restart', async () => {
     const rows = new Map<string, Members>()
     const { idToken, tokens } = signIn()
-    const before = open(databaseOf(rows))
-    before.keep(signIn(), 'handle-1', LATER)
-    expect(await before.read('handle-1')).to.deep.equal({ idToken, tokens })
+    const store = open(databaseOf(rows))
+    store.keep(signIn(), 'handle-1', LATER)
+    expect(await store.read('handle-1')).to.deep.equal({ idToken, tokens })
     expect(await open(databaseOf(rows)).read('handle-1')).to.deep.equal({ idToken, tokens })
-    expect(await before.read('handle-2')).to.deep.equal(NOTHING)
+    expect(await store.read('handle-2')).to.deep.equal(NOTHING)
   })
 
   // Shows: plugin 9.15.
-  it('cannot be read from the database, nor by its handle from another one or with another secret', async () => {
+  it('tokens cannot be read without the handle and the secret of the server', async () => {
     const rows = new Map<string, Members>()
     open(databaseOf(rows)).keep(signIn(), 'handle-1', LATER)
     const [row = {}] = rows.values()
@@ -60,26 +60,26 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
       expect(stored).not.to.include(text)
     }
     expect(await open(databaseOf(rows), { secret: `${SECRET}!` }).read('handle-1')).to.deep.equal(NOTHING)
-    const moved = String(row._id).replace(keyOfHandle('handle-1'), keyOfHandle('handle-2'))
-    expect(moved).not.to.equal(row._id)
-    expect(await open(databaseOf(new Map([[moved, row]]))).read('handle-2')).to.deep.equal(NOTHING)
+    const movedId = String(row._id).replace(keyOfHandle('handle-1'), keyOfHandle('handle-2'))
+    expect(movedId).not.to.equal(row._id)
+    expect(await open(databaseOf(new Map([[movedId, row]]))).read('handle-2')).to.deep.equal(NOTHING)
   })
 
-  it('take less room than the tokens themselves, and are read where an older version kept them as they were', async () => {
+  it('tokens take less space than the tokens, and are read in an older format too', async () => {
     const rows = new Map<string, Members>()
     const long = { ...signIn(), idToken: JSON.stringify(Array.from({ length: 99 }, (_, n) => `group ${n}`)) }
     const secrets = open(databaseOf(rows))
     secrets.keep(long, 'handle-1', LATER)
     const [[id, row] = ['', {}]] = rows
     expect(String(row.sealed).length).to.be.below(long.idToken.length)
-    const kept = { idToken: long.idToken, tokens: long.tokens }
-    expect(await secrets.read('handle-1')).to.deep.equal(kept)
+    const expected = { idToken: long.idToken, tokens: long.tokens }
+    expect(await secrets.read('handle-1')).to.deep.equal(expected)
     const plain = createSeal(`${SECRET} handle-1`, 'session tokens')
-    rows.set(id, { ...row, sealed: plain.seal(JSON.stringify(kept), keyOfHandle('handle-1')) })
-    expect(await secrets.read('handle-1')).to.deep.equal(kept)
+    rows.set(id, { ...row, sealed: plain.seal(JSON.stringify(expected), keyOfHandle('handle-1')) })
+    expect(await secrets.read('handle-1')).to.deep.equal(expected)
   })
 
-  it('go with their session, and with all sessions of a person', async () => {
+  it('tokens are deleted with their session, and with all sessions of a user', async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()
@@ -93,37 +93,37 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('go when they are too old, but not at a start: the clock may be wrong then', async () => {
+  it('tokens are deleted when expired, but not at a start, when the clock may be wrong', async () => {
     const rows = new Map<string, Members>()
-    const before = open(databaseOf(rows))
-    before.keep(signIn(), 'handle-1', LATER)
-    before.keep(signIn({ sid: 's-2' }), 'handle-2', LATER + HALF_A_DAY_MS + 1)
+    const earlier = open(databaseOf(rows))
+    earlier.keep(signIn(), 'handle-1', LATER)
+    earlier.keep(signIn({ sid: 's-2' }), 'handle-2', LATER + HALF_A_DAY_MS + 1)
     const clock = new FakeClock(LATER)
-    const after = open(databaseOf(rows), { clock })
+    const restarted = open(databaseOf(rows), { clock })
     await settled()
     await clock.advance(HALF_A_DAY_MS - 1)
     expect(rows.size).to.equal(2)
     await clock.advance(1)
-    expect(await after.read('handle-1')).to.deep.equal(NOTHING)
-    expect(await after.read('handle-2')).not.to.deep.equal(NOTHING)
+    expect(await restarted.read('handle-1')).to.deep.equal(NOTHING)
+    expect(await restarted.read('handle-2')).not.to.deep.equal(NOTHING)
     expect(rows.size).to.equal(1)
   })
 
-  it('are bounded, after a restart as well: the next login names the oldest', async () => {
+  it('limits the number of tokens, also over a restart; a login displaces the oldest', async () => {
     const rows = new Map<string, Members>()
-    const before = open(databaseOf(rows), { most: 3 })
+    const store = open(databaseOf(rows), { most: 3 })
     await settled()
-    for (const handle of ['a', 'b', 'c']) expect(before.keep(signIn(), handle, LATER)).to.equal(undefined)
-    expect(before.keep(signIn(), 'd', LATER)).to.equal(keyOfHandle('a'))
-    expect(await before.read('a')).to.deep.equal(NOTHING)
-    const after = open(databaseOf(rows), { most: 3 })
+    for (const handle of ['a', 'b', 'c']) expect(store.keep(signIn(), handle, LATER)).to.equal(undefined)
+    expect(store.keep(signIn(), 'd', LATER)).to.equal(keyOfHandle('a'))
+    expect(await store.read('a')).to.deep.equal(NOTHING)
+    const restarted = open(databaseOf(rows), { most: 3 })
     await settled()
-    expect(after.keep(signIn(), 'e', LATER + 1)).to.equal(keyOfHandle('b'))
-    expect(await after.read('b')).to.deep.equal(NOTHING)
+    expect(restarted.keep(signIn(), 'e', LATER + 1)).to.equal(keyOfHandle('b'))
+    expect(await restarted.read('b')).to.deep.equal(NOTHING)
     expect([rows.size, failures]).to.deep.equal([3, []])
   })
 
-  it('are not kept, and somebody is told, where the database fails', async () => {
+  it('tokens are not kept if the database fails, which is reported', async () => {
     const rows = new Map<string, Members>()
     const broken = open({
       ...databaseOf(rows),
@@ -137,7 +137,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(error).to.equal('The database could not read the tokens of a session.')
   })
 
-  it('are replaced while their session lasts, and not once it is over', async () => {
+  it('tokens are replaced while their session lasts, and not afterwards', async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()
@@ -155,7 +155,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(0)
   })
 
-  it('of a session without any take no room', () => {
+  it('tokens take no space if a session has no tokens', () => {
     const rows = new Map<string, Members>()
     open(databaseOf(rows)).keep(signIn(NOTHING), 'handle-1', LATER)
     expect(rows.size).to.equal(0)

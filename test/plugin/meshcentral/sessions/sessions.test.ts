@@ -7,6 +7,7 @@ import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owne
 import { keysOfOpen } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { ownSession } from '../../../../plugin/meshcentral/sessions/sessions.ts'
 import { messageOf } from '../../../support/message-of.ts'
+import { until } from '../../../support/until.ts'
 import { databaseOf } from '../stand-in.ts'
 import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
 
@@ -23,17 +24,17 @@ const requestWith = (members: object) =>
 describe('a session of MeshCentral', () => {
   const setUp = sessionsOfServers()
 
-  describe('whose end the database does not answer', () => {
+  describe('if the database does not answer the revocation', () => {
     const ways: Readonly<
-      Record<string, (at: Awaited<ReturnType<typeof setUp>>, req: BothRequest) => Promise<unknown>>
+      Record<string, (server: Awaited<ReturnType<typeof setUp>>, req: BothRequest) => Promise<unknown>>
     > = {
-      'signs out': ({ sessions }, req) => sessions.end(req, response),
-      'signs in once more': ({ sessions }, req) => sessions.start(req, response, SIGN_IN),
-      'is signed out by the IdP': ({ sessions }, req) => sessions.endMatching(req, SIGN_IN),
-      'has ended at the IdP': ({ sessions }) => sessions.endOne(SESSION),
+      'the user signs out': ({ sessions }, req) => sessions.end(req, response),
+      'the user signs in again': ({ sessions }, req) => sessions.start(req, response, SIGN_IN),
+      'the IdP signs the user out': ({ sessions }, req) => sessions.endMatching(req, SIGN_IN),
+      'the session ended at the IdP': ({ sessions }) => sessions.endOne(SESSION),
     }
-    for (const [what, end] of Object.entries(ways)) {
-      it(`has no page left open at once where the person ${what}, and the failure is told`, async () => {
+    for (const [condition, end] of Object.entries(ways)) {
+      it(`closes its pages at once and reports the failure if ${condition}`, async () => {
         const waiting: ((error?: unknown) => void)[] = []
         const db: MeshDatabase = { ...databaseOf(), Set: (_record, done) => void (done && waiting.push(done)) }
         const all = await setUp({ db })
@@ -42,31 +43,31 @@ describe('a session of MeshCentral', () => {
         const page = new Socket()
         open.note(SESSION, page)
         const browser = requestWith({ userid: USER, x: SESSION.x, oidcSignIn: SESSION.signIn })
-        const told = messageOf(end(all, browser))
+        const failure = messageOf(end(all, browser))
         expect(page.isOpen).to.equal(false)
         expect(open.hasSession(USER)).to.equal(false)
         expect(web.destroyedSessions).to.have.all.keys(`${USER}/${SESSION.x}`)
         expect(revocations.latest([keyOfSealed(USER)])).to.equal(10_000)
         expect(revocations.latest(keysOfOpen(SESSION.signIn))).to.equal(10_000)
         for (const done of waiting.splice(0)) done(new Error('disk full'))
-        expect(await told).to.match(/^The database could not write/)
+        expect(await failure).to.match(/^The database could not write/)
       })
     }
   })
 
   // Shows: meshcentral 13, 17, 25.
-  it('begins anew with each login, as whoever signs in, whose account notes the time', async () => {
+  it('a session is replaced at each login, and the account records the time', async () => {
     const { web, sessions, clock } = await setUp()
     const browser = requestWith({})
     const names: unknown[] = []
-    for (const [subject, at] of [
+    for (const [subject, timeS] of [
       ['1', 20],
       ['1', 30],
       ['2', 40],
     ] as const) {
       const user = `user//~oidc:${subject}`
       web.users[user] ??= { _id: user, name: subject, domain: '' } as MeshUser
-      clock.set(at * 1_000 + 999)
+      clock.set(timeS * 1_000 + 999)
       await sessions.start(browser, response, {
         ...SIGN_IN,
         userId: `~oidc:${subject}`,
@@ -74,7 +75,7 @@ describe('a session of MeshCentral', () => {
         startedAt: clock.now(),
       })
       expect(browser.session?.userid).to.equal(user)
-      expect(web.users[user]).to.include({ login: at, access: at })
+      expect(web.users[user]).to.include({ login: timeS, access: timeS })
       names.push(`${user}/${browser.session?.x}`)
     }
     expect(new Set(names).size).to.equal(3)
@@ -82,7 +83,7 @@ describe('a session of MeshCentral', () => {
   })
 
   // Shows: meshcentral 12.
-  it('stays when a login that was requested before it ends with a later authentication', async () => {
+  it('keeps a session if a login requested earlier finishes with a later one', async () => {
     const { web, sessions, clock } = await setUp()
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     const browser = requestWith({})
@@ -99,20 +100,20 @@ describe('a session of MeshCentral', () => {
     expect(browser.session?.x).not.to.equal(x)
   })
 
-  it('counts at once, seen or not, until it ends or is too old', async () => {
+  it('a session is valid at once, seen or not, until it ends or is too old', async () => {
     const { open, sessions, clock } = await setUp()
     open.note(SESSION)
     await sessions.endOne(SESSION)
-    const other = session('b', 2)
-    const counting = () => [SESSION, other].map((one) => sessions.counts(one, open.keysOf(one)))
+    const secondSession = session('b', 2)
+    const counting = () => [SESSION, secondSession].map((session) => sessions.counts(session, open.keysOf(session)))
     expect(counting()).to.deep.equal([false, true])
-    open.note(other)
+    open.note(secondSession)
     expect(counting()).to.deep.equal([false, true])
     clock.set(2 + 14 * 24 * 60 * 60_000)
     expect(counting()).to.deep.equal([false, false])
   })
 
-  it('reads the sessions that MeshCentral ended once for many that end together', async () => {
+  it("reads MeshCentral's ended sessions once for many that end together", async () => {
     const { web, open, sessions, clock } = await setUp({ now: 100_000_000 })
     let readings = 0
     const destroyed = new Proxy<Record<string, number>>(
@@ -125,10 +126,10 @@ describe('a session of MeshCentral', () => {
       },
     )
     Object.assign(web, { destroyedSessions: destroyed })
-    const all = Array.from({ length: 50 }, (_, at) => session(String(at)))
-    const sockets = all.map((one) => {
+    const all = Array.from({ length: 50 }, (_, index) => session(String(index)))
+    const sockets = all.map((session) => {
       const socket = new Socket()
-      open.note(one, socket)
+      open.note(session, socket)
       return socket
     })
     await sessions.endMatching(NOTHING, { ...SIGN_IN, sid: null })
@@ -137,7 +138,7 @@ describe('a session of MeshCentral', () => {
     expect(destroyed).to.have.all.keys('user//~oidc:0/of late', ...all.map(({ x }) => `${USER}/${x}`))
   })
 
-  it('that a web relay alone tells of is over for MeshCentral too once the IdP has ended it, and no other one is', async () => {
+  it('a session ends for MeshCentral too if only a web relay knows it', async () => {
     const { web, open, sessions } = await setUp()
     for (const { signIn, x } of [session('a'), session('b')]) {
       open.relays.opened(USER, { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, x)
@@ -146,43 +147,44 @@ describe('a session of MeshCentral', () => {
     expect(web.destroyedSessions).to.deep.equal({ [`${USER}/x of a`]: 10_000 })
   })
 
-  it('is known after a restart by its kept tokens, until the IdP ends it', async () => {
+  it('a session is known after a restart by its stored tokens, until the IdP ends it', async () => {
     const db = databaseOf()
     const { secrets } = await setUp({ db })
     secrets.keep({ ...SIGN_IN, idToken: 'an ID token' }, 'a', 900_000)
     const { sessions } = await setUp({ db })
     const knows = (sid: string) => sessions.knows?.(NOTHING, { ...SIGN_IN, subject: null, sid })
-    while (!(await knows('sid of a'))) await new Promise(setImmediate)
+    await until('the stored tokens', () => knows('sid of a'))
     expect(await knows('another')).to.equal(false)
     await sessions.endMatching(NOTHING, SIGN_IN)
-    expect([await knows('sid of a'), (await secrets.read('a')).idToken]).to.deep.equal([false, null])
+    expect(await knows('sid of a')).to.equal(false)
+    expect((await secrets.read('a')).idToken).to.equal(null)
   })
 
-  it('is found by what the IdP tells of its person, with its tokens, and ends without the others', async () => {
+  it('a filter of the IdP finds a session with its tokens, and ends no other', async () => {
     const { open, secrets, sessions } = await setUp()
     for (const handle of ['a', 'b', 'c']) {
-      const one = session(handle)
-      open.note(one)
-      secrets.keep({ ...one.signIn, idToken: `that of ${handle}`, tokens: null }, handle, 900_000)
+      const openSession = session(handle)
+      open.note(openSession)
+      secrets.keep({ ...openSession.signIn, idToken: `that of ${handle}`, tokens: null }, handle, 900_000)
     }
-    const found = async (those: object) => (await sessions.matching?.(NOTHING, { ...SIGN_IN, ...those })) ?? []
-    expect(await found({ subject: 'another' })).to.deep.equal([])
-    const [one, ...others] = await found({ subject: '1', sid: null })
-    expect(await Promise.all([one, ...others].map((each) => each?.read()))).to.deep.equal(
+    const matching = async (filter: object) => (await sessions.matching?.(NOTHING, { ...SIGN_IN, ...filter })) ?? []
+    expect(await matching({ subject: 'another' })).to.deep.equal([])
+    const [first, ...rest] = await matching({ subject: '1', sid: null })
+    expect(await Promise.all([first, ...rest].map((each) => each?.read()))).to.deep.equal(
       ['a', 'b', 'c'].map((handle) => ({ idToken: `that of ${handle}`, tokens: null })),
     )
-    await one?.end()
-    expect((await found({ subject: '1', sid: null })).map(({ id }) => id)).to.deep.equal(others.map(({ id }) => id))
+    await first?.end()
+    expect((await matching({ subject: '1', sid: null })).map(({ id }) => id)).to.deep.equal(rest.map(({ id }) => id))
   })
 
-  it('whose tokens had to make room ends with its pages: nobody could be asked about it any more', async () => {
+  it('a session ends with its pages when newer tokens displace its own', async () => {
     const { web, open, sessions, revocations } = await setUp({ most: 1 })
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     const tokens = { access: 'an access token', accessExpiresAt: null, refresh: null }
     const [browser, another] = [requestWith({}), requestWith({})]
     await sessions.start(browser, response, { ...SIGN_IN, subject: 'another', tokens })
     const oldest = ownSession(browser)
-    if (!oldest) throw new Error('nobody is signed in')
+    if (!oldest) throw new Error('there is no session')
     const page = new Socket()
     open.note(oldest, page)
     await sessions.start(another, response, { ...SIGN_IN, tokens })

@@ -18,7 +18,7 @@ describe('cleaning up after sessions', () => {
   })
   afterEach(() => stop())
 
-  it('begins when the clock has gone as the time did for half a day, and comes once an hour', async () => {
+  it('starts after half a day of a steady clock, and repeats once an hour', async () => {
     await clock.advance(12 * HOUR_MS - 1)
     expect(cleaned).to.equal(0)
     await clock.advance(1)
@@ -27,14 +27,14 @@ describe('cleaning up after sessions', () => {
     expect(cleaned).to.equal(4)
   })
 
-  for (const [where, ms] of [
+  for (const [direction, ms] of [
     ['forward', MONTH_MS],
     ['back', -MONTH_MS],
   ] as const) {
-    it(`waits for another half a day when the clock was set ${where}`, async () => {
+    it(`waits another half a day after the clock was set ${direction}`, async () => {
       await clock.advance(12 * HOUR_MS)
       clock.set(clock.now() + ms)
-      // The next look sees it.
+      // The next check notices it.
       await clock.advance(12 * HOUR_MS)
       expect(cleaned).to.equal(1)
       await clock.advance(HOUR_MS)
@@ -42,7 +42,7 @@ describe('cleaning up after sessions', () => {
     })
   }
 
-  it('goes on while the clock is kept right a little at a time', async () => {
+  it('continues while the clock is adjusted in small steps', async () => {
     for (let hours = 0; hours < 100; hours += 1) {
       await clock.advance(HOUR_MS)
       clock.set(clock.now() + 2_000)
@@ -50,7 +50,7 @@ describe('cleaning up after sessions', () => {
     expect(cleaned).to.equal(89)
   })
 
-  it('has ended once it is stopped', async () => {
+  it('ends once it is stopped', async () => {
     await clock.advance(11 * HOUR_MS)
     stop()
     await clock.advance(24 * HOUR_MS)

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { finishBeforeStop, type SignalledProcess } from '../../../../plugin/meshcentral/sessions/stop-signals.ts'
 import { deferred } from '../../../support/deferred.ts'
 
-/** A process whose signals are told, in place of ending it. */
+/** A process that records signals instead of being killed. */
 function signalled() {
   const killed: unknown[] = []
   const emitter = new EventEmitter()
@@ -16,7 +16,7 @@ function signalled() {
 
 describe('a stop signal of MeshCentral', () => {
   // Shows: plugin 9.14.
-  it('ends the process once the renewals under way are written', async () => {
+  it('ends the process once pending renewals are written', async () => {
     const { target, killed, emitter } = signalled()
     const { promise, resolve } = deferred()
     finishBeforeStop(() => promise, target)
@@ -30,35 +30,35 @@ describe('a stop signal of MeshCentral', () => {
   })
 
   // Shows: plugin 9.14.
-  it('reaches the listener that was there before, afterwards and once', async () => {
+  it('reaches the earlier listener afterwards, and only once', async () => {
     const { target, killed, emitter } = signalled()
-    const left: string[] = []
-    emitter.on('SIGINT', () => left.push('MeshCentral'))
-    finishBeforeStop(async () => left.push('finished'), target)
+    const calls: string[] = []
+    emitter.on('SIGINT', () => calls.push('MeshCentral'))
+    finishBeforeStop(async () => calls.push('finished'), target)
     emitter.emit('SIGINT')
     await new Promise(setImmediate)
-    expect([left, killed]).to.deep.equal([['finished', 'MeshCentral'], []])
+    expect([calls, killed]).to.deep.equal([['finished', 'MeshCentral'], []])
   })
 
-  it('ends the process at once if it comes twice, and if finishing fails', async () => {
+  it('ends the process at once if it comes twice or finishing fails', async () => {
     const { target, killed, emitter } = signalled()
     finishBeforeStop(() => new Promise(() => undefined), target)
     emitter.emit('SIGTERM')
     emitter.emit('SIGTERM')
     expect(killed).to.have.length(1)
-    const other = signalled()
-    finishBeforeStop(() => Promise.reject(new Error('no')), other.target)
-    other.emitter.emit('SIGTERM')
+    const secondProcess = signalled()
+    finishBeforeStop(() => Promise.reject(new Error('no')), secondProcess.target)
+    secondProcess.emitter.emit('SIGTERM')
     await new Promise(setImmediate)
-    expect(other.killed).to.have.length(1)
+    expect(secondProcess.killed).to.have.length(1)
   })
 
-  it('goes where it went before once the plugin is off', () => {
+  it('goes to the earlier listener only once the plugin is off', () => {
     const { target, emitter } = signalled()
-    const left: string[] = []
-    emitter.on('SIGINT', () => left.push('MeshCentral'))
+    const calls: string[] = []
+    emitter.on('SIGINT', () => calls.push('MeshCentral'))
     finishBeforeStop(async () => undefined, target)()
     emitter.emit('SIGINT')
-    expect([left, emitter.listenerCount('SIGTERM')]).to.deep.equal([['MeshCentral'], 0])
+    expect([calls, emitter.listenerCount('SIGTERM')]).to.deep.equal([['MeshCentral'], 0])
   })
 })

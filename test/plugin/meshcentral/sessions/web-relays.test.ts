@@ -7,7 +7,7 @@ const never = () => false
 const always = () => true
 
 describe('web relays', () => {
-  it('are of nobody known where none was opened', () => {
+  it('web relays have no known owner if none was opened', () => {
     const relays = new WebRelays()
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
     relays.opened('user//~oidc:2', owner('a'), 'x')
@@ -17,7 +17,7 @@ describe('web relays', () => {
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
   })
 
-  it('count once for a session that opens several, with all keys of all', () => {
+  it('several relays of a session count once, with the keys of all sessions', () => {
     const relays = new WebRelays()
     relays.opened(USER, { kind: 'session', keys: ['a', 'both'], startedAt: 2 }, 'x of a')
     relays.opened(USER, { kind: 'session', keys: ['b', 'both'], startedAt: 3 }, 'x of b')
@@ -29,33 +29,37 @@ describe('web relays', () => {
   })
 
   // Shows: plugin 6.11.
-  it('end with the first of the login tokens that opened one', () => {
+  it('web relays expire with the first of the login tokens that opened one', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     for (const until of [8, 7]) relays.opened(USER, { ...owner('b'), until }, `x of ${until}`)
     expect(relays.ownerOf(USER, never)).to.include({ until: 7 })
   })
 
-  it('are of those that are open, and of those that have ended once no other is', () => {
+  it('web relays belong to open sessions, or to ended ones if no other is open', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     relays.opened(USER, owner('b'), 'x of b')
-    expect(relays.ownerOf(USER, (one) => one.kind === 'session' && one.keys.includes('a'))).to.deep.equal(owner('b'))
+    expect(relays.ownerOf(USER, (owner) => owner.kind === 'session' && owner.keys.includes('a'))).to.deep.equal(
+      owner('b'),
+    )
     expect(relays.ownerOf(USER, always)).to.deep.include({ keys: ['a', 'b'] })
     relays.opened(USER, { kind: 'none' }, undefined)
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('of a person are told apart by the 20 sessions that opened one last', () => {
+  it('remember the last 20 sessions of a user that opened one', () => {
     const relays = new WebRelays()
-    for (let at = 0; at < 21; at += 1) relays.opened(USER, owner(`key ${at}`), `x ${at}`)
+    for (let index = 0; index < 21; index += 1) relays.opened(USER, owner(`key ${index}`), `x ${index}`)
     const now = relays.ownerOf(USER, never)
-    expect(now?.kind === 'session' && now.keys).to.deep.equal(Array.from({ length: 20 }, (_, at) => `key ${at + 1}`))
-    // Whose it is that was forgotten may still be open.
+    expect(now?.kind === 'session' && now.keys).to.deep.equal(
+      Array.from({ length: 20 }, (_, index) => `key ${index + 1}`),
+    )
+    // The forgotten session may still be open.
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('are known of the persons who opened one last', () => {
+  it('remember the users who opened one last', () => {
     const relays = new WebRelays(2)
     for (const user of ['one', 'two', 'one', 'three']) relays.opened(user, owner(user), 'x')
     expect(relays.sessionsWhere(always).map(({ user }) => user)).to.deep.equal(['one', 'three'])

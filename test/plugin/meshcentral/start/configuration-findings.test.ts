@@ -17,7 +17,7 @@ const domainWith = (warnings: readonly Warning[]): DomainReading => ({
 
 describe("MeshCentral's warnings of a configuration", () => {
   // Shows: plugin 9.40.
-  it('are errors and warnings of the server and of each domain, with place and remedy', () => {
+  it('contains findings of the server and each domain, with path and remedy', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, { ...NOTHING, warnings: [warningAt('settings.x')] }, [domainWith([warningAt('b')])])
     expect(log).to.deep.equal([
@@ -27,28 +27,28 @@ describe("MeshCentral's warnings of a configuration", () => {
     ])
   })
 
-  it('are twenty at most, and then say how many are left', () => {
+  it('warnings are limited to twenty, and then count the rest', () => {
     const { server, log } = standIn()
-    warnOfConfiguration(server, NOTHING, [domainWith(Array.from({ length: 30 }, (_, at) => warningAt(`m${at}`)))])
+    warnOfConfiguration(server, NOTHING, [domainWith(Array.from({ length: 30 }, (_, index) => warningAt(`m${index}`)))])
     expect(log).to.have.length(21)
     expect(log.at(-1)).to.match(/^warning: Single sign-on: The configuration has 11 more problems\./)
   })
 
   // Shows: plugin 9.40.
-  it('hold no markup, because MeshCentral writes them into its page as they are', () => {
+  it('escape markup, because MeshCentral writes them into its page unescaped', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith([warningAt('<img src=x>&')])])
     expect(log[1]).to.equal('warning: Single sign-on: &#60;img src=x&#62;&#38; is ignored. Move it.')
   })
 
-  it('appear where no domain has single sign-on, since a mistake may be the reason', () => {
+  it('appear even if no domain has single sign-on, since a mistake may be the reason', () => {
     const { server, web, log } = standIn({ domains: { '': { authstrategies: { oicd: {} } } } })
     meshcompanion({ parent: server }).hook_setupHttpHandlers(web, server)
     expect(log.join('\n')).to.match(/^OIDC: ERROR configuration-error: domains\[""\]\.authStrategies\.oicd /m)
     expect(log.join('\n')).to.match(/^warning: Single sign-on: domains\[""\]\.authStrategies\.oicd .* Write "oidc"/m)
   })
 
-  it('of the server are in the authentication log too, each with its code', () => {
+  it('warnings are also written to the authentication log, each with its code', () => {
     const { server, log } = standIn()
     logServerReading(server, { ...NOTHING, warnings: [warningAt('settings.x')] })
     expect(log).to.deep.equal([

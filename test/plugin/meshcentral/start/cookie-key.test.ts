@@ -17,43 +17,46 @@ describe("MeshCentral's key for cookies", () => {
     return { server, key }
   }
 
-  it('is known before MeshCentral has read it', async () => {
+  it('the cookie key is known before MeshCentral has read it', async () => {
     const stored = Buffer.alloc(80, 's')
     const rows = rowsWith(stored.toString('hex'))
     const { server, key } = await setUp(databaseOf(rows))
     expect(key.get()).to.deep.equal(stored)
-    const own = Buffer.alloc(80, 'o')
-    server.loginCookieEncryptionKey = own
-    expect(key.get()).to.equal(own)
+    const meshKey = Buffer.alloc(80, 'o')
+    server.loginCookieEncryptionKey = meshKey
+    expect(key.get()).to.equal(meshKey)
     expect(rows.get(ID)?.key).to.equal(stored.toString('hex'))
   })
 
-  it('is made and kept where there is none that MeshCentral would take, and it has none yet', async () => {
+  it('creates and stores a cookie key if neither database nor MeshCentral has one', async () => {
     for (const stored of [undefined, 'abcd']) {
       const rows = rowsWith(stored)
       expect((await setUp(databaseOf(rows))).key.get()).to.deep.equal(MADE)
       expect(rows.get(ID)?.key).to.equal(MADE.toString('hex'))
     }
     const rows = rowsWith()
-    const own = Buffer.alloc(80, 'o')
-    expect((await setUp(databaseOf(rows), own)).key.get()).to.equal(own)
+    const meshKey = Buffer.alloc(80, 'o')
+    expect((await setUp(databaseOf(rows), meshKey)).key.get()).to.equal(meshKey)
     expect(rows.size).to.equal(0)
   })
 
-  it('is neither read nor made where the database answers in a form that is not known, or nothing makes keys', async () => {
+  it('neither reads nor creates a key if the database answers in an unknown form', async () => {
     const stored = { _id: ID, key: Buffer.alloc(80, 's').toString('hex') }
     for (const answer of [stored, [{ doc: stored }], null]) {
       const rows = rowsWith()
       const odd: MeshDatabase = { ...databaseOf(rows), Get: (_id, done) => done(null, answer) }
       const { key } = await setUp(odd)
-      expect([key.get(), key.hasUnknownForm(), rows.size]).to.deep.equal([undefined, true, 0])
+      expect(key.get()).to.equal(undefined)
+      expect(key.hasUnknownForm()).to.equal(true)
+      expect(rows.size).to.equal(0)
     }
     const key = earlyCookieKey({ db: databaseOf() }, new FakeClock())
     await new Promise((resolve) => setImmediate(resolve))
-    expect([key.get(), key.hasUnknownForm()]).to.deep.equal([undefined, false])
+    expect(key.get()).to.equal(undefined)
+    expect(key.hasUnknownForm()).to.equal(false)
   })
 
-  it('is unknown while the database fails, which ends nothing', async () => {
+  it('the cookie key is unknown while the database fails, which ends no session', async () => {
     const failing: MeshDatabase = { ...databaseOf(), Get: (_id, done) => done(new Error('away')) }
     expect((await setUp(failing)).key.get()).to.equal(undefined)
   })

@@ -6,41 +6,41 @@ import {
 } from '../../../../plugin/meshcentral/start/plugin-settings.ts'
 
 describe('sessionCheckMinutes', () => {
-  it('is five minutes where nothing is given', () => {
+  it('defaults to five minutes', () => {
     for (const nothing of [undefined, null]) expect(readCheckMinutes(nothing)).to.deep.equal({ minutes: 5 })
   })
 
-  it('is off with 0, and else from a hundredth of a minute to a day', () => {
+  it('accepts 0 for off, and from a hundredth of a minute to a day', () => {
     for (const minutes of [0, 0.01, 1, 5, 1_440]) expect(readCheckMinutes(minutes)).to.deep.equal({ minutes })
   })
 
   for (const wrong of ['5', '', true, false, -1, 0.001, 1_441, Number.NaN, Number.POSITIVE_INFINITY, [5], {}]) {
-    it(`stays five minutes with ${JSON.stringify(wrong)}, and says what it has to be`, () => {
+    it(`stays five minutes with ${JSON.stringify(wrong)}, and reports the allowed values`, () => {
       const { minutes, problem } = readCheckMinutes(wrong)
       expect(minutes).to.equal(5)
       expect(problem).to.match(/sessionCheckMinutes must be 0 \(off\) or a number of minutes from 0\.01 to 1440/)
     })
   }
 
-  for (const [what, given, minutes] of [
-    ['has its old name', { introspectminutes: 2 }, 2],
-    ['wins over its old name', { introspectminutes: 2, sessioncheckminutes: 3 }, 3],
-    ['is off by its own name, whatever the old one says', { introspectminutes: 2, sessioncheckminutes: 0 }, 0],
+  for (const [title, settings, minutes] of [
+    ['is also read by its old name', { introspectminutes: 2 }, 2],
+    ['prefers its name to the old one', { introspectminutes: 2, sessioncheckminutes: 3 }, 3],
+    ['is off by its own name, whatever the old one', { introspectminutes: 2, sessioncheckminutes: 0 }, 0],
   ] as const) {
-    it(what, () => {
-      const config = { settings: { plugins: { meshcompanion: given } }, domains: {} }
+    it(title, () => {
+      const config = { settings: { plugins: { meshcompanion: settings } }, domains: {} }
       expect(readPluginSettings({ config })).to.deep.include({ sessionCheckMs: minutes * 60_000, problem: undefined })
     })
   }
 })
 
 describe('loginTokenDays', () => {
-  it('sets no limit by default, and takes a hundredth of a day to ten years', () => {
+  it('sets no limit by default, and accepts a hundredth of a day to ten years', () => {
     for (const nothing of [undefined, null]) expect(readLoginTokenDays(nothing)).to.deep.equal({ days: null })
     for (const days of [0.01, 1, 30, 3_650]) expect(readLoginTokenDays(days)).to.deep.equal({ days })
   })
 
-  it('counts as its least with a value of no use, since somebody wanted a limit', () => {
+  it('uses its minimum if invalid, because the administrator wanted a limit', () => {
     for (const wrong of ['30', '', true, false, 0, -1, 0.001, 3_651, Number.NaN, [30], {}]) {
       const { days, problem } = readLoginTokenDays(wrong)
       expect(days).to.equal(0.01)
@@ -48,7 +48,7 @@ describe('loginTokenDays', () => {
     }
   })
 
-  it('is told beside other members of no use', () => {
+  it('is reported together with other invalid members', () => {
     const config = {
       settings: { plugins: { meshcompanion: { sessioncheckminutes: '5', logintokendays: '3' } } },
       domains: {},

@@ -4,7 +4,7 @@ import { pluginConfig, showButton, takeOver } from '../../../../plugin/meshcentr
 
 const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
 
-describe('taking over', () => {
+describe('taking over strategies', () => {
   const oidc = { clientid: 'mesh', newaccountsrights: ['fulladministrator'] }
   const domains = () => ({
     '': domain({ authstrategies: { oidc, saml: {} } }),
@@ -13,7 +13,7 @@ describe('taking over', () => {
     own: domain({ id: 'own', dns: 'own.example.test', title: 'Own', authstrategies: { oidc } }),
   })
 
-  it('leaves MeshCentral no strategy of that kind, and all others', () => {
+  it('removes the oidc strategy from MeshCentral, and no other', () => {
     const all = domains()
     expect([...takeOver(all).keys()]).to.deep.equal(['', 'own'])
     expect(all[''].authstrategies).to.deep.equal({ saml: {} })
@@ -21,7 +21,7 @@ describe('taking over', () => {
   })
 
   // Shows: plugin 9.45.
-  it('gives each domain a copy where several have their strategies from domaindefaults', () => {
+  it('gives each domain a copy of the strategy from domaindefaults', () => {
     const shared = { oidc: { issuer: {}, clientid: 'mesh' }, saml: { entityid: 'mesh' } }
     const all = {
       '': domain({ authstrategies: shared }),
@@ -36,14 +36,14 @@ describe('taking over', () => {
     expect(all.sub.authstrategies).to.deep.equal({ saml: { entityid: 'mesh' } })
   })
 
-  it('leaves MeshCentral nothing to set up where there was no other strategy', () => {
+  it('leaves MeshCentral nothing to set up if there was no other strategy', () => {
     const all = domains()
     takeOver(all)
     expect(all.own).not.to.have.property('authstrategies')
     expect(all.files.authstrategies).to.deep.equal({ oidc })
   })
 
-  it('reads the configuration with the address that the server has, without what is of the server', () => {
+  it("reads the configuration with the server's address, without the host's settings", () => {
     const config = pluginConfig(takeOver(domains()), { hostName: 'mesh.example.test', port: 8443 })
     expect(config).to.deep.equal({
       settings: { cert: 'mesh.example.test', port: 8443 },
@@ -54,10 +54,10 @@ describe('taking over', () => {
     })
   })
 
-  it('puts back what the button is to show, in the lower case that pages look for', () => {
+  it('restores what the button needs, in the lower case that pages expect', () => {
     const all = domains()
     const button = { buttonText: 'Corp', buttonIconUrl: '/corp.png', buttonIconUrl2x: '/2.png' }
-    for (const one of takeOver(all).values()) showButton(one, null, false, button)
+    for (const strategy of takeOver(all).values()) showButton(strategy, null, false, button)
     expect(all[''].authstrategies).to.deep.equal({
       saml: {},
       oidc: {
@@ -68,9 +68,9 @@ describe('taking over', () => {
     })
   })
 
-  it('puts back what pages look for, and no secret', () => {
+  it('restores what pages need, without a secret', () => {
     const all = domains()
-    for (const one of takeOver(all).values()) showButton(one, 'azure', true)
+    for (const strategy of takeOver(all).values()) showButton(strategy, 'azure', true)
     expect(all[''].authstrategies).to.deep.equal({
       saml: {},
       oidc: { issuer: {}, client: {}, custom: { preset: 'azure' }, groups: { sync: true } },

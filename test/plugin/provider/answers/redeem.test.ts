@@ -29,16 +29,16 @@ describe('a redeemed login', () => {
     nowS = Math.floor(now / 1000)
   })
   afterEach(async () => {
-    for (const one of open.splice(0).reverse()) await one.close()
+    for (const part of open.splice(0).reverse()) await part.close()
   })
 
   /**
-   * An answer of the fixture IdP, and what takes it.
+   * Returns an answer of the fixture IdP, and a function that redeems it.
    *
-   * @param changes to the claims of each ID token
-   * @param rewrite what becomes of the metadata, and of the token answer
+   * @param changes changes to the claims of each ID token
+   * @param rewrite changes the metadata and the token answer
    */
-  async function answered(client: object = {}, changes: object = {}, rewrite = (members: object) => members) {
+  async function answerWith(client: object = {}, changes: object = {}, rewrite = (members: object) => members) {
     const transaction = { ...TRANSACTION, startedAt: now }
     const idp = await startIdp()
     open.push(idp)
@@ -78,8 +78,8 @@ describe('a redeemed login', () => {
     return { code: error?.code, ...error?.details }
   }
 
-  it('says who signed in, in which session, when, and what the session has to keep', async () => {
-    const { idp, redeem } = await answered({}, { sid: 'session-1', iat: nowS, auth_time: nowS - 60 })
+  it('returns user, session, time and tokens', async () => {
+    const { idp, redeem } = await answerWith({}, { sid: 'session-1', iat: nowS, auth_time: nowS - 60 })
     const { idToken, accessToken, tokens, claims, ...rest } = await redeem()
     expect(rest).to.deep.equal({
       issuer: idp.issuer,
@@ -95,51 +95,51 @@ describe('a redeemed login', () => {
     expect(tokens?.accessExpiresAt).to.be.within(now + 3_500_000, now + 3_600_000)
   })
 
-  it('knows no session that the IdP does not name by a text, and no time that it does not say', async () => {
+  it('returns no sid that is not a string, and no time that the IdP does not give', async () => {
     for (const sid of [undefined, 5, ['session-1'], null]) {
-      const { redeem } = await answered({}, { sid, auth_time: undefined })
+      const { redeem } = await answerWith({}, { sid, auth_time: undefined })
       expect(await redeem(), String(sid)).to.include({ sid: null, authenticatedAt: null })
     }
   })
 
-  it('keeps its tokens only where the IdP renews, introspects or revokes them', async () => {
+  it('keeps tokens only if the IdP can renew, introspect or revoke them', async () => {
     const each = ['refresh_token', 'introspection_endpoint', 'revocation_endpoint']
     for (const only of [...each, 'none']) {
-      const { redeem } = await answered({}, {}, (members) => {
-        const kept = Object.entries({ ...members, refresh_token: 'r' })
-        return Object.fromEntries(kept.filter(([name]) => name === only || !each.includes(name)))
+      const { redeem } = await answerWith({}, {}, (members) => {
+        const entries = Object.entries({ ...members, refresh_token: 'r' })
+        return Object.fromEntries(entries.filter(([name]) => name === only || !each.includes(name)))
       })
       expect((await redeem()).tokens !== null, only).to.equal(only !== 'none')
     }
   })
 
-  it('has the scopes that were asked for, and no end, where the token answer says nothing of them', async () => {
+  it('assumes the requested scopes and no expiry if the token answer has neither', async () => {
     for (const [scope, grantedScopes, offline] of [
       [undefined, null, false],
       ['openid offline_access', ['openid', 'offline_access'], true],
     ] as const) {
-      const said = await answered({}, {}, (members) => ({ ...members, scope, expires_in: undefined }))
-      const { tokens, ...login } = await said.redeem()
+      const answer = await answerWith({}, {}, (members) => ({ ...members, scope, expires_in: undefined }))
+      const { tokens, ...login } = await answer.redeem()
       expect(login.grantedScopes).to.deep.equal(grantedScopes)
       expect(tokens).to.include({ accessExpiresAt: null, offline })
     }
   })
 
-  it('is refused without an ID token, whatever else was redeemed', async () => {
-    const { redeem } = await answered({}, {}, (members) => ({ ...members, id_token: undefined }))
+  it('a login is refused without an ID token', async () => {
+    const { redeem } = await answerWith({}, {}, (members) => ({ ...members, id_token: undefined }))
     expect(await refusal(redeem())).to.include({ code: 'token_request_failed' })
   })
 
-  it('asks for no keys where the client secret signs', async () => {
-    const { idp, redeem } = await answered({ id_token_signed_response_alg: 'HS256' })
-    // What it makes by itself it signs so.
+  it('requests no keys if the client secret signs', async () => {
+    const { idp, redeem } = await answerWith({ id_token_signed_response_alg: 'HS256' })
+    // The fixture IdP signs as the client is registered, unless told otherwise.
     idp.forgeTokens()
     expect(await redeem()).to.include({ subject: 'u-1001' })
     expect(idp.requests('jwks')).to.equal(0)
   })
 
-  it('has nothing but its ID token where the browser brought that alone, which leaves claims to be asked for', async () => {
-    const { answer, redeem } = await answered(FRONT, { auth_time: nowS, email: undefined, at_hash: 'of nothing' })
+  it('a login has only the ID token if the browser brought that alone', async () => {
+    const { answer, redeem } = await answerWith(FRONT, { auth_time: nowS, email: undefined, at_hash: 'of nothing' })
     expect(await redeem()).to.include({
       idToken: answer.get('id_token'),
       accessToken: null,
@@ -149,8 +149,8 @@ describe('a redeemed login', () => {
     })
   })
 
-  it('is refused where the browser brought two ID tokens, whichever is meant', async () => {
-    const { answer, redeem } = await answered(FRONT)
+  it('a login is refused if the browser brings two ID tokens', async () => {
+    const { answer, redeem } = await answerWith(FRONT)
     answer.append('id_token', String(answer.get('id_token')))
     expect(await refusal(redeem())).to.include({
       code: 'id_token_invalid',
@@ -160,13 +160,13 @@ describe('a redeemed login', () => {
 
   for (const response_types of ['code', 'id_token', 'code id_token']) {
     // Shows: plugin 4.13.
-    it(`is refused with ${response_types} where the person signed in longer ago than default_max_age`, async () => {
+    it(`refuses ${response_types} if the authentication is older than default_max_age`, async () => {
       const client = { ...FRONT, response_types, default_max_age: 600 }
       for (const [age, isRefused] of [
         [500, false],
         [700, true],
       ] as const) {
-        const { redeem } = await answered(client, { iat: nowS, auth_time: nowS - age })
+        const { redeem } = await answerWith(client, { iat: nowS, auth_time: nowS - age })
         if (isRefused) expect(await refusal(redeem())).to.include({ code: 'id_token_invalid' })
         else expect(await redeem()).to.include({ subject: 'u-1001' })
       }

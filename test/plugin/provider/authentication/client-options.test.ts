@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { basicCredentials } from '../../../../plugin/provider/authentication/client-options.ts'
 
-/** The two halves as they were sent, undecoded. */
+/** Returns both halves of the credentials as sent, undecoded. */
 function sentHalves(header: string): readonly [string, string] {
   const [scheme, encoded = ''] = header.split(' ')
   expect(scheme).to.equal('Basic')
@@ -11,24 +11,24 @@ function sentHalves(header: string): readonly [string, string] {
   return [text.slice(0, colon), text.slice(colon + 1)]
 }
 
-/** As RFC 6749, section 2.3.1, wants it read: form-encoded. */
-const byTheBook = (sent: string) => new URLSearchParams(`value=${sent}`).get('value')
+/** Decodes as RFC 6749, section 2.3.1, requires: as a form. */
+const decodeForm = (sent: string) => new URLSearchParams(`value=${sent}`).get('value')
 
 describe('Basic credentials', () => {
   const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
 
   // Shows: plugin 4.2.
-  it('are read as what was meant by whoever decodes forms, and by whoever decodes percent signs alone', () => {
+  it('Basic credentials are read correctly as a form and as percent-encoding', () => {
     fc.assert(
       fc.property(texts, texts, (id, secret) => {
-        const [one, other] = sentHalves(basicCredentials(id, secret))
-        expect([byTheBook(one), byTheBook(other)]).to.deep.equal([id, secret])
-        expect([decodeURIComponent(one), decodeURIComponent(other)]).to.deep.equal([id, secret])
+        const [sentId, sentSecret] = sentHalves(basicCredentials(id, secret))
+        expect([decodeForm(sentId), decodeForm(sentSecret)]).to.deep.equal([id, secret])
+        expect([decodeURIComponent(sentId), decodeURIComponent(sentSecret)]).to.deep.equal([id, secret])
       }),
     )
   })
 
-  it('hold nothing but what stays as it is, and percent signs with two digits', () => {
+  it('Basic credentials contain only unreserved characters and percent-encodings', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (secret) => {
         expect(sentHalves(basicCredentials('mesh', secret))[1]).to.match(/^(?:[A-Za-z0-9\-._~]|%[0-9A-F]{2})*$/)
@@ -37,7 +37,7 @@ describe('Basic credentials', () => {
   })
 
   // Shows: plugin 4.2.
-  it('leave as it is what some compare without decoding', () => {
+  it('Basic credentials keep values unchanged that some IdPs compare undecoded', () => {
     const secret = '0f8fad5b-d9cb-469f-a165-70867728950e._~AZ'
     expect(sentHalves(basicCredentials('my-client', secret))).to.deep.equal(['my-client', secret])
     expect(sentHalves(basicCredentials('a:b', "p+q r!*'()/=&é"))).to.deep.equal([

@@ -19,7 +19,7 @@ describe('the client secret of a file', () => {
   const holding = (secret: string): SecretFileContent => ({ kind: 'secret', secret })
 
   // Shows: plugin 4.3.
-  it('is read again once a second at most, and at once after the clock was set back', () => {
+  it('reads the secret once a second at most, and at once after the clock is set back', () => {
     const { state, secret } = setUp()
     const readsAfter = (ms: number) => {
       state.now += ms
@@ -29,7 +29,7 @@ describe('the client secret of a file', () => {
     expect([0, 0, 999, 1, 500, -5_000, 10].map(readsAfter)).to.deep.equal([1, 1, 1, 2, 2, 3, 3])
   })
 
-  it('is reported when it changed, and a file of no use once until it can be used again', () => {
+  it('reports a change, and an unusable file once until it is usable again', () => {
     const { state, events, secret } = setUp()
     const broken: SecretFileContent = { kind: 'unusable', reason: 'names an empty file', remedy: '' }
     for (const content of [holding('old'), broken, broken, holding('old'), broken, holding('new'), holding('new')]) {
@@ -41,11 +41,11 @@ describe('the client secret of a file', () => {
     expect(secret.current).to.equal('new')
   })
 
-  it('that changed has what failed done once more, and one that did not change does not', async () => {
+  it('repeats a failed request after a change, and not without one', async () => {
     const { state, secret } = setUp()
-    const seen: string[] = []
+    const usedSecrets: string[] = []
     const fail = async () => {
-      seen.push(secret.current)
+      usedSecrets.push(secret.current)
       throw new Error(secret.current)
     }
     const failure = () => secret.withRetry(fail).catch((error: Error) => error.message)
@@ -53,10 +53,10 @@ describe('the client secret of a file', () => {
     state.now += 1_000
     state.content = holding('new')
     expect(await failure()).to.equal('new')
-    expect(seen).to.deep.equal(['old', 'old', 'new'])
+    expect(usedSecrets).to.deep.equal(['old', 'old', 'new'])
   })
 
-  it('that another request has read meanwhile counts without one more read', async () => {
+  it('uses a secret that another request has read meanwhile, without another read', async () => {
     const { state, secret } = setUp()
     state.content = holding('new')
     const first = secret.current

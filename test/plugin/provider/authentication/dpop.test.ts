@@ -2,21 +2,21 @@ import { expect } from 'chai'
 import * as oidc from 'openid-client'
 import { createDpopKey } from '../../../../plugin/provider/authentication/dpop.ts'
 
-describe('the key that binds access tokens', () => {
+describe('the DPoP key', () => {
   const config = new oidc.Configuration({ issuer: 'https://idp.example' }, 'mesh')
   const { subtle } = globalThis.crypto
   afterEach(() => {
     Reflect.deleteProperty(subtle, 'generateKey')
   })
 
-  it('is one for all logins', async () => {
+  it('the DPoP key is shared by all logins', async () => {
     const key = createDpopKey()
-    const [one, other] = await Promise.all([key(config), key(config)])
-    expect(other).to.equal(one)
-    expect(await key(config)).to.equal(one)
+    const [first, second] = await Promise.all([key(config), key(config)])
+    expect(second).to.equal(first)
+    expect(await key(config)).to.equal(first)
   })
 
-  it('is made anew after that has failed, and those who waited for it are told', async () => {
+  it('the DPoP key is created again after a failure, which all waiting logins receive', async () => {
     let tries = 0
     const fail = async () => {
       tries += 1

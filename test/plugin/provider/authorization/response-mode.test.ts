@@ -19,16 +19,16 @@ describe('the response mode of a login', () => {
     ['code id_token', 'form_post', ['fragment'], 'form_post'],
     ['code', 'jwt', ['query'], 'jwt'],
   ] as const
-  for (const [type, mode, published, asked] of TABLE) {
-    const which = `${mode ?? 'none'} configured, ${published === undefined ? 'nothing' : String(published)} published`
+  for (const [type, mode, published, expected] of TABLE) {
+    const situation = `${mode ?? 'none'} configured, ${published === undefined ? 'nothing' : String(published)} published`
     // Shows: plugin 4.24.
-    it(`is ${asked ?? 'the one of the IdP'} for ${type} with ${which}`, () => {
+    it(`response mode is ${expected ?? 'that of the IdP'} for ${type} with ${situation}`, () => {
       const client = { response_types: [type] as const, ...(mode === undefined ? {} : { response_mode: mode }) }
-      expect(responseModeOf(client, idp(published))).to.equal(asked)
+      expect(responseModeOf(client, idp(published))).to.equal(expected)
     })
   }
 
-  it('tells where answers may come from, so that cookies come along and the fragment is looked at', () => {
+  it('determines whether answers may come by POST or in the fragment', () => {
     for (const [type, mode, byPost, inFragment] of [
       ['code', undefined, false, false],
       ['code', 'jwt', false, false],
@@ -43,7 +43,7 @@ describe('the response mode of a login', () => {
     }
   })
 
-  it('is signed with jwt, and with nothing else', () => {
+  it('the response mode is signed only with jwt', () => {
     expect((['jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'] as const).every(isSignedMode)).to.equal(true)
     expect(([undefined, 'query', 'form_post', 'fragment'] as const).some(isSignedMode)).to.equal(false)
   })

@@ -14,7 +14,7 @@ const METADATA = {
 const NOW_S = Math.floor(Date.now() / 1000)
 const CLAIMS = { iss: ISSUER, sub: 'alice', aud: 'mesh', iat: NOW_S, exp: NOW_S + 86_400, nonce: 'n' }
 
-/** Nobody looks at its signature, unless it is told to. */
+/** Returns a token with an invalid signature, since most tests do not verify it. */
 function token(claims: object = CLAIMS, header: object = { alg: 'RS256' }): string {
   const parts = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
   return `${parts.join('.')}.c2ln`
@@ -24,7 +24,7 @@ const json = (body: unknown) => Response.json(body)
 const tokens = (idToken: string) => json({ access_token: 'a', token_type: 'bearer', id_token: idToken })
 const jwt = (text: string) => new Response(text, { headers: { 'content-type': 'application/jwt' } })
 
-/** A client of the installed library, at an IdP that gives these answers by path. */
+/** Returns a client of the installed library, at an IdP with these answers by path. */
 function client(answers: Record<string, Response>, metadata: object = {}, members: object = {}): oidc.Configuration {
   const config = new oidc.Configuration({ ...METADATA, ...metadata }, 'mesh', members, oidc.None())
   config[oidc.customFetch] = async (url) => answers[new URL(url).pathname] ?? new Response(null, { status: 404 })
@@ -64,9 +64,9 @@ async function failedUserInfo(answer: Response, metadata: object = {}, members: 
   )
 }
 
-/** `details` are some of those that are to be seen. */
+/** The expected fault. `details` are some of its details. */
 interface Expected {
-  /** Default: that of an ID token. */
+  /** Default: the code of a faulty ID token. */
   readonly code?: string
   readonly details: object
   readonly remedy: RegExp
@@ -93,11 +93,11 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
     () => failedUserInfo(json({ sub: 'alice' }), {}, { userinfo_signed_response_alg: 'RS256' }),
     { code: 'userinfo_failed', details: { received: 'not signed' }, remedy: /is not signed, but/ },
   ],
-  'an ID token without auth_time, which default_max_age demands': [
+  'an ID token without auth_time despite default_max_age': [
     () => failedLogin({ members: { default_max_age: 60 } }),
     { details: { claim: 'auth_time' }, remedy: /lacks `auth_time`, the time when the user last signed in/ },
   ],
-  'an ID token without auth_time, which require_auth_time demands': [
+  'an ID token without auth_time despite require_auth_time': [
     () => failedLogin({ members: { require_auth_time: true } }),
     { details: { claim: 'auth_time' }, remedy: /lacks `auth_time`, the time when the user last signed in/ },
   ],
@@ -129,20 +129,23 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
     byToken({ aud: 'other' }),
     { details: { claim: 'aud', received: ['other'] }, remedy: /for another client/ },
   ],
-  'an ID token for nobody': [byToken({ aud: [] }), { details: { claim: 'aud' }, remedy: /for another client/ }],
+  'an ID token without an audience': [
+    byToken({ aud: [] }),
+    { details: { claim: 'aud' }, remedy: /for another client/ },
+  ],
   'an ID token that was issued to another client': [
     byToken({ aud: ['mesh', 'other'], azp: 'other' }),
     { details: { claim: 'azp', received: ['other'] }, remedy: /issued to another client/ },
   ],
-  'an ID token that is over': [
+  'an expired ID token': [
     byToken({ exp: 1_700_000_000 }),
     { details: { claim: 'exp', received: '2023-11-14T22:13:20.000Z' }, remedy: /clocks/ },
   ],
-  'an ID token that is not yet to be used': [
+  'an ID token that is not valid yet': [
     byToken({ nbf: NOW_S + 3600 }),
     { details: { claim: 'nbf' }, remedy: /clocks/ },
   ],
-  'a person who signed in too long ago': [
+  'a login that is too old': [
     () => failedLogin({ token: tokens(token({ ...CLAIMS, auth_time: 1 })), members: { default_max_age: 60 } }),
     { details: { claim: 'auth_time' }, remedy: /longer ago than/ },
   ],
@@ -160,9 +163,9 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
   ],
 }
 
-describe('an error of the installed client library is known by its code and what it holds:', () => {
-  for (const [what, [provoke, { code = 'id_token_invalid', details, remedy }]] of Object.entries(FAULTS)) {
-    it(what, async () => {
+describe('errors of the installed client library are recognized by code and content', () => {
+  for (const [title, [provoke, { code = 'id_token_invalid', details, remedy }]] of Object.entries(FAULTS)) {
+    it(title, async () => {
       const fault = await provoke()
       expect(fault.code).to.equal(code)
       expect(fault.details).to.deep.include(details)
@@ -170,7 +173,7 @@ describe('an error of the installed client library is known by its code and what
     })
   }
 
-  it('and others of their code are not said to lack auth_time, or to be of another issuer', async () => {
+  it('does not mistake other errors with the same codes', async () => {
     const fault = await failedLogin({ token: tokens(token({ ...CLAIMS, sub: 7 })) })
     expect([fault.code, fault.details.claim]).to.deep.equal(['id_token_invalid', undefined])
     expect((await failedLogin({ answer: { response: 'x' } })).code).to.equal('id_token_invalid')

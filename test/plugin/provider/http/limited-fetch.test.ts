@@ -26,8 +26,8 @@ const makers: Record<string, (limits: FetchLimits, clock: Clock) => Fetch> = {
   'of our own': directFetch,
 }
 
-for (const [whose, make] of Object.entries(makers)) {
-  describe(`requests to an identity provider, ${whose},`, () => {
+for (const [kind, make] of Object.entries(makers)) {
+  describe(`requests to an identity provider, ${kind},`, () => {
     let server: OnLoopback
     let answer: RequestListener
     let url: string
@@ -45,7 +45,7 @@ for (const [whose, make] of Object.entries(makers)) {
       return outcome as Error
     }
 
-    it('give status, headers and body as they came', async () => {
+    it('returns status, headers and body unchanged', async () => {
       answer = (_, res) => res.writeHead(201, { 'content-type': 'application/json' }).end('{"a":1}')
       const response = await limited()(url, init)
       expect(response.status).to.equal(201)
@@ -53,7 +53,7 @@ for (const [whose, make] of Object.entries(makers)) {
       expect(await response.json()).to.deep.equal({ a: 1 })
     })
 
-    it('have no body where their status allows none', async () => {
+    it('returns no body if the status allows none', async () => {
       for (const status of [204, 205, 304]) {
         answer = (_, res) => res.writeHead(status).end(status === 205 ? 'x' : undefined)
         const response = await limited()(url, init)
@@ -61,7 +61,7 @@ for (const [whose, make] of Object.entries(makers)) {
       }
     })
 
-    it('take a body up to the limit and refuse one byte more, also when it is declared nowhere', async () => {
+    it('accept a body up to the limit, and refuse one byte more even if undeclared', async () => {
       answer = (_, res) => res.end('x'.repeat(1000))
       expect((await (await limited()(url, init)).text()).length).to.equal(1000)
       answer = (_, res) => {
@@ -88,7 +88,7 @@ for (const [whose, make] of Object.entries(makers)) {
       expect(sent).to.be.below(50_000_000)
     })
 
-    it('take no more of a compressed body than the limit, packed or unpacked', async () => {
+    it('applies the limit to the unpacked size of a compressed body', async () => {
       answer = (req, res) => {
         const packed = /gzip/.test(String(req.headers['accept-encoding']))
         res
@@ -98,7 +98,7 @@ for (const [whose, make] of Object.entries(makers)) {
       expect((await failure(limited()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
     })
 
-    it('send forms, and give the code of what broke when no answer came', async () => {
+    it('sends forms, and returns the cause if no answer comes', async () => {
       answer = (req, res) => {
         const length = req.headers['content-length']
         req.on('data', (chunk) => res.end(`${length} ${chunk}`)).resume()
@@ -107,13 +107,13 @@ for (const [whose, make] of Object.entries(makers)) {
       expect(await (await limited()(url, form)).text()).to.equal('5 a=b+c')
       answer = (req) => req.socket.resetAndDestroy()
       expect(causeCode(await failure(limited()(url, init)))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
-      const gone = await onLoopback(createServer())
-      await gone.close()
-      const nobody = `${gone.url}/`
+      const closed = await onLoopback(createServer())
+      await closed.close()
+      const nobody = `${closed.url}/`
       expect(causeCode(await failure(limited()(nobody, init)))).to.equal('ECONNREFUSED')
     })
 
-    it('notice when the connection is lost in the middle of an answer', async () => {
+    it('fail if the connection is lost in the middle of an answer', async () => {
       answer = (_, res) => {
         res.writeHead(200, { 'content-length': '100' })
         res.write('half', () => res.destroy())
@@ -122,17 +122,17 @@ for (const [whose, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.21.
-    it('end in time when nothing comes, and when a byte comes now and then', async () => {
+    it('time out if no byte or only single bytes arrive', async () => {
       for (const bytes of ['', 'x']) {
         const clock = new FakeClock()
-        const asked = new Promise<ServerResponse>((resolve) => {
+        const request = new Promise<ServerResponse>((resolve) => {
           answer = (_, res) => resolve(res)
         })
         let isOver = false
         const failed = failure(limited(clock)(url, init)).finally(() => {
           isOver = true
         })
-        const response = await asked
+        const response = await request
         for (const _ of [1, 2, 3, 4]) {
           if (bytes !== '') await new Promise((resolve) => response.write(bytes, resolve))
           await clock.advance(1_249)
@@ -144,18 +144,18 @@ for (const [whose, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.22.
-    it('follow no redirect', async () => {
-      let asked = 0
+    it('does not follow redirects', async () => {
+      let requests = 0
       answer = (_, res) => {
-        asked += 1
+        requests += 1
         res.writeHead(302, { location: url }).end()
       }
       expect((await limited()(url, { ...init })).status).to.equal(302)
-      expect(asked).to.equal(1)
+      expect(requests).to.equal(1)
     })
 
     // Shows: plugin 10.23.
-    it('go over TLS, or to loopback', async () => {
+    it('allows requests only over TLS or to loopback', async () => {
       const good = [
         'https://idp.test/',
         'http://127.0.0.1:1/',
@@ -179,22 +179,22 @@ for (const [whose, make] of Object.entries(makers)) {
   })
 }
 
-describe('a request of our own', () => {
+describe('a direct request', () => {
   const open: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of open.splice(0)) await close()
   })
 
-  it('with a client certificate fails like any other where the authority of the IdP is unknown', async () => {
+  it("fails with a client certificate if the IdP's authority is unknown", async () => {
     const idp = await startIdp({ tls: { ...(await makeCertificates()).server, clientCertificates: true } })
     const certificate = await makeClientCertificate()
-    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock(), certificate)
+    const directRequest = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock(), certificate)
     open.push(idp.close)
-    const error = await errorOf(ask(`${idp.issuer}/jwks`, init))
+    const error = await errorOf(directRequest(`${idp.issuer}/jwks`, init))
     expect(causeCode(error)).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
-  it('leaves no connection to who never answers, not even in the handshake of TLS', async () => {
+  it('leaves no connection open to a silent server, even during the TLS handshake', async () => {
     const sockets = new Set<Socket>()
     const server = createTcpServer((socket) => {
       sockets.add(socket.resume())
@@ -203,17 +203,17 @@ describe('a request of our own', () => {
     const { port, close } = await onLoopback(server)
     open.push(close)
     const clock = new FakeClock()
-    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)
-    const failed = errorOf(ask(`https://127.0.0.1:${port}/`, init))
+    const directRequest = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)
+    const failed = errorOf(directRequest(`https://127.0.0.1:${port}/`, init))
     await once(server, 'connection')
     await clock.advance(5_000)
     expect((await failed)?.name).to.equal('TimeoutError')
     for (const socket of sockets) await once(socket, 'close')
-    const aborted = errorOf(ask(`https://127.0.0.1:${port}/`, { ...init, signal: AbortSignal.abort() }))
+    const aborted = errorOf(directRequest(`https://127.0.0.1:${port}/`, { ...init, signal: AbortSignal.abort() }))
     expect((await aborted)?.name).to.equal('AbortError')
   })
 
-  it('on a kept connection is sent once more, on a new one, when the other side has just closed it', async () => {
+  it('is sent again on a new connection if a kept one was just closed', async () => {
     let requests = 0
     const { url, close } = await onLoopback(
       createServer((req, res) => {
@@ -224,14 +224,14 @@ describe('a request of our own', () => {
       }),
     )
     open.push(close)
-    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
-    await (await ask(url, init)).text()
-    expect(await (await ask(url, init)).text()).to.equal('fine')
+    const directRequest = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
+    await (await directRequest(url, init)).text()
+    expect(await (await directRequest(url, init)).text()).to.equal('fine')
     expect(requests).to.equal(3)
   })
 
   // Shows: plugin 10.25.
-  it('with a form is sent once, over a connection of its own, even if that is reset', async () => {
+  it('sends a form once over a separate connection, even if that is reset', async () => {
     let requests = 0
     const connections = new Set<unknown>()
     const { url, close } = await onLoopback(
@@ -243,10 +243,10 @@ describe('a request of our own', () => {
       }),
     )
     open.push(close)
-    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
+    const directRequest = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
     const form = { ...init, method: 'POST', body: new URLSearchParams({ refresh_token: 'once' }) }
-    for (let sent = 0; sent < 2; sent += 1) await (await ask(url, form)).text()
-    expect(causeCode(await errorOf(ask(url, form)))).to.equal('ECONNRESET')
+    for (let sent = 0; sent < 2; sent += 1) await (await directRequest(url, form)).text()
+    expect(causeCode(await errorOf(directRequest(url, form)))).to.equal('ECONNRESET')
     expect([requests, connections.size]).to.deep.equal([3, 3])
   })
 })

@@ -11,10 +11,11 @@ import { type ConnectProxyOptions, startConnectProxy } from '../../../support/co
 import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { proxyEnvironment } from '../../../support/proxy-environment.ts'
+import { until } from '../../../support/until.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
-/** Whole logins through one are in `flow/proxy.test.ts`. */
+/** `flow/proxy.test.ts` has whole logins through a proxy. */
 describe('the proxy of the environment', () => {
   const open: (() => unknown)[] = []
   proxyEnvironment()
@@ -23,7 +24,7 @@ describe('the proxy of the environment', () => {
   })
   const addressFor = (url: string) => proxyFor(new URL(url))?.address.href
 
-  it('is the one of the scheme, by its name in capitals or not', () => {
+  it('the proxy is read by scheme from its variable, in upper or lower case', () => {
     for (const name of ['HTTPS_PROXY', 'https_proxy']) {
       process.env[name] = 'http://proxy.example:3128'
       expect(addressFor('https://idp.example/'), name).to.equal('http://proxy.example:3128/')
@@ -36,7 +37,7 @@ describe('the proxy of the environment', () => {
   })
 
   // Shows: plugin 4.37.
-  it('is none for what NO_PROXY names, by its name in capitals or not', () => {
+  it('the proxy is not used for hosts in NO_PROXY, in upper or lower case', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     for (const name of ['NO_PROXY', 'no_proxy']) {
       process.env[name] = 'other.example, .corp.example,idp.example:8443'
@@ -50,7 +51,7 @@ describe('the proxy of the environment', () => {
     expect(addressFor('https://idp.example/')).to.equal(undefined)
   })
 
-  it('on another machine is never asked for loopback, where requests may be without TLS', () => {
+  it('the proxy is never used for loopback, where requests may be without TLS', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     process.env.HTTP_PROXY = 'http://proxy.example:3128'
     for (const url of ['http://127.0.0.1/', 'https://localhost/', 'https://[::1]:8443/']) {
@@ -58,7 +59,7 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it('is used for nothing where its address is none, or of another kind', () => {
+  it('fails if its address is invalid or has another scheme', () => {
     for (const address of ['socks5://user:pass@proxy.example:1080', 'http://[proxy']) {
       process.env.HTTPS_PROXY = address
       expect(() => proxyFor(new URL('https://idp.example/')), address)
@@ -67,25 +68,25 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it('shows its credentials to the proxy alone', () => {
+  it('sends its credentials only to the proxy', () => {
     process.env.HTTPS_PROXY = 'http://me:p%40ss@proxy.example:3128'
     const proxy = proxyFor(new URL('https://idp.example/'))
     expect(proxy?.address.href).to.equal('http://proxy.example:3128/')
     expect(proxy?.authorization).to.equal(`Basic ${Buffer.from('me:p@ss').toString('base64')}`)
   })
 
-  for (const [what, written, address, credentials] of [
+  for (const [title, written, address, credentials] of [
     [
-      'may have a percent sign in its password that nobody encoded',
+      'accepts an unencoded percent sign in its password',
       'http://me:50%off%25@p.test:1',
       'http://p.test:1/',
       'me:50%off%',
     ],
-    ['may have a name that is not ASCII', 'http://m%C3%A9:%@p.test:1', 'http://p.test:1/', 'mé:%'],
-    ['is reached by http where its address has no scheme', 'p.test:1', 'http://p.test:1/', undefined],
-    ['is reached by https where it says so', 'https://p.test:1', 'https://p.test:1/', undefined],
+    ['accepts a user name beyond ASCII', 'http://m%C3%A9:%@p.test:1', 'http://p.test:1/', 'mé:%'],
+    ['is reached by http if its address has no scheme', 'p.test:1', 'http://p.test:1/', undefined],
+    ['is reached by https if its address says so', 'https://p.test:1', 'https://p.test:1/', undefined],
   ] as const) {
-    it(what, () => {
+    it(title, () => {
       for (const name of ['HTTPS_PROXY', 'all_proxy']) {
         process.env[name] = written
         const proxy = proxyFor(new URL('https://idp.example/'))
@@ -102,12 +103,16 @@ describe('the proxy of the environment', () => {
     open.push(proxy.close)
     const clock = new FakeClock()
     process.env.HTTPS_PROXY = `http://me:secret@127.0.0.1:${proxy.port}`
-    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)
-    return { proxy, clock, failed: errorOf<Error & { code?: string }>(ask('https://idp.example/request', GET)) }
+    const directRequest = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)
+    return {
+      proxy,
+      clock,
+      failed: errorOf<Error & { code?: string }>(directRequest('https://idp.example/request', GET)),
+    }
   }
 
   // Shows: plugin 4.37.
-  it('that refuses is never heard as the IdP, whatever it answers with', async () => {
+  it('the proxy is never mistaken for the IdP if it refuses, with any status and body', async () => {
     const forged = '{"request_uri":"urn:evil","expires_in":60}'
     for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
       const answer = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`
@@ -117,9 +122,9 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it('that never answers is left in time, and no connection to it stays', async () => {
+  it('times out if it never answers, and leaves no connection open', async () => {
     const { proxy, clock, failed } = await failThrough({ answer: null })
-    while (proxy.sockets.size === 0) await new Promise(setImmediate)
+    await until('a connection', () => proxy.sockets.size > 0)
     await clock.advance(5_000)
     expect((await failed)?.name).to.equal('TimeoutError')
     for (const socket of proxy.sockets) await once(socket, 'close')
@@ -138,10 +143,10 @@ describe('the proxy of the environment', () => {
     })
     after(() => Promise.all([idp.close(), remove()]))
 
-    async function askThrough(url: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
+    async function requestThrough(url: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
       const proxy = await startConnectProxy({ to: Number(new URL(idp.issuer).port) })
       open.push(proxy.close)
-      // Only a process of its own can be made to trust a private authority.
+      // Only a separate process can be made to trust a private authority.
       const script = `import { systemClock } from './plugin/clock.ts'
         import { directFetch } from './plugin/provider/http/direct-fetch.ts'
         const fetch = directFetch({ totalMs: 60000, maxBytes: 100000 }, systemClock)
@@ -166,22 +171,22 @@ describe('the proxy of the environment', () => {
     }
 
     // Shows: plugin 10.24.
-    it('refuses an unknown authority, even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
-      const outcome = await askThrough('https://idp.example/jwks', {
+    it('refuses an unknown authority, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+      const outcome = await requestThrough('https://idp.example/jwks', {
         NODE_EXTRA_CA_CERTS: '',
         NODE_TLS_REJECT_UNAUTHORIZED: '0',
       })
       expect(outcome).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
     })
 
-    it('refuses a certificate of another name or address, that of the proxy among them', async () => {
+    it("refuses a certificate for another name or address, such as the proxy's", async () => {
       for (const url of ['https://other.example/jwks', 'https://192.0.2.1/jwks']) {
-        expect(await askThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
+        expect(await requestThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
       }
     })
 
-    it('refuses a certificate of an unknown authority', async () => {
-      expect(await askThrough('https://idp.example/jwks', { NODE_EXTRA_CA_CERTS: '' })).to.equal(
+    it('refuses a certificate of an unknown authority through a tunnel', async () => {
+      expect(await requestThrough('https://idp.example/jwks', { NODE_EXTRA_CA_CERTS: '' })).to.equal(
         'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       )
     })

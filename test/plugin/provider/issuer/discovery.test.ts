@@ -8,6 +8,7 @@ import { limitFetch } from '../../../../plugin/provider/http/limited-fetch.ts'
 import { type Issuer, type Outage, openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { until } from '../../../support/until.ts'
 
 describe('discovery of an issuer', () => {
   let idp: Idp
@@ -26,9 +27,9 @@ describe('discovery of an issuer', () => {
   function start(over: { issuer?: string; manual?: ManualMetadata } = {}) {
     const failures: LoginError[] = []
     const outages: Outage[] = []
-    let told: () => void = () => undefined
+    let notify: () => void = () => undefined
     const firstFailure = new Promise<void>((resolve) => {
-      told = resolve
+      notify = resolve
     })
     const issuer = openIssuer(
       { issuer: over.issuer ?? idp.issuer, manual: over.manual ?? {} },
@@ -40,7 +41,7 @@ describe('discovery of an issuer', () => {
         onFailure: (error, outage) => {
           failures.push(error)
           outages.push(outage)
-          told()
+          notify()
         },
         onDiscovered: () => undefined,
       },
@@ -56,14 +57,14 @@ describe('discovery of an issuer', () => {
     return error
   }
 
-  it('finds the endpoints, and asks once for many logins', async () => {
+  it('finds the endpoints, with one request for many logins', async () => {
     const { issuer } = start()
-    const found = await Promise.all(Array.from({ length: 20 }, () => issuer.metadata()))
-    expect(found[19]?.authorization_endpoint).to.equal(`${idp.issuer}/auth`)
+    const results = await Promise.all(Array.from({ length: 20 }, () => issuer.metadata()))
+    expect(results[19]?.authorization_endpoint).to.equal(`${idp.issuer}/auth`)
     expect(idp.requests('discovery')).to.equal(1)
   })
 
-  it('fails with the code of the cause while the IdP is away, and works at the next login once it is back', async () => {
+  it('fails with the cause while the IdP is down, and works once it is back', async () => {
     await idp.down()
     const { issuer, failures, firstFailure } = start()
     await firstFailure
@@ -73,7 +74,7 @@ describe('discovery of an issuer', () => {
     expect((await issuer.metadata()).issuer).to.equal(idp.issuer)
   })
 
-  it('refuses metadata that names another issuer, and says which', async () => {
+  it('refuses metadata with another issuer, and names it', async () => {
     publish({ issuer: 'https://other.test', authorization_endpoint: 'https://other.test/a' })
     const error = await refusal(start().issuer)
     expect(error.details).to.include({
@@ -98,12 +99,17 @@ describe('discovery of an issuer', () => {
 
   const NAME_REMEDY = /Write the IdP's issuer in `issuer`/
   const html = { 'content-type': 'text/html' }
-  for (const [what, fault, details, remedy] of [
-    ['another status', { status: 404, body: '{"error":"no realm"}' }, { status: 404, error: 'no realm' }, NAME_REMEDY],
-    ['a failure', { status: 503 }, { status: 503 }, /reports an internal error/],
-    ['a page', { status: 200, headers: html, body: '<p>' }, { status: 200, contentType: 'text/html' }, NAME_REMEDY],
-    ['no JSON', { status: 200, body: '{' }, { status: 200 }, NAME_REMEDY],
-    ['no issuer', { status: 200, body: '{}' }, { status: 200 }, NAME_REMEDY],
+  for (const [answer, fault, details, remedy] of [
+    ['a 404', { status: 404, body: '{"error":"no realm"}' }, { status: 404, error: 'no realm' }, NAME_REMEDY],
+    ['a 503', { status: 503 }, { status: 503 }, /reports an internal error/],
+    [
+      'an HTML page',
+      { status: 200, headers: html, body: '<p>' },
+      { status: 200, contentType: 'text/html' },
+      NAME_REMEDY,
+    ],
+    ['invalid JSON', { status: 200, body: '{' }, { status: 200 }, NAME_REMEDY],
+    ['JSON without an issuer', { status: 200, body: '{}' }, { status: 200 }, NAME_REMEDY],
     [
       'a redirect',
       { to: 'https://elsewhere.test/x?a=1' },
@@ -111,7 +117,7 @@ describe('discovery of an issuer', () => {
       /`location`/,
     ],
   ] as const) {
-    it(`says what it met: ${what}`, async () => {
+    it(`reports what discovery answered: ${answer}`, async () => {
       idp.faults.set('discovery', 'to' in fault ? { kind: 'redirect', ...fault } : { kind: 'answer', ...fault })
       const error = await refusal(start().issuer)
       const address = `${idp.issuer}/.well-known/openid-configuration`
@@ -122,7 +128,7 @@ describe('discovery of an issuer', () => {
     })
   }
 
-  it('tells an outage from its attempts, and whether logins work without it', async () => {
+  it('distinguishes an outage from its attempts, and whether logins still work', async () => {
     await idp.down()
     const manual = {
       authorization_endpoint: `${idp.issuer}/a`,
@@ -131,7 +137,7 @@ describe('discovery of an issuer', () => {
     }
     for (const byHand of [false, true]) {
       const { issuer, outages, firstFailure } = start(byHand ? { manual } : {})
-      // Asked for while the first attempt is under way.
+      // Metadata is available while the first attempt is pending.
       if (byHand) expect(await issuer.metadata()).to.include(manual)
       await firstFailure
       if (!byHand) for (const _ of ['the attempt under way', 'the next one']) await refusal(issuer)
@@ -149,7 +155,7 @@ describe('discovery of an issuer', () => {
   describe('of an issuer that is not on loopback', () => {
     const issuer = 'https://idp.test'
     const endpoints = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
-    const here = 'http://127.0.0.1:8500/x'
+    const loopback = 'http://127.0.0.1:8500/x'
 
     function discover(published: object, manual: ManualMetadata = {}): Issuer {
       const opened = openIssuer(
@@ -167,7 +173,7 @@ describe('discovery of an issuer', () => {
       return opened
     }
 
-    for (const address of [here, 'http://localhost/x', 'http://[::1]:9/x']) {
+    for (const address of [loopback, 'http://localhost/x', 'http://[::1]:9/x']) {
       // Shows: plugin 10.26.
       it(`refuses every discovered endpoint at ${address}`, async () => {
         for (const name of endpoints) {
@@ -184,15 +190,15 @@ describe('discovery of an issuer', () => {
     }
 
     // Shows: plugin 10.26.
-    it('takes an endpoint on loopback that was set by hand, whatever is published', async () => {
-      const published = Object.fromEntries(endpoints.map((name) => [name, here]))
+    it('accepts an endpoint on loopback that was set by hand', async () => {
+      const published = Object.fromEntries(endpoints.map((name) => [name, loopback]))
       const manual = Object.fromEntries(endpoints.map((name) => [name, 'http://127.0.0.1:9/own']))
       const mtls_endpoint_aliases = { token_endpoint: 'http://127.0.0.1:9/own' }
       expect(await discover(published, { ...manual, mtls_endpoint_aliases }).metadata()).to.include(manual)
     })
   })
 
-  it('looks an old finding up again in the background, and keeps it while that fails', async () => {
+  it('refreshes an old document in the background, and keeps it on failure', async () => {
     const { issuer, firstFailure } = start()
     const first = await issuer.metadata()
     await idp.down()
@@ -202,14 +208,14 @@ describe('discovery of an issuer', () => {
     expect(await issuer.metadata()).to.equal(first)
   })
 
-  it('looks up again in the background what it found while the clock was ahead, once that was set back', async () => {
+  it('refreshes a document in the background that it got while the clock was ahead', async () => {
     const [rightly, ahead] = [clock.now(), clock.now() + 40 * 24 * 60 * 60_000]
     clock.set(ahead)
     const { issuer } = start()
     const first = await issuer.metadata()
     clock.set(rightly)
     expect(await issuer.metadata()).to.equal(first)
-    while ((await issuer.metadata()) === first) await new Promise(setImmediate)
+    await until('the new document', async () => (await issuer.metadata()) !== first)
     await issuer.metadata()
     expect(idp.requests('discovery')).to.equal(2)
   })

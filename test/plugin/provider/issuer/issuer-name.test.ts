@@ -6,7 +6,7 @@ const SUFFIX = '/.well-known/openid-configuration'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 
 describe('the name of an issuer', () => {
-  it('is the same with and without a slash at its end, and as the address of its discovery document', () => {
+  it("an issuer is equal with and without trailing slash, and as its document's URL", () => {
     for (const configured of [ISSUER, `${ISSUER}/`, ISSUER + SUFFIX, `${ISSUER}${SUFFIX}/`]) {
       expect(discoveryAddress(configured)).to.equal(ISSUER + SUFFIX)
       for (const published of [ISSUER, `${ISSUER}/`]) expect(isSameIssuer(configured, published)).to.equal(true)
@@ -15,31 +15,31 @@ describe('the name of an issuer', () => {
   })
 
   // Shows: plugin 2.8.
-  it('is another one with any other difference', () => {
+  it('differs by any other difference', () => {
     const beside = ['two', 'ONE', 'one//', 'one/x', 'one/../one/x', 'one?x', 'one#x'].map(
       (end) => `https://idp.test/realms/${end}`,
     )
     const places = ['https://evil.test', 'http://idp.test', 'https://idp.test:444', 'https://me@idp.test', 'idp.test']
-    const others = ['https://idp.test/realms', ISSUER + SUFFIX, '']
-    for (const published of [...beside, ...places.map((place) => `${place}/realms/one`), ...others]) {
+    const otherNames = ['https://idp.test/realms', ISSUER + SUFFIX, '']
+    for (const published of [...beside, ...places.map((place) => `${place}/realms/one`), ...otherNames]) {
       expect(isSameIssuer(ISSUER, published), published).to.equal(false)
       expect(isSameIssuer(`${ISSUER}/`, published), published).to.equal(false)
     }
   })
 
   // Shows: plugin 2.8.
-  it("may be a directory's domain name at Microsoft's cloud, which publishes the id of the directory", () => {
-    const at = (name: string, host = 'login.microsoftonline.com') => `https://${host}/${name}/v2.0`
-    expect(isSameIssuer(at('contoso.example'), at(TENANT))).to.equal(true)
-    expect(isSameIssuer(at('common'), at(TENANT))).to.equal(false)
-    expect(isSameIssuer(at('contoso.example'), at('{tenantid}'))).to.equal(false)
-    expect(isSameIssuer(at(TENANT), at(TENANT.replace('7', '8')))).to.equal(false)
-    expect(isSameIssuer(at('contoso.example', 'idp.test'), at(TENANT, 'idp.test'))).to.equal(false)
-    expect(isSameIssuer(at('contoso.example'), at(TENANT, 'evil.test'))).to.equal(false)
+  it("matches a domain name at Microsoft's cloud with the id of its directory", () => {
+    const issuerAt = (name: string, host = 'login.microsoftonline.com') => `https://${host}/${name}/v2.0`
+    expect(isSameIssuer(issuerAt('contoso.example'), issuerAt(TENANT))).to.equal(true)
+    expect(isSameIssuer(issuerAt('common'), issuerAt(TENANT))).to.equal(false)
+    expect(isSameIssuer(issuerAt('contoso.example'), issuerAt('{tenantid}'))).to.equal(false)
+    expect(isSameIssuer(issuerAt(TENANT), issuerAt(TENANT.replace('7', '8')))).to.equal(false)
+    expect(isSameIssuer(issuerAt('contoso.example', 'idp.test'), issuerAt(TENANT, 'idp.test'))).to.equal(false)
+    expect(isSameIssuer(issuerAt('contoso.example'), issuerAt(TENANT, 'evil.test'))).to.equal(false)
     for (const host of ['login.microsoftonline.us', 'login.partner.microsoftonline.cn']) {
-      expect(isSameIssuer(at('contoso.example', host), at(TENANT, host)), host).to.equal(true)
-      expect(isSameIssuer(at('contoso.example', host), at(TENANT)), host).to.equal(false)
-      expect(isSameIssuer(at('contoso.example'), at(TENANT, host)), host).to.equal(false)
+      expect(isSameIssuer(issuerAt('contoso.example', host), issuerAt(TENANT, host)), host).to.equal(true)
+      expect(isSameIssuer(issuerAt('contoso.example', host), issuerAt(TENANT)), host).to.equal(false)
+      expect(isSameIssuer(issuerAt('contoso.example'), issuerAt(TENANT, host)), host).to.equal(false)
     }
     const policy = 'https://shop.b2clogin.com/shop.onmicrosoft.com/B2C_1_in/v2.0'
     expect(isSameIssuer(policy, `https://shop.b2clogin.com/${TENANT}/v2.0/`)).to.equal(true)
@@ -48,42 +48,42 @@ describe('the name of an issuer', () => {
 
   // Shows: plugin 2.8.
   it('accepts an External ID issuer by name for one by id of the same directory', () => {
-    const at = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
+    const issuerAt = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
     for (const configured of [
-      at('contoso'),
-      `${at('contoso')}/`,
-      at('contoso') + SUFFIX,
-      at('contoso', TENANT.toUpperCase()),
+      issuerAt('contoso'),
+      `${issuerAt('contoso')}/`,
+      issuerAt('contoso') + SUFFIX,
+      issuerAt('contoso', TENANT.toUpperCase()),
     ]) {
-      expect(isSameIssuer(configured, at(TENANT)), configured).to.equal(true)
+      expect(isSameIssuer(configured, issuerAt(TENANT)), configured).to.equal(true)
     }
-    const other = TENANT.replace('7', '8')
+    const otherTenant = TENANT.replace('7', '8')
     for (const published of [
-      at(other),
-      at(other, other),
-      at(TENANT, other),
-      at('contoso', other),
-      at('evil'),
-      at(`${TENANT}.evil`),
-      at(TENANT).replace('/v2.0', ''),
-      at(TENANT).replace('/v2.0', '/x/v2.0'),
-      at(TENANT).replace('https:', 'http:'),
-      at(TENANT).replace('.com', '.com:444'),
-      at(TENANT).replace('.com', '.com.evil.test'),
-      at(TENANT).replace('.ciamlogin.com', '.ciamlogin.com@evil.test'),
+      issuerAt(otherTenant),
+      issuerAt(otherTenant, otherTenant),
+      issuerAt(TENANT, otherTenant),
+      issuerAt('contoso', otherTenant),
+      issuerAt('evil'),
+      issuerAt(`${TENANT}.evil`),
+      issuerAt(TENANT).replace('/v2.0', ''),
+      issuerAt(TENANT).replace('/v2.0', '/x/v2.0'),
+      issuerAt(TENANT).replace('https:', 'http:'),
+      issuerAt(TENANT).replace('.com', '.com:444'),
+      issuerAt(TENANT).replace('.com', '.com.evil.test'),
+      issuerAt(TENANT).replace('.ciamlogin.com', '.ciamlogin.com@evil.test'),
       `https://login.microsoftonline.com/${TENANT}/v2.0`,
     ]) {
-      expect(isSameIssuer(at('contoso'), published), published).to.equal(false)
+      expect(isSameIssuer(issuerAt('contoso'), published), published).to.equal(false)
     }
     for (const configured of [
-      at('contoso', 'contoso.onmicrosoft.com'),
-      at('a.contoso'),
-      at('contoso').replace('https:', 'http:'),
-      at('contoso').replace('.com', '.com:444'),
+      issuerAt('contoso', 'contoso.onmicrosoft.com'),
+      issuerAt('a.contoso'),
+      issuerAt('contoso').replace('https:', 'http:'),
+      issuerAt('contoso').replace('.com', '.com:444'),
       `https://idp.test/${TENANT}/v2.0`,
       `https://xciamlogin.com/${TENANT}/v2.0`,
     ]) {
-      expect(isSameIssuer(configured, at(TENANT)), configured).to.equal(false)
+      expect(isSameIssuer(configured, issuerAt(TENANT)), configured).to.equal(false)
     }
   })
 })

@@ -10,13 +10,13 @@ const missing = (metadata: object, oidc: object = {}) =>
   )
 
 describe('lists that an IdP publishes', () => {
-  it('say nothing where they are missing or no lists', () => {
+  it('report nothing if missing or not arrays', () => {
     expect(missing({})).to.deep.equal([])
     expect(missing({ scopes_supported: 'openid', response_types_supported: { code: true } })).to.deep.equal([])
   })
 
   // Shows: plugin 3.10, 3.11, 3.12, 3.16.
-  it('bring a finding for each thing that is configured and not in them', () => {
+  it('report each configured value that they lack', () => {
     expect(
       missing(
         {
@@ -40,20 +40,20 @@ describe('lists that an IdP publishes', () => {
     ])
   })
 
-  it('count where they have what is configured, the words of a response type in any order', () => {
+  it('finds a response type in a list with its words in any order', () => {
     const client = { ...MINIMAL.client, response_types: 'code id_token' }
     expect(missing({ response_types_supported: ['id_token code'] }, { client })).to.deep.equal([])
     expect(missing({ code_challenge_methods_supported: ['S256'] })).to.deep.equal([])
   })
 
-  it('of an endpoint that there is not say nothing', () => {
+  it('report nothing for an endpoint that does not exist', () => {
     const list = { introspection_endpoint_auth_methods_supported: ['private_key_jwt'] }
     expect(missing(list)).to.deep.equal([])
     expect(missing({ ...list, introspection_endpoint: `${ISSUER}/i` })).to.have.length(1)
   })
 
-  it('are shown by their first twenty entries', () => {
-    const scopes_supported = Array.from({ length: 500 }, (_, at) => `scope-${at}`)
+  it('shows the first twenty entries of a list', () => {
+    const scopes_supported = Array.from({ length: 500 }, (_, index) => `scope-${index}`)
     const [finding] = unpublished({ ...TOKEN, scopes_supported }, settingsOf(MINIMAL))
     expect(finding?.published).to.have.length(20)
   })

@@ -7,41 +7,45 @@ const ISSUER = 'https://idp.example/realms/one'
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const HEADER = { alg: 'HS256' }
 
-describe('what a logout token says by itself', () => {
+describe('the content of a logout token', () => {
   const inspect = async (claims: object, issuer = ISSUER, header: { alg: string } = HEADER) => {
     const sound = { iss: ISSUER, aud: 'mesh', sub: 'u-1', iat: NOW_S - 60, jti: 'j', events: { [EVENT]: {} } }
     const token = await new SignJWT({ ...sound, ...claims }).setProtectedHeader(header).sign(new Uint8Array(32))
     return inspectLogoutToken(token, { issuer, clientId: 'mesh', algorithm: 'HS256' }, NOW_S)
   }
 
-  it('is whom it signs out: all of a person, or one session', async () => {
-    const said = { issuer: ISSUER, jti: 'j', refusedFromS: NOW_S - 60 + 601 }
-    expect(await inspect({ aud: ['other', 'mesh'] })).to.deep.equal({ ...said, subject: 'u-1', sid: null })
-    expect(await inspect({ sid: 's', nbf: NOW_S + 60 })).to.deep.equal({ ...said, subject: 'u-1', sid: 's' })
-    expect(await inspect({ sub: undefined, sid: 's' })).to.deep.equal({ ...said, subject: null, sid: 's' })
+  it('names all sessions of a user, or one session', async () => {
+    const expected = { issuer: ISSUER, jti: 'j', refusedFromS: NOW_S - 60 + 601 }
+    expect(await inspect({ aud: ['other', 'mesh'] })).to.deep.equal({ ...expected, subject: 'u-1', sid: null })
+    expect(await inspect({ sid: 's', nbf: NOW_S + 60 })).to.deep.equal({ ...expected, subject: 'u-1', sid: 's' })
+    expect(await inspect({ sub: undefined, sid: 's' })).to.deep.equal({ ...expected, subject: null, sid: 's' })
   })
 
   const HERE = `this server's time is ${NOW_S}`
-  for (const [what, claims, reason] of [
-    ['of another audience', { aud: 'other' }, 'aud names another client: received "other", expected "mesh"'],
+  for (const [condition, claims, reason] of [
+    ['with another audience', { aud: 'other' }, 'aud names another client: received "other", expected "mesh"'],
     [
-      'of several other audiences',
+      'with several other audiences',
       { aud: ['other', 'mesh2'] },
       /^aud names another client: received \["other","mesh2"\]/,
     ],
-    ['of an audience that has ours in it', { aud: 'other mesh' }, /^aud /],
+    ['with an audience that contains ours', { aud: 'other mesh' }, /^aud /],
     ['without an audience', { aud: undefined }, /^aud names another client: received nothing/],
-    ['of an audience longer than a line', { aud: 'x'.repeat(81) }, /^aud names another client: received "x{79}…/],
-    ['of an audience as long as can be shown', { aud: 'x'.repeat(78) }, /^aud names another client: received "x{78}"/],
+    ['with an audience longer than a line', { aud: 'x'.repeat(81) }, /^aud names another client: received "x{79}…/],
+    [
+      'with an audience of the maximum length shown',
+      { aud: 'x'.repeat(78) },
+      /^aud names another client: received "x{78}"/,
+    ],
     [
       'of another issuer',
       { iss: 'https://a.b' },
       `iss names another IdP: received "https://a.b", expected "${ISSUER}"`,
     ],
-    ['of an issuer that is no address', { iss: 'evil' }, /^iss /],
+    ['with an issuer that is no URL', { iss: 'evil' }, /^iss /],
     ['without an issuer', { iss: undefined }, /^iss /],
     ['that expires now', { exp: NOW_S }, `it has expired: exp is ${NOW_S}, ${HERE}`],
-    ['whose expiry is no time', { exp: 'tomorrow' }, 'exp is not a time: received "tomorrow"'],
+    ['with an invalid exp', { exp: 'tomorrow' }, 'exp is not a time: received "tomorrow"'],
     [
       'that is more than 10 minutes old',
       { iat: NOW_S - 601 },
@@ -52,35 +56,35 @@ describe('what a logout token says by itself', () => {
       { iat: NOW_S + 61 },
       `iat is more than a minute ahead: received ${NOW_S + 61}, ${HERE}`,
     ],
-    ['without the time of its making', { iat: undefined }, 'iat is missing'],
-    ['whose time is a text', { iat: String(NOW_S) }, `iat is not a time: received "${NOW_S}"`],
+    ['without iat', { iat: undefined }, 'iat is missing'],
+    ['with iat as a string', { iat: String(NOW_S) }, `iat is not a time: received "${NOW_S}"`],
     ['that is not valid yet', { nbf: NOW_S + 61 }, `nbf is in the future: received ${NOW_S + 61}, ${HERE}`],
-    ['whose beginning is no time', { nbf: '1' }, /^nbf is in the future: received "1"/],
-    ['without an id', { jti: undefined }, 'jti is missing'],
-    ['whose id is null', { jti: null }, 'jti is not a text: received null'],
+    ['with an invalid nbf', { nbf: '1' }, /^nbf is in the future: received "1"/],
+    ['without jti', { jti: undefined }, 'jti is missing'],
+    ['with jti null', { jti: null }, 'jti is not a text: received null'],
     ['with a nonce', { nonce: 'n' }, 'it has a nonce'],
     ['with a nonce of null', { nonce: null }, 'it has a nonce'],
-    ['without subject and session id', { sub: undefined }, 'both sub and sid are missing'],
-    ['whose subject is no text', { sub: { $gt: '' } }, 'sub is not a text: received a object'],
-    ['whose subject is empty', { sub: '' }, 'sub is not a text: received an empty text'],
-    ['whose session id is no text', { sid: ['s'] }, 'sid is not a text: received a list'],
+    ['without sub and sid', { sub: undefined }, 'both sub and sid are missing'],
+    ['with sub that is no string', { sub: { $gt: '' } }, 'sub is not a text: received a object'],
+    ['with an empty sub', { sub: '' }, 'sub is not a text: received an empty text'],
+    ['with sid that is no string', { sid: ['s'] }, 'sid is not a text: received a list'],
     ['without events', { events: undefined }, /^events does not contain a logout: received nothing/],
     ['with another event', { events: { x: {} } }, /^events does not contain a logout: received \["x"\]/],
     ['with a near miss of the event', { events: { [`${EVENT}/`]: {} } }, /^events /],
-    ['whose event is no object', { events: { [EVENT]: true } }, /^events /],
-    ['whose event is null', { events: { [EVENT]: null } }, /^events /],
-    ['whose event is a list', { events: { [EVENT]: [] } }, /^events /],
-    ['whose events are a list', { events: [EVENT] }, /^events does not contain a logout: received a list/],
+    ['with an event that is no object', { events: { [EVENT]: true } }, /^events /],
+    ['with an event null', { events: { [EVENT]: null } }, /^events /],
+    ['with an event that is an array', { events: { [EVENT]: [] } }, /^events /],
+    ['with events as an array', { events: [EVENT] }, /^events does not contain a logout: received a list/],
   ] as const) {
     // Shows: plugin 10.20.
-    it(`is nothing of worth in one ${what}`, async () => {
-      const said = await inspect(claims)
-      if (typeof reason === 'string') expect(said).to.equal(reason)
-      else expect(said).to.match(reason)
+    it(`refuses a logout token ${condition}`, async () => {
+      const outcome = await inspect(claims)
+      if (typeof reason === 'string') expect(outcome).to.equal(reason)
+      else expect(outcome).to.match(reason)
     })
   }
 
-  it('is nothing of worth under a header that is another', async () => {
+  it('refuses a logout token with another typ or alg', async () => {
     for (const typ of ['logout+jwt', 'application/logout+jwt', 'JWT', undefined]) {
       expect(await inspect({}, ISSUER, { ...HEADER, typ } as never), typ).to.be.an('object')
     }
@@ -94,23 +98,23 @@ describe('what a logout token says by itself', () => {
     expect(inspectLogoutToken('a.b.c', rules, NOW_S)).to.equal('it is not a signed JWT')
   })
 
-  it('counts from a minute before it was made until 10 minutes after', async () => {
+  it('a logout token is valid from a minute before its issue until 10 minutes after', async () => {
     for (const iat of [NOW_S - 600, NOW_S + 60]) expect(await inspect({ iat })).to.be.an('object')
   })
 
-  it('is the same however its issuer is written here: the published one decides later', async () => {
+  it('matches an issuer with or without slash: the published one decides later', async () => {
     for (const issuer of [ISSUER, `${ISSUER}/`, `${ISSUER}/.well-known/openid-configuration`]) {
       for (const iss of [ISSUER, `${ISSUER}/`]) expect(await inspect({ iss }, issuer)).to.include({ issuer: iss })
     }
   })
 
-  it('is refused again from its expiry on, or from 10 minutes after it was made', async () => {
+  it('a used logout token is refused until its expiry, or 10 minutes after its issue', async () => {
     expect(await inspect({ exp: NOW_S + 30 })).to.include({ refusedFromS: NOW_S + 30 })
     expect(await inspect({ exp: NOW_S + 9999 })).to.include({ refusedFromS: NOW_S - 60 + 601 })
     expect(await inspect({})).to.include({ refusedFromS: NOW_S - 60 + 601 })
   })
 
-  it('is no reason to show a session id or a token in a log', async () => {
+  it('shows no sid and no token in the reason of a refusal', async () => {
     for (const claims of [{ sid: ['secret-1'] }, { nonce: 'secret-2' }, { jti: { text: 'secret-3' } }]) {
       const reason = await inspect(claims)
       expect(reason).to.be.a('string').and.not.include('secret-')

@@ -19,7 +19,7 @@ describe('a logout token', () => {
     refusedFromS: 1_700_000_000 + 600,
     ...changes,
   })
-  /** What processes share, as a database has it. */
+  /** Returns storage that processes share, like a database. */
   const shared = (): Required<SharedUse> => {
     const until = new Map<string, number>()
     return {
@@ -35,7 +35,7 @@ describe('a logout token', () => {
   }
   const process = (store?: SharedUse, domainKey = '') =>
     createUsedTokens({ domainKey, shared: store, now: () => nowMs })
-  const said = (work: Promise<unknown>) =>
+  const outcomeOf = (work: Promise<unknown>) =>
     work.then(
       (result) => result,
       (error: unknown) => (error instanceof LoginError ? error.details.reason : 'no LoginError'),
@@ -48,39 +48,39 @@ describe('a logout token', () => {
   const USED = 'it was already used'
 
   // Shows: plugin 10.20.
-  it('works once, among all processes that share what was used', async () => {
+  it('works once among all processes that share the storage', async () => {
     const store = shared()
     const [first, second] = [process(store), process(store)]
-    expect(await said(first.use(logout(), done))).to.equal('done')
+    expect(await outcomeOf(first.use(logout(), done))).to.equal('done')
     nowMs += 9 * MINUTE_MS
-    expect(await said(first.use(logout(), done))).to.equal(USED)
-    expect(await said(second.use(logout(), done))).to.equal(USED)
+    expect(await outcomeOf(first.use(logout(), done))).to.equal(USED)
+    expect(await outcomeOf(second.use(logout(), done))).to.equal(USED)
     expect(() => first.assertUnused(logout())).to.throw(LoginError)
   })
 
-  it('may come again, to any process, when it has failed, and is one for whichever comes first', async () => {
+  it('may be sent again after a failure, but is used by only one process at a time', async () => {
     const store = shared()
     const [first, second] = [process(store), process(store)]
-    expect(await said(first.use(logout(), failing))).to.equal('the disk is full')
-    expect(await said(second.use(logout(), failing))).to.equal('the disk is full')
+    expect(await outcomeOf(first.use(logout(), failing))).to.equal('the disk is full')
+    expect(await outcomeOf(second.use(logout(), failing))).to.equal('the disk is full')
     void first.use(logout(), never)
-    expect(await said(second.use(logout(), done))).to.equal(USED)
+    expect(await outcomeOf(second.use(logout(), done))).to.equal(USED)
   })
 
-  it('counts from the beginning where what is shared cannot be given back', async () => {
+  it('counts as used from the start if the shared storage cannot release it', async () => {
     const { once } = shared()
     const store = { once }
-    expect(await said(process(store).use(logout(), failing))).to.equal('the disk is full')
-    expect(await said(process(store).use(logout(), done))).to.equal(USED)
+    expect(await outcomeOf(process(store).use(logout(), failing))).to.equal('the disk is full')
+    expect(await outcomeOf(process(store).use(logout(), done))).to.equal(USED)
   })
 
   // Shows: plugin 10.20.
-  it('fails with the copy that came just before, or is refused once that has worked, and acts once', async () => {
+  it('shares the failure of a simultaneous copy, or is refused after its success', async () => {
     const tokens = process(shared())
-    let acted = 0
+    let calls = 0
     let finish = (_: boolean): void => undefined
     const act = async () => {
-      acted += 1
+      calls += 1
       if (!(await new Promise<boolean>((resolve) => (finish = resolve)))) await failing()
       return 'done'
     }
@@ -88,20 +88,20 @@ describe('a logout token', () => {
       [false, ['the disk is full', 'the disk is full']],
       [true, ['done', USED]],
     ] as const) {
-      acted = 0
-      const both = [said(tokens.use(logout(), act)), said(tokens.use(logout(), act))]
-      while (acted === 0) await Promise.resolve()
+      calls = 0
+      const both = [outcomeOf(tokens.use(logout(), act)), outcomeOf(tokens.use(logout(), act))]
+      while (calls === 0) await Promise.resolve()
       finish(goesWell)
       expect(await Promise.all(both)).to.deep.equal(outcomes)
-      expect(acted).to.equal(1)
+      expect(calls).to.equal(1)
     }
   })
 
-  it('is no other one of another issuer or another domain', async () => {
+  it('differs from a token with the same id of another issuer or domain', async () => {
     const store = shared()
     for (const tokens of [process(store), process(store, 'customer')]) {
       for (const issuer of ['https://idp.example', 'https://other.example']) {
-        expect(await said(tokens.use(logout({ issuer }), done))).to.equal('done')
+        expect(await outcomeOf(tokens.use(logout({ issuer }), done))).to.equal('done')
       }
     }
   })

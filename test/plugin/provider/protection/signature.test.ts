@@ -24,34 +24,34 @@ const refused = async (token: string, keys: readonly JWK[], algorithm = 'RS256')
 }
 
 describe('the signature of a token', () => {
-  let one: Signer
-  let other: Signer
+  let first: Signer
+  let second: Signer
   before(async () => {
-    one = await signer('RS256', 'one')
-    other = await signer('RS256', 'other')
+    first = await signer('RS256', 'one')
+    second = await signer('RS256', 'other')
   })
 
   for (const algorithm of ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'EdDSA']) {
-    it(`counts when it is of a key of the set, by ${algorithm}`, async () => {
+    it(`a signature is accepted with a key of the set, by ${algorithm}`, async () => {
       const { jwk, sign } = await signer(algorithm, 'one')
-      await verifySignature(await sign(), createLocalJWKSet({ keys: [other.jwk, jwk] }), algorithm)
+      await verifySignature(await sign(), createLocalJWKSet({ keys: [second.jwk, jwk] }), algorithm)
     })
   }
 
-  it('counts without a key id when any of several keys has made it', async () => {
-    const keys = createLocalJWKSet({ keys: [other.jwk, one.jwk] })
-    await verifySignature(await one.sign({ kid: undefined }), keys, 'RS256')
+  it('a signature is accepted without a key id if any of several keys fits', async () => {
+    const keys = createLocalJWKSet({ keys: [second.jwk, first.jwk] })
+    await verifySignature(await first.sign({ kid: undefined }), keys, 'RS256')
   })
 
-  it('is refused when it is of a key that only bears the id of another', async () => {
-    await refused(await other.sign({ kid: 'one' }), [one.jwk])
+  it('a signature is refused by a key that only has the id of another', async () => {
+    await refused(await second.sign({ kid: 'one' }), [first.jwk])
   })
 
-  it('is refused when header, payload or signature are not those that were signed', async () => {
-    const [header = '', payload = '', signature = ''] = (await one.sign()).split('.')
+  it('a signature is refused if header, payload or signature were changed', async () => {
+    const [header = '', payload = '', signature = ''] = (await first.sign()).split('.')
     const changed = base64url.encode('{"sub":"mallory"}')
     const otherHeader = base64url.encode('{"kid":"one","alg":"RS256"}')
-    const otherSignature = (await one.sign({}, '{"sub":"bob"}')).split('.')[2] ?? ''
+    const otherSignature = (await first.sign({}, '{"sub":"bob"}')).split('.')[2] ?? ''
     for (const token of [
       `${header}.${changed}.${signature}`,
       `${otherHeader}.${payload}.${signature}`,
@@ -62,16 +62,16 @@ describe('the signature of a token', () => {
       `${header}.${payload}.${signature.slice(0, 9)}!${signature.slice(9)}`,
       ` ${header}.${payload}.${signature}`,
     ])
-      await refused(token, [one.jwk])
+      await refused(token, [first.jwk])
   })
 
-  it('is refused by any algorithm but the one that is expected', async () => {
-    await refused(await one.sign(), [one.jwk], 'RS512')
+  it('a signature is refused with another algorithm than expected', async () => {
+    await refused(await first.sign(), [first.jwk], 'RS512')
     const { jwk, sign } = await signer('ES256', 'one')
     await refused(await sign(), [jwk], 'RS256')
   })
 
-  it('is refused when its header demands an extension', async () => {
+  it('a signature is refused if the header requires an extension', async () => {
     const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
     const token = await new CompactSign(new TextEncoder().encode('{}'))
       .setProtectedHeader({ alg: 'RS256', kid: 'one', crit: ['exp'], exp: 1 })
@@ -79,16 +79,16 @@ describe('the signature of a token', () => {
     await refused(token, [{ ...(await exportJWK(publicKey)), kid: 'one' }])
   })
 
-  it('is refused when the key is for another use or algorithm, has too few bits or is not there', async () => {
-    const token = await one.sign()
+  it('refuses a signature if its key is for another use or algorithm, short or missing', async () => {
+    const token = await first.sign()
     const weak = await weakSigner()
     for (const change of [{ use: 'enc' }, { alg: 'RS512' }, { key_ops: ['encrypt'] }, { kid: 'another' }])
-      await refused(token, [{ ...one.jwk, ...change }])
+      await refused(token, [{ ...first.jwk, ...change }])
     await refused(weak.token, [weak.jwk])
   })
 })
 
-/** 1,024 bits: jose makes no such key, and signs with none. */
+/** Signs with 1,024 bits. jose neither creates such a key nor signs with it. */
 async function weakSigner(): Promise<{ readonly jwk: JWK; readonly token: string }> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
   const signed = `${base64url.encode('{"alg":"RS256","kid":"weak"}')}.${base64url.encode('{"sub":"alice"}')}`

@@ -6,40 +6,42 @@ const NOW = 1_700_000_000
 const judge = (claims: Record<string, unknown>) => objectionToIdToken({ iat: NOW, aud: 'me', ...claims }, 'me', NOW)
 
 describe('ID token rules', () => {
-  for (const [what, claims, isFine] of [
-    ['for this client that was issued just now', {}, true],
-    ['that was issued to this client', { azp: 'me' }, true],
-    ['for several, issued to this client', { aud: ['me', 'other'], azp: 'me' }, true],
-    ['for several, issued to nobody says whom', { aud: ['me', 'other'] }, false],
-    ['that was issued to another client', { azp: 'other' }, false],
-    ['that was issued to no name', { azp: '' }, false],
-    ['that is 10 minutes old', { iat: NOW - 600 }, true],
-    ['that is older', { iat: NOW - 601 }, false],
-    ['from a minute ahead', { iat: NOW + 60 }, true],
-    ['from further ahead', { iat: NOW + 61 }, false],
-    ...[undefined, null, `${NOW}`, Number.NaN].map((iat) => [`of the time ${iat}`, { iat }, false] as const),
+  for (const [condition, claims, isFine] of [
+    ['for this client, issued just now', {}, true],
+    ['issued to this client', { azp: 'me' }, true],
+    ['for several clients, issued to this one', { aud: ['me', 'other'], azp: 'me' }, true],
+    ['for several clients, without azp', { aud: ['me', 'other'] }, false],
+    ['issued to another client', { azp: 'other' }, false],
+    ['with an empty azp', { azp: '' }, false],
+    ['issued 10 minutes ago', { iat: NOW - 600 }, true],
+    ['issued more than 10 minutes ago', { iat: NOW - 601 }, false],
+    ['issued a minute ahead', { iat: NOW + 60 }, true],
+    ['issued more than a minute ahead', { iat: NOW + 61 }, false],
+    ...[undefined, null, `${NOW}`, Number.NaN].map((iat) => [`with iat ${iat}`, { iat }, false] as const),
   ] as const) {
-    it(`${isFine ? 'accept' : 'refuse'} a token ${what}`, () =>
-      expect(judge(claims)).to.satisfy((said: unknown) => (isFine ? said === undefined : typeof said === 'string')))
+    it(`${isFine ? 'accept' : 'refuse'} a token ${condition}`, () =>
+      expect(judge(claims)).to.satisfy((reason: unknown) =>
+        isFine ? reason === undefined : typeof reason === 'string',
+      ))
   }
 })
 
-describe('when a person authenticated', () => {
-  it('is told by the age that the IdP gives, whatever its clock says', () => {
+describe("the time of a user's authentication", () => {
+  it("the time is computed from its age by the IdP's clock, even if that is wrong", () => {
     expect(authenticatedAt({ iat: 1_000_005, auth_time: 1_000_000 }, 900_000_000)).to.equal(900_000_000 - 6_000)
   })
 
-  it('is at the latest what the IdP says, for a token that was made long before it was fetched', () => {
+  it("the time is at most the IdP's if the token was issued long before it was fetched", () => {
     expect(authenticatedAt({ iat: 900_000, auth_time: 900_000 }, 900_300_000)).to.equal(900_000_000)
   })
 
-  it('is unknown where the IdP does not say', () => {
+  it('the time is unknown if the IdP does not give it', () => {
     expect(authenticatedAt({ iat: 1_000_000 }, 0)).to.equal(null)
     expect(authenticatedAt({ iat: 1_000_000, auth_time: '999999' }, 0)).to.equal(null)
     expect(authenticatedAt({ auth_time: 1_000_000 }, 0)).to.equal(null)
   })
 
-  it('is never later than it was', () => {
+  it('the time is never later than the real time', () => {
     const times = fc.record({
       authenticated: fc.integer({ min: 1_000_000_000_000, max: 2_000_000_000_000 }),
       thought: fc.integer({ min: 0, max: 600_000 }),
@@ -48,15 +50,15 @@ describe('when a person authenticated', () => {
     })
     fc.assert(
       fc.property(times, ({ authenticated, thought, madeBefore, aheadOfUs }) => {
-        // Made when it is asked for, by whatever clock; or before that, by the same one.
+        // The token is issued on request by a wrong clock, or earlier by a correct one.
         for (const [early, offset] of [
           [0, aheadOfUs],
           [madeBefore, 0],
         ] as const) {
-          const made = authenticated + thought
-          const iat = Math.floor((made + offset) / 1000)
+          const issued = authenticated + thought
+          const iat = Math.floor((issued + offset) / 1000)
           const claims = { iat, auth_time: Math.floor((authenticated + offset) / 1000) }
-          expect(authenticatedAt(claims, made + early)).to.be.at.most(authenticated)
+          expect(authenticatedAt(claims, issued + early)).to.be.at.most(authenticated)
         }
       }),
     )

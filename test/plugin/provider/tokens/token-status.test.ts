@@ -14,7 +14,7 @@ const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests
 const INACTIVE = { kind: 'answer', status: 200, body: '{"active":false}' } as const
 const TRANSACTION = { domainKey: '', state: 's'.repeat(43), nonce: 'n', codeVerifier: 'v'.repeat(43), returnPath: null }
 
-describe('verbs about tokens', () => {
+describe('renewal, introspection and revocation of tokens', () => {
   let idp: Idp
   const open: Provider[] = []
   beforeEach(async () => {
@@ -50,7 +50,7 @@ describe('verbs about tokens', () => {
     return provider.client
   }
 
-  /** The code of the error, which does not quote the token. */
+  /** Returns the code of the error, which must not quote the token. */
   const failureOf = async (work: Promise<unknown>) => {
     const error = await errorOf<{ code: string; details: object; message: string }>(work)
     expect(JSON.stringify([error?.details, error?.message])).to.not.include('the-token')
@@ -64,7 +64,7 @@ describe('verbs about tokens', () => {
     return redeemed.accessToken!
   }
 
-  describe('renew those of a session', () => {
+  describe("renewal of a session's tokens", () => {
     const OLD = { access: 'old', accessExpiresAt: 1, refresh: 'the-token', offline: true }
     const SESSION = { subject: 'u-1001', idToken: null }
     const answerWith = (answer: object, status = 200) =>
@@ -73,55 +73,55 @@ describe('verbs about tokens', () => {
     const renew = (session: Renewable = SESSION) => connect().renew(OLD, OLD.refresh, session)
     const claims = () => ({ iss: idp.issuer, sub: 'u-1001', aud: 'mesh' })
 
-    it('by what the IdP gives', async () => {
+    it("returns the IdP's new tokens", async () => {
       answerWith({ ...fresh(), expires_in: 60, refresh_token: 'next' })
-      const before = Date.now()
+      const startedAt = Date.now()
       const { tokens, idToken } = await renew()
       const { accessExpiresAt, ...rest } = tokens
       expect({ ...rest, idToken }).to.deep.equal({ access: 'new', refresh: 'next', offline: true, idToken: null })
-      // Counted in whole seconds, and never too many.
-      expect(accessExpiresAt).to.be.within(before + 59_000, Date.now() + 60_000)
+      // The lifetime is in whole seconds and rounded down.
+      expect(accessExpiresAt).to.be.within(startedAt + 59_000, Date.now() + 60_000)
     })
 
-    it('and keep the refresh token that goes on', async () => {
+    it('keeps a refresh token that the IdP does not replace', async () => {
       answerWith(fresh())
       expect((await renew()).tokens).to.deep.equal({ ...OLD, access: 'new', accessExpiresAt: null })
     })
 
-    it('not where the IdP refuses it, or does not answer', async () => {
+    it('fails if the IdP refuses or does not answer', async () => {
       answerWith({ error: 'invalid_grant', error_description: 'the-token' }, 400)
       expect(await failureOf(renew())).to.equal('token_request_failed')
       idp.faults.set('token', { kind: 'reset' })
       expect(await failureOf(renew())).to.equal('provider_unreachable')
     })
 
-    it('with an ID token of the same person and audience, by the same IdP, from whenever', async () => {
+    it('accepts an ID token of the same user, audience and IdP, however old', async () => {
       const two = ['mesh', 'other']
-      for (const [now, before] of [
+      for (const [now, previousAudience] of [
         ['mesh', 'mesh'],
         [two, two.toReversed()],
       ] as const) {
         const idToken = await idp.sign({ ...claims(), aud: now, iat: 1, exp: 2 })
         answerWith(fresh(idToken))
-        const first = await idp.sign({ ...claims(), aud: before })
+        const first = await idp.sign({ ...claims(), aud: previousAudience })
         expect((await renew({ subject: 'u-1001', idToken: first })).idToken).to.equal(idToken)
       }
     })
 
-    for (const [what, changes] of [
+    for (const [difference, changes] of [
       ['another issuer', { iss: 'https://other.example' }],
-      ['another person', { sub: 'u-1002' }],
+      ['another user', { sub: 'u-1002' }],
       ['another audience', { aud: 'other' }],
-      ['one audience more', { aud: ['mesh', 'other'] }],
+      ['an additional audience', { aud: ['mesh', 'other'] }],
     ] as const) {
       // Shows: plugin 9.15.
-      it(`not with an ID token of ${what}`, async () => {
+      it(`refuses a renewed ID token of ${difference}`, async () => {
         answerWith(fresh(await idp.sign({ ...claims(), ...changes })))
         expect(await failureOf(renew())).to.equal('id_token_invalid')
       })
     }
 
-    it('not with an ID token of another signature, nor with none at all', async () => {
+    it('refuses a renewed ID token with an invalid signature', async () => {
       const idToken = await idp.sign(claims())
       await idp.rotateKeys({ withdraw: true })
       for (const forged of [idToken, 'a.b.c']) {
@@ -130,16 +130,16 @@ describe('verbs about tokens', () => {
       }
     })
 
-    it('where the keys of the IdP cannot be had, with the ID token before: the refresh token before may be used up', async () => {
-      const before = await idp.sign(claims())
+    it("keeps the previous ID token if the IdP's keys are unavailable", async () => {
+      const previous = await idp.sign(claims())
       answerWith({ ...fresh(await idp.sign(claims())), refresh_token: 'next' })
       idp.faults.set('jwks', { kind: 'answer', status: 500 })
-      const { tokens, idToken } = await renew({ ...SESSION, idToken: before })
-      expect([tokens.refresh, idToken]).to.deep.equal(['next', before])
+      const { tokens, idToken } = await renew({ ...SESSION, idToken: previous })
+      expect([tokens.refresh, idToken]).to.deep.equal(['next', previous])
     })
   })
 
-  it('take it for revoked when the IdP does not know it', async () => {
+  it('counts an unknown token as revoked', async () => {
     await register()
     expect(await connect().revoke('nobody-knows-it', 'refresh_token')).to.equal(true)
   })
@@ -152,25 +152,25 @@ describe('verbs about tokens', () => {
     ['private_key_jwt', 'ES256'],
   ] as const) {
     // Shows: plugin 4.19, 4.20, 4.22, 4.23.
-    it(`authenticate by ${method}, whatever the token endpoint wants`, async () => {
+    it(`authenticates by ${method}, even if the token endpoint uses another method`, async () => {
       await register()
       const key = makeKey('P-256', { kid: 'k' })
-      const own = (where: string) => ({
+      const authAt = (where: string) => ({
         [`${where}_endpoint_auth_method`]: method,
         ...(alg ? { [`${where}_endpoint_auth_signing_alg`]: alg } : {}),
       })
-      const client = connect({ ...own('introspection'), ...own('revocation') }, [key])
+      const client = connect({ ...authAt('introspection'), ...authAt('revocation') }, [key])
       const token = await accessToken(client)
-      // From now on the IdP takes this method only.
-      await register({ ...own('token'), ...(method === 'private_key_jwt' ? { jwks: { keys: [key.public] } } : {}) })
-      // Only who has a secret may introspect at this IdP.
+      // Now the IdP accepts only this method.
+      await register({ ...authAt('token'), ...(method === 'private_key_jwt' ? { jwks: { keys: [key.public] } } : {}) })
+      // This IdP requires a secret for introspection.
       if (method !== 'none') expect(await client.introspect(token)).to.equal(true)
       expect(await client.revoke(token, 'access_token')).to.equal(true)
       if (method !== 'none') expect(await client.introspect(token)).to.equal(false)
     })
   }
 
-  it('do not take it for the word of UserInfo that it was asked too often', async () => {
+  it("ignores UserInfo's answer 429 when introspection says inactive", async () => {
     await register()
     const client = connect()
     const token = await accessToken(client)
@@ -181,7 +181,7 @@ describe('verbs about tokens', () => {
     expect(await client.introspect(token)).to.equal(false)
   })
 
-  it('say so where the IdP has no such endpoint', async () => {
+  it('reports a missing introspection or revocation endpoint', async () => {
     await register()
     idp.faults.set('discovery', {
       kind: 'rewrite',
@@ -195,7 +195,7 @@ describe('verbs about tokens', () => {
     expect(await client.revoke('x', 'access_token')).to.equal(false)
   })
 
-  it('fail with a code of their own, and never quote the token', async () => {
+  it('fails with a separate code, and never quotes the token', async () => {
     await register()
     const client = connect({ introspection_endpoint_auth_method: 'none' })
     expect(await failureOf(client.introspect('the-token'))).to.equal('introspection_failed')
@@ -205,16 +205,16 @@ describe('verbs about tokens', () => {
     expect(await failureOf(client.revoke('the-token', 'access_token'))).to.equal('provider_unreachable')
   })
 
-  for (const [what, status, body] of [
+  for (const [answer, status, body] of [
     ['fails', 500, '{"error":"server_error"}'],
     ['answers nonsense', 200, '{"active":"yes"}'],
-    ['answers without a word on the token', 200, '{"error":"invalid_client"}'],
-    ['has an error beside its word', 200, '{"active":false,"error":"invalid_client"}'],
-    ['calls the token inactive with another status', 202, '{"active":false}'],
-    ['refuses the question', 403, '{"active":false}'],
-    ['says nothing of use', 200, '<html>'],
+    ['answers without active', 200, '{"error":"invalid_client"}'],
+    ['answers with active and an error', 200, '{"active":false,"error":"invalid_client"}'],
+    ['says inactive with another status', 202, '{"active":false}'],
+    ['refuses the request', 403, '{"active":false}'],
+    ['answers with HTML', 200, '<html>'],
   ] as const) {
-    it(`do not know what becomes of a session while the IdP ${what}`, async () => {
+    it(`reports an unknown session state if the IdP ${answer}`, async () => {
       idp.faults.set('introspection', { kind: 'answer', status, body })
       expect(await failureOf(connect().introspect('the-token'))).to.equal('introspection_failed')
     })
