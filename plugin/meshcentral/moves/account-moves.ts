@@ -12,7 +12,7 @@ export interface AccountMovesOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
   readonly clock: Clock
-  /** Called when a move that was left unfinished could not be completed. */
+  /** Called if an unfinished move could not be completed. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -22,7 +22,7 @@ export interface MoveRequest {
   readonly to: string
   /** Whether to lock the old account. */
   readonly lock: boolean
-  /** The site admin who asked for it, by name. */
+  /** The name of the site admin who requested the move. */
   readonly by: string
 }
 
@@ -32,16 +32,16 @@ const HAS_IMAGE = 1
 const NOTHING_LOGGED = { nolog: 1 }
 
 /**
- * Moves what one account of MeshCentral has to another account of the same domain.
+ * Moves the rights and settings of one account of MeshCentral to another account of the same domain.
  *
- * A move begins with a record of its own in the database, then changes each record that names the old account, then the
- * new account, and the old one last: until then the old account's links still say what there is to move. Each step is
- * idempotent. So a move that fails half-way is completed by the same move again, or at the next start from its record,
- * which the last step removes.
+ * A move starts with a record of its own in the database. It then changes each record that names the old account, then
+ * the new account, and last the old account. Until then, the old account's links say what remains to be moved. Each
+ * step is idempotent. So a move that fails half-way is completed by the same request, or at the next start from its
+ * record, which the last step removes.
  *
- * What moves: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server,
- * and what the old account's pages keep (`ws`), its image and its notes. What stays: passwords, second factors, login
- * tokens, files, and shares and saved credentials of devices.
+ * These move: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server,
+ * page settings (`ws`), the image and the notes. These stay: passwords, second factors, login tokens, files, shares,
+ * and saved credentials of devices.
  */
 export class AccountMoves {
   readonly #server: MeshServer
@@ -56,11 +56,11 @@ export class AccountMoves {
     this.#onFailure = onFailure
   }
 
-  /** Finds an account of a domain by its id, or by the name that is the end of its id. */
+  /** Finds an account of a domain by its id, or by the name at the end of its id. */
   find(domainId: string, text: string): Holdings | undefined {
-    const start = `user/${domainId}/`
-    const ids = text.startsWith('user/') ? [text] : [start + text, start + text.toLowerCase()]
-    const user = ids.filter((id) => id.startsWith(start)).flatMap((id) => this.#user(id) ?? [])[0]
+    const prefix = `user/${domainId}/`
+    const ids = text.startsWith('user/') ? [text] : [prefix + text, prefix + text.toLowerCase()]
+    const user = ids.filter((id) => id.startsWith(prefix)).flatMap((id) => this.#user(id) ?? [])[0]
     return user && holdingsOf(this.#web, user)
   }
 
@@ -69,8 +69,8 @@ export class AccountMoves {
   }
 
   /**
-   * @throws Error if an account is gone, the two are one or of two domains, or the database does not answer: then the
-   *   same move again, or the next start, completes it
+   * @throws Error if an account does not exist, if both are the same or of different domains, or if the database does
+   *   not answer. In the last case, the same request or the next start completes the move
    */
   async move(request: MoveRequest): Promise<void> {
     this.#pairOf(request)
@@ -78,7 +78,7 @@ export class AccountMoves {
     await this.#complete(request)
   }
 
-  /** Completes the moves that were left unfinished. Never rejects. */
+  /** Completes unfinished moves. Never rejects. */
   async resume(): Promise<void> {
     try {
       const records = await askDatabase<readonly JsonObject[] | null>(this.#clock, 'list unfinished moves', (done) =>
@@ -98,7 +98,7 @@ export class AccountMoves {
     }
     this.#server.authLog(
       'OIDC',
-      `WARN move-abandoned: ${printableText(`A move from ${request.from} to ${request.to} was left unfinished, and one of the accounts is gone.`)}`,
+      `WARN move-abandoned: ${printableText(`The unfinished move from ${request.from} to ${request.to} was abandoned, because one of the accounts no longer exists.`)}`,
     )
     await this.#removeRecord(request)
   }
@@ -118,7 +118,11 @@ export class AccountMoves {
     await this.#removeRecord(request)
   }
 
-  /** Moves the old account's place in one record. @returns the new account's rights there; undefined: it stays */
+  /**
+   * Replaces the old account by the new one in one record.
+   *
+   * @returns the new account's rights there; undefined if the old account stays in the record
+   */
   async #moveLink(id: string, link: MeshLink, from: MeshUser, to: MeshUser): Promise<number | undefined> {
     const rights = mergeDeviceRights(link.rights, to.links?.[id]?.rights)
     const group = this.#web.meshes?.[id]
@@ -135,7 +139,7 @@ export class AccountMoves {
     await saveRecord(this.#server.db, this.#clock, group)
     const { _id: meshid, name, mtype, desc, invite, links } = group
     const byGroups = Object.keys(links).filter((id) => id.startsWith('ugrp/'))
-    this.#tell(['*', meshid, ...byGroups, from._id, to._id], to, {
+    this.#dispatch(['*', meshid, ...byGroups, from._id, to._id], to, {
       ...{ etype: 'mesh', action: 'meshchange', meshid, name, mtype, desc, invite, links },
       msg: `Moved ${from.name} to ${to.name} in device group ${name}`,
     })
@@ -154,7 +158,7 @@ export class AccountMoves {
     delete group.links[from._id]
     await saveRecord(this.#server.db, this.#clock, group)
     const { _id: ugrpid, name, desc, links } = group
-    this.#tell(['*', ugrpid, from._id, to._id], to, {
+    this.#dispatch(['*', ugrpid, from._id, to._id], to, {
       ...{ etype: 'ugrp', action: 'usergroupchange', ugrpid, name, desc, links },
       msg: `Moved ${from.name} to ${to.name} in user group ${name}`,
     })
@@ -171,7 +175,7 @@ export class AccountMoves {
     await this.#write(changed)
     const node = this.#web.CloneSafeNode?.(changed)
     if (node)
-      this.#tell(['*', String(device.meshid), id, from._id, to._id], to, {
+      this.#dispatch(['*', String(device.meshid), id, from._id, to._id], to, {
         ...{ etype: 'node', action: 'changenode', nodeid: id, node },
         msg: `Moved ${from.name} to ${to.name} on device ${String(device.name)}`,
       })
@@ -204,33 +208,33 @@ export class AccountMoves {
     await saveRecord(this.#server.db, this.#clock, from)
   }
 
-  /** Brings open pages up to date, and writes the one event that stays. */
+  /** Updates open pages, and writes the one event that the event log keeps. */
   #announce({ lock, by }: MoveRequest, moved: Holdings, from: MeshUser, to: MeshUser): void {
     dispatch(this.#server, this.#web, [from._id], 'resubscribe')
     dispatch(this.#server, this.#web, [to._id], 'resubscribe')
-    const old = `Account changed: ${from.name}`
-    announceAccount(this.#server, this.#web, from, 'accountchange', old, {
+    const oldText = `Account changed: ${from.name}`
+    announceAccount(this.#server, this.#web, from, 'accountchange', oldText, {
       ...NOTHING_LOGGED,
       nodeListChange: from._id,
     })
     const { deviceGroups, userGroups, devices } = moved
     const counts = `${deviceGroups.length} device groups, ${devices.length} devices, ${userGroups.length} user groups`
-    const what = `${counts}${moved.siteAdmin ? ', site administration' : ''}${lock ? '; the old account is locked' : ''}`
-    const text = `${by} moved what ${from._id} had to ${to._id}: ${what}`
+    const details = `${counts}${moved.siteAdmin ? ', site administration' : ''}${lock ? '; the old account is locked' : ''}`
+    const text = `${by} moved the rights and settings of ${from._id} to ${to._id}: ${details}`
     announceAccount(this.#server, this.#web, to, 'accountchange', text, { nodeListChange: to._id })
     this.#server.authLog('OIDC', `INFO account-moved: ${printableText(text)}`)
     if (lock) dispatch(this.#server, this.#web, [from._id], 'close')
   }
 
-  #tell(targets: readonly string[], user: MeshUser, event: object): void {
-    const seenAnyway = this.#server.db.changeStream ? { noact: 1 } : {}
+  #dispatch(targets: readonly string[], user: MeshUser, event: object): void {
+    const noAction = this.#server.db.changeStream ? { noact: 1 } : {}
     const common = { userid: user._id, username: user.name, domain: user.domain }
-    dispatch(this.#server, this.#web, targets, { ...common, ...event, ...NOTHING_LOGGED, ...seenAnyway })
+    dispatch(this.#server, this.#web, targets, { ...common, ...event, ...NOTHING_LOGGED, ...noAction })
   }
 
   #pairOf({ from, to }: MoveRequest): { readonly from: MeshUser; readonly to: MeshUser } {
     const [old, next] = [this.#user(from), this.#user(to)]
-    if (!old || !next) throw new Error('An account of the move is gone.')
+    if (!old || !next) throw new Error('An account of the move no longer exists.')
     if (from === to || old.domain !== next.domain) throw new Error('A move needs two accounts of one domain.')
     return { from: old, to: next }
   }
@@ -240,7 +244,7 @@ export class AccountMoves {
   }
 
   async #read(id: string): Promise<JsonObject | undefined> {
-    const records = await askDatabase<unknown>(this.#clock, 'read what an account has', (done) =>
+    const records = await askDatabase<unknown>(this.#clock, 'read the settings of an account', (done) =>
       this.#server.db.Get(id, done),
     )
     const record: unknown = Array.isArray(records) ? records[0] : undefined
@@ -248,26 +252,26 @@ export class AccountMoves {
   }
 
   #write(record: object): Promise<void> {
-    return this.#ask('write what an account has', (done) => this.#server.db.Set(record, done))
+    return this.#ask('write the settings of an account', (done) => this.#server.db.Set(record, done))
   }
 
   #removeRecord(request: MoveRequest): Promise<void> {
     return this.#ask('end a move', (done) => this.#server.db.Remove(recordOf(request)._id, done))
   }
 
-  async #ask(what: string, run: (done: (error?: unknown) => void) => void): Promise<void> {
-    await askDatabase(this.#clock, what, run, WRITE_LIMIT_MS)
+  async #ask(task: string, run: (done: (error?: unknown) => void) => void): Promise<void> {
+    await askDatabase(this.#clock, task, run, WRITE_LIMIT_MS)
   }
 }
 
-/** False after a move of which only its record was left. */
+/** Returns false if an interrupted move left nothing but its record. */
 function hasAnything({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
   return siteRights !== 0 || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
 }
 
 type MeshLink = NonNullable<MeshUser['links']>[string]
 
-/** One for each old account. A digest, because some databases have ids of 256 characters. */
+/** Returns the record of a move. Its id has a digest, because some databases limit ids to 256 characters. */
 function recordOf(
   request: MoveRequest,
 ): MoveRequest & { readonly _id: string; readonly type: string; readonly domain: string } {

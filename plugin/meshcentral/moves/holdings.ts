@@ -1,6 +1,6 @@
 import { isLocked, type MeshUser, type MeshWeb, SITE_ADMIN } from '../server.ts'
 
-/** What an account has, for the page on which it moves to another one. */
+/** The rights of an account, for the page that moves them to another account. */
 export interface Holdings {
   /** MeshCentral's id, `user/<domain>/<name>`. */
   readonly id: string
@@ -8,16 +8,16 @@ export interface Holdings {
   readonly email: string | null
   readonly locked: boolean
   readonly siteAdmin: boolean
-  /** A mask of rights on the server, without what groups of the IdP gave. */
+  /** Bit mask of rights on the server, without those that IdP groups gave. */
   readonly siteRights: number
   readonly deviceGroups: readonly { readonly id: string; readonly name: string; readonly rights: number }[]
-  /** Without mirrored groups: their strategy says who is in them. */
+  /** Without mirrored groups, because their strategy decides who is in them. */
   readonly userGroups: readonly { readonly id: string; readonly name: string }[]
-  /** Devices with rights of their own. */
+  /** Devices on which the account itself has rights. */
   readonly devices: readonly { readonly id: string; readonly rights: number }[]
 }
 
-/** Reads what a user has from MeshCentral's live records. Links that lead nowhere are left out. */
+/** Reads a user's rights from MeshCentral's live records. Links to missing records are omitted. */
 export function holdingsOf(web: Pick<MeshWeb, 'meshes' | 'userGroups'>, user: MeshUser): Holdings {
   const links = Object.entries(user.links ?? {})
   return {
@@ -39,7 +39,7 @@ export function holdingsOf(web: Pick<MeshWeb, 'meshes' | 'userGroups'>, user: Me
   }
 }
 
-/** The account's rights on the server, without those that groups of the IdP gave: they come back with a login. */
+/** Returns the account's rights on the server without those that IdP groups gave, which the next login sets again. */
 export function ownSiteRights({ siteadmin = 0, oidcrights = 0 }: MeshUser): number {
   return siteadmin === SITE_ADMIN ? siteadmin : siteadmin & ~oidcrights
 }
@@ -53,21 +53,21 @@ export interface Suggestion {
 const MOST_SUGGESTIONS = 20
 
 /**
- * Pairs of accounts with the same verified e-mail address: one of another strategy, and one of single sign-on. An
- * address that several accounts of single sign-on have suggests nothing.
+ * Finds pairs of accounts with the same verified e-mail address: an account of another kind, and one of single
+ * sign-on. An address that several accounts of single sign-on have is ignored.
  */
 export function suggestMoves(users: Readonly<Record<string, MeshUser>>, domainId: string): readonly Suggestion[] {
-  const ours = new Map<string, string[]>()
-  const others: (readonly [address: string, id: string])[] = []
-  const own = `user/${domainId}/`
+  const idsByAddress = new Map<string, string[]>()
+  const oldAccounts: (readonly [address: string, id: string])[] = []
+  const prefix = `user/${domainId}/`
   for (const [id, user] of Object.entries(users)) {
-    if (!id.startsWith(own) || user.email === undefined || user.emailVerified !== true) continue
+    if (!id.startsWith(prefix) || user.email === undefined || user.emailVerified !== true) continue
     const address = user.email.toLowerCase()
-    if (id.startsWith(`${own}~oidc:`)) ours.set(address, [...(ours.get(address) ?? []), id])
-    else others.push([address, id])
+    if (id.startsWith(`${prefix}~oidc:`)) idsByAddress.set(address, [...(idsByAddress.get(address) ?? []), id])
+    else oldAccounts.push([address, id])
   }
-  const pairs = others.flatMap(([address, from]) => {
-    const [to, ...more] = ours.get(address) ?? []
+  const pairs = oldAccounts.flatMap(([address, from]) => {
+    const [to, ...more] = idsByAddress.get(address) ?? []
     return to !== undefined && more.length === 0 ? [{ from, to }] : []
   })
   return pairs.slice(0, MOST_SUGGESTIONS)

@@ -1,36 +1,37 @@
 import { SITE_ADMIN } from '../server.ts'
 
-/** MeshCentral's masks of rights: bits that permit something, and bits that limit what others permit. */
+/** The bits of a rights mask of MeshCentral. Most bits permit something; some limit what other bits permit. */
 interface Mask {
-  /** The bits that limit. */
+  /** The bits that limit others. */
   readonly limits: number
-  /** Which of these limit remote control; they mean nothing without {@link Mask.control}. */
+  /** The limits of remote control, which have no effect without {@link Mask.control}. */
   readonly controlLimits: number
   readonly control: number
 }
 
-/** View only, no terminal, no files, no Intel AMT, limited input, no desktop; and limited events. */
+/** Limits: view only, no terminal, no files, no Intel AMT, limited input, no desktop, limited events. */
 const DEVICES: Mask = { limits: 0x13f00, controlLimits: 0x11f00, control: 0x8 }
-/** No new device groups, no tools, locked settings, no new devices. */
+/** Limits: no new device groups, no tools, locked settings, no new devices. */
 const SITE: Mask = { limits: 0x14c0, controlLimits: 0, control: 0 }
 const ALL = 0xffffffff
 const LOCKED = 0x20
 
 /**
- * Merges two masks of rights on a device group or a device. The result permits what one of them permits, with the
- * limits that hold in each mask that permits it: it never permits what neither of the two does.
+ * Merges two masks of rights on a device group or a device. The result permits what either mask permits. A limit stays
+ * if both masks have it. A limit of remote control stays if every mask with remote control has it. So the result permits
+ * nothing that neither mask permits.
  */
 export function mergeDeviceRights(first: number | undefined, second: number | undefined): number {
   return merge(first, second, DEVICES)
 }
 
-/** Merges two masks of rights on the server. An account stays locked only by its own mask, which is `second`. */
+/** Merges two masks of rights on the server. Only `second`, the account's own mask, can keep the account locked. */
 export function mergeSiteRights(first: number | undefined, second: number | undefined): number {
   const unlocked = first === SITE_ADMIN ? first : (first ?? 0) & ~LOCKED
   return merge(unlocked, second ?? 0, SITE)
 }
 
-/** What stays of a mask of rights on the server when they move away: the limits. */
+/** Returns the part of a mask that stays with the old account when its rights on the server move: the limits. */
 export function siteLimits(rights: number | undefined): number {
   return rights === SITE_ADMIN ? 0 : (rights ?? 0) & (SITE.limits | LOCKED)
 }

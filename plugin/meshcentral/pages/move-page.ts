@@ -2,27 +2,27 @@ import { STYLE } from '../../doctor/page-look.ts'
 import { escapeMarkup } from '../../routes/markup.ts'
 import type { Holdings, Suggestion } from '../moves/holdings.ts'
 
-/** The address of the page, from the status page on. */
+/** The page's address, relative to the status page. */
 export const MOVE_QUERY = '?pin=meshcompanion&page=move'
 
-/** What the page for moving an account shows. */
+/** The content of the page that moves an account. */
 export interface MovePage {
-  /** What was typed for the old account and for the new one; undefined before. */
+  /** The text that was entered for each account. Undefined if nothing was entered yet. */
   readonly typed: { readonly from: string; readonly to: string } | undefined
-  /** Undefined: no such account, or none typed. */
+  /** Undefined if there is no such account, or none was entered. */
   readonly from: Holdings | undefined
   readonly to: Holdings | undefined
   readonly suggestions: readonly Suggestion[]
   /** Proves that the button was pressed on this page. */
   readonly token: string
   readonly look: 'night' | 'day' | null
-  /** The outcome of the move that was asked for last. */
+  /** The outcome of the move that was just requested. */
   readonly outcome: 'moved' | 'failed' | null
 }
 
 /**
- * The page on which a site admin moves what one account has to another: first the two accounts by name, then both side
- * by side with the button.
+ * Renders the page on which a site admin moves the rights of one account to another. It first asks for the two
+ * accounts, then shows both side by side with the button.
  */
 export function movePage(page: MovePage): string {
   const { typed, from, to, look, outcome } = page
@@ -118,8 +118,8 @@ function suggestionList(suggestions: readonly Suggestion[]): string {
     return `<li><a href="?${escapeMarkup(query)}">${escapeMarkup(from)} → ${escapeMarkup(to)}</a></li>`
   })
   return [
-    '<h2>Suggestions</h2><p>These accounts have the same verified e-mail address, or the log says that they are of one user. ',
-    'Make sure of that before you move anything.</p>',
+    '<h2>Suggestions</h2><p>These accounts have the same verified e-mail address, or the log says that they belong to one user. ',
+    'Verify that before you move anything.</p>',
     `<ul>${items.join('')}</ul>`,
   ].join('')
 }
