@@ -22,7 +22,7 @@ import { checkScopes } from './rules/scope.ts'
 import { checkAlgorithms } from './rules/supported/algorithms.ts'
 import { checkResponseMode, checkResponseTypes } from './rules/supported/response-types.ts'
 
-/** What an `oidc` object says, independent of its domain. */
+/** The content of an `oidc` object, independent of its domain. */
 export interface OidcReading {
   /** Under canonical names, without unknown members. */
   readonly oidc: JsonObject
@@ -93,36 +93,36 @@ function readUncached(raw: unknown, options: OidcReadOptions, { presets, schema,
   const moved = moveDeprecatedKeys(settled.oidc)
   const { preset, keepsIssuer } = choosePreset(moved.oidc, presets, inferPresets)
   const oidc = preset && !keepsIssuer ? withoutIssuer(moved.oidc) : moved.oidc
-  const known = withoutUnknown(oidc, schema)
-  const { named, findings: secretFileFindings } = readClientSecret(known, options)
+  const knownMembers = withoutUnknown(oidc, schema)
+  const { named, findings: secretFileFindings } = readClientSecret(knownMembers, options)
   const findings = [
     ...cased.problems,
     ...settled.findings,
     ...moved.warnings,
     ...check.findings(oidc, { unknownKeys, hostMembers: meshCentral ? HOST_MEMBERS : [] }),
     ...secretFileFindings,
-    ...checkSecretNeeded(known),
+    ...checkSecretNeeded(knownMembers),
     ...(preset === null ? needIssuer(oidc.issuer) : []),
     ...(preset ? checkPreset(moved.oidc, preset, keepsIssuer) : []),
-    ...(preset === undefined ? [] : checkUnusedMembers(known, presets, preset)),
-    ...(preset === undefined ? [] : checkGroupsSource(known, preset)),
-    ...(hasRights ? [] : checkRights(known)),
-    ...checkPlaceholders(known),
-    ...checkButton(known),
-    ...checkAddresses(known),
-    ...checkResponseTypes(known),
-    ...checkResponseMode(known),
-    ...checkAlgorithms(known),
-    ...checkScopes(known),
-    ...checkAuthorizationParams(known),
-    ...checkIdentityClaim(known),
-    ...checkPasswordLogin(known, meshCentral),
+    ...(preset === undefined ? [] : checkUnusedMembers(knownMembers, presets, preset)),
+    ...(preset === undefined ? [] : checkGroupsSource(knownMembers, preset)),
+    ...(hasRights ? [] : checkRights(knownMembers)),
+    ...checkPlaceholders(knownMembers),
+    ...checkButton(knownMembers),
+    ...checkAddresses(knownMembers),
+    ...checkResponseTypes(knownMembers),
+    ...checkResponseMode(knownMembers),
+    ...checkAlgorithms(knownMembers),
+    ...checkScopes(knownMembers),
+    ...checkAuthorizationParams(knownMembers),
+    ...checkIdentityClaim(knownMembers),
+    ...checkPasswordLogin(knownMembers, meshCentral),
   ]
-  const complete = named ? withSecret(known, named) : known
+  const complete = named ? withSecret(knownMembers, named) : knownMembers
   const fits = preset !== undefined && findings.every(({ warning }) => warning) && check.isOidcConfig(complete)
   const usable = fits ? sharedSettings(complete, preset, urls) : null
-  const withoutKeys = checkKeysNeeded(known, NO_CREDENTIALS)
-  return { oidc: known, findings, withoutKeys, origins: moved.origins, usable }
+  const withoutKeys = checkKeysNeeded(knownMembers, NO_CREDENTIALS)
+  return { oidc: knownMembers, findings, withoutKeys, origins: moved.origins, usable }
 }
 
 function withSecret(

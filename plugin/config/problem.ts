@@ -2,9 +2,9 @@
 export interface Problem {
   /** The place, such as `domains[""].authStrategies.oidc.client.client_id`. `$` is the configuration as a whole. */
   readonly path: string
-  /** What is wrong. Continues a sentence that begins with the path, such as `must be a text`. */
+  /** The mistake. Continues a sentence that begins with the path, such as `must be a text`. */
   readonly reason: string
-  /** What to do, in whole sentences. */
+  /** The remedy, in whole sentences. */
   readonly remedy: string
 }
 

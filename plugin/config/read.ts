@@ -44,7 +44,7 @@ export interface ConfigReadOptions
   readonly meshCentral?: boolean
 }
 
-/** What the configuration says about one domain's strategy. */
+/** One domain's strategy according to the configuration. */
 export interface DomainReading {
   readonly key: string
   /** The domain's `title`, if it has one. */
@@ -74,9 +74,9 @@ export function domainReader(presets: readonly PresetRules[]): DomainReader {
   const rules = { presets, schema, check: schemaCheck(schema) }
   return (config, options = {}) => {
     const { settings, domains, problems } = findDomains(config, options)
-    const taken = new Map<string, string>()
+    const claimed = new Map<string, string>()
     const readOidc = oidcReader(rules, options)
-    const read = (domain: FoundDomain) => readDomain(domain, settings, options, taken, readOidc)
+    const read = (domain: FoundDomain) => readDomain(domain, settings, options, claimed, readOidc)
     return deepFreeze({ domains: domains.map(read), problems })
   }
 }
@@ -84,31 +84,31 @@ export function domainReader(presets: readonly PresetRules[]): DomainReader {
 /**
  * Reads one domain.
  *
- * @param taken the domains read so far, by the address that they are served at
+ * @param claimed the domains read so far, by the address that they are served at
  */
 function readDomain(
-  found: FoundDomain,
+  entry: FoundDomain,
   settings: JsonObject,
   options: ConfigReadOptions,
-  taken: Map<string, string>,
+  claimed: Map<string, string>,
   readOidc: OidcReader,
 ): DomainReading {
-  const { key, domain } = found
+  const { key, domain } = entry
   const titles = spellingsOf(domain, 'title').map((name) => domain[name])
   const title = titles.find((value) => typeof value === 'string') ?? null
-  const { oidc, findings: common, withoutKeys, origins, usable } = readOidc(found.oidc)
+  const { oidc, findings: common, withoutKeys, origins, usable } = readOidc(entry.oidc)
   const { meshCentral = false } = options
   const redirectUri = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
   const host = { basePathOf: options.basePathOf, originOf: options.originOf, ignoresTextPorts: meshCentral }
-  const place = domainAddress(found, settings, host, redirectUri)
+  const place = domainAddress(entry, settings, host, redirectUri)
   const { address } = place
   const addressProblems = [
-    ...found.problems,
+    ...entry.problems,
     ...place.problems,
-    ...(address ? claimAddress(found, address, taken) : []),
+    ...(address ? claimAddress(entry, address, claimed) : []),
   ]
 
-  const files = readCredentials(found, options)
+  const files = readCredentials(entry, options)
   const keysNeeded = files.credentials === NO_CREDENTIALS ? withoutKeys : checkKeysNeeded(oidc, files.credentials)
   const findings = [
     ...common,
@@ -117,8 +117,8 @@ function readDomain(
     ...(address ? checkRedirectAddress(oidc, address) : []),
   ]
   const placed = [
-    ...findings.map((finding) => ({ ...finding, steps: [...found.steps, ...asWritten(finding.steps, origins)] })),
-    ...(meshCentral ? checkDomainsNewAccounts(found) : []),
+    ...findings.map((finding) => ({ ...finding, steps: [...entry.steps, ...asWritten(finding.steps, origins)] })),
+    ...(meshCentral ? checkDomainsNewAccounts(entry) : []),
     ...files.findings.map((finding) => ({ ...finding, steps: [...files.steps, ...finding.steps] })),
   ]
   const toProblem = ({ steps, reason, remedy }: Finding): Problem => ({ path: jsonPath(steps), reason, remedy })
@@ -146,14 +146,14 @@ function checkDomainsNewAccounts({ key, domain }: FoundDomain): readonly Finding
  * Reports two domains with the same address. Requests are matched by host name and path, so they could not be told
  * apart.
  */
-function claimAddress({ key }: FoundDomain, address: DomainAddress, taken: Map<string, string>): readonly Problem[] {
+function claimAddress({ key }: FoundDomain, address: DomainAddress, claimed: Map<string, string>): readonly Problem[] {
   const place = `${address.hostName} ${address.basePath}`
-  const other = taken.get(place)
-  if (other === undefined) {
-    taken.set(place, key)
+  const otherKey = claimed.get(place)
+  if (otherKey === undefined) {
+    claimed.set(place, key)
     return []
   }
-  const reason = `is the host name of ${jsonPath(['domains', other])} too`
+  const reason = `is the host name of ${jsonPath(['domains', otherKey])} too`
   return [{ path: jsonPath(['domains', key, 'dns']), reason, remedy: 'Give each domain a host name of its own.' }]
 }
 

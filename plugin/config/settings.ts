@@ -211,7 +211,7 @@ export interface CustomSettings {
   readonly buttonIconUrl?: string
   /** The icon for high-resolution screens. */
   readonly buttonIconUrl2x?: string
-  /** Which memberships count: the user's groups in the directory, the roles from the application, or both. */
+  /** The memberships that count: the user's groups in the directory, the roles from the application, or both. */
   readonly authorities: readonly string[]
   /** Name of the preset that applies. Null: none. */
   readonly preset: string | null

@@ -46,15 +46,15 @@ export function readInstallation(
   const findings = [...requiredParts().map((part) => look(part, sources)), hookOrder(sources), cookieCalls(sources)]
   const lines = (state: Finding['state']) =>
     findings.filter((finding) => finding.state === state).map(({ name, text }) => `  ${state}: ${name}: ${text}\n`)
-  const there = lines('there').length
+  const presentCount = lines('there').length
   const tested = TESTED_VERSIONS.includes(installation.meshCentral) ? 'tested' : `tested: ${TESTED_VERSIONS.join(', ')}`
   const text = [
     `mesh-companion ${version}, MeshCentral ${installation.meshCentral} (${tested}), Node.js ${process.version}\n`,
-    `  there: ${there} of ${findings.length} parts that single sign-on relies on\n`,
+    `  there: ${presentCount} of ${findings.length} parts that single sign-on relies on\n`,
     ...lines('moved'),
     ...lines('unknown'),
   ].join('')
-  return { isFine: there === findings.length, text }
+  return { isFine: presentCount === findings.length, text }
 }
 
 function versionIn(place: string, { read }: InstallationFiles): string | undefined {

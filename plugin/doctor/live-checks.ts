@@ -30,7 +30,7 @@ export function createLiveChecks(
   onFailure: (error: unknown) => void,
 ): LiveChecks {
   const checks = new Map<string, LiveCheck>()
-  const of = (domainKey: string): LiveCheck => checks.get(domainKey) ?? { kind: 'never' }
+  const checkOf = (domainKey: string): LiveCheck => checks.get(domainKey) ?? { kind: 'never' }
 
   function isFresh(check: LiveCheck): boolean {
     // A clock that was set back must not delay the next check.
@@ -40,7 +40,7 @@ export function createLiveChecks(
   return {
     start(domainKey) {
       const ask = askers.get(domainKey)
-      const current = of(domainKey)
+      const current = checkOf(domainKey)
       if (!ask || current.kind === 'running' || isFresh(current)) return
       checks.set(domainKey, { kind: 'running', since: now() })
       const end = (verdicts: readonly Verdict[]) =>
@@ -50,6 +50,6 @@ export function createLiveChecks(
         onFailure(error)
       })
     },
-    of,
+    of: checkOf,
   }
 }

@@ -13,8 +13,8 @@ const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 
 const named = { type: 'string', description: 'The address of this schema, for editors.' }
-const own = oidcSchema(PRESETS)
-const oidc = { ...own, properties: { $schema: named, ...own.properties } }
+const schema = oidcSchema(PRESETS)
+const oidc = { ...schema, properties: { $schema: named, ...schema.properties } }
 
 const member = (name: string, description: string, schema: object) => ({
   type: 'object',

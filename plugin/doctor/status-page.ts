@@ -146,10 +146,10 @@ function warningItem(
   { time: loggedAt, times, event, account, otherAccount, message }: LoginWarning,
   now: number,
 ): string {
-  const other = otherAccount === null ? '' : `, other account <b>${escapeMarkup(otherAccount)}</b>`
+  const otherText = otherAccount === null ? '' : `, other account <b>${escapeMarkup(otherAccount)}</b>`
   return [
     `<li>${time(loggedAt)} <span class="quiet">(${duration(now - loggedAt)} ago${repetitions(times)})</span>: <code>${escapeMarkup(event)}</code>`,
-    `${accountText(account)}${other}<br>${prose(message)}</li>`,
+    `${accountText(account)}${otherText}<br>${prose(message)}</li>`,
   ].join('')
 }
 

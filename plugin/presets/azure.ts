@@ -71,7 +71,7 @@ export function azurePreset(graph: string, access: VendorAccess): Preset {
       groups?.scope && groups.claim === null && countsGroups(custom) ? [groups.scope] : [],
     renewalScope: 'offline_access',
     groupsClaim: ({ groups, custom }) => groups?.claim ?? (countsGroups(custom) ? null : 'roles'),
-    // Tokens often lack `email`. The substitute is not a verified address, whatever the token says about it.
+    // Tokens often lack `email`. Its substitute always counts as unverified, even if the token says otherwise.
     claims: (claims) =>
       !isText(claims.email) && isText(claims.preferred_username)
         ? { ...claims, email: claims.preferred_username, email_verified: false }
@@ -113,7 +113,8 @@ async function groupMemberships(
   const headers = { consistencylevel: 'eventual' }
   const readGroup = claim === null ? groupByName : groupById
   return readPages(first, {
-    ...access,
+    fetch: access.fetch,
+    clock: access.clock,
     accessToken,
     totalMs: PAGES_MS,
     headers,
@@ -168,7 +169,7 @@ function groupByName(entry: unknown): Membership | undefined {
   return groupOf(displayName, [id], UUID)
 }
 
-/** Reads a group in place of a claim with ids: its name is the id, so mirrored groups keep their names. */
+/** Reads a group for a claim that contains ids: its name is the id, so mirrored groups keep their names. */
 function groupById(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined

@@ -88,7 +88,8 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
         first.searchParams.set('query', query)
         first.searchParams.set('pageSize', PAGE_SIZE)
         return readPages(first, {
-          ...access,
+          fetch: access.fetch,
+          clock: access.clock,
           accessToken,
           totalMs: Math.max(1, Math.ceil(endsAt - access.clock.elapsed())),
           read: (json) => readPage(json, first, readGroup),

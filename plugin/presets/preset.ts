@@ -4,7 +4,7 @@ import type { Memberships } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
-/** What a login says about the user. */
+/** Everything that a login says about the user. */
 export interface Evidence {
   /** The claims of ID token and UserInfo together. */
   readonly claims: Claims

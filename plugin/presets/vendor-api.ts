@@ -14,7 +14,7 @@ export type VendorFetch = (
   },
 ) => Promise<Response>
 
-/** What presets need for requests to their vendors. */
+/** The means by which presets send requests to their vendors. */
 export interface VendorAccess {
   readonly fetch: VendorFetch
   readonly clock: Clock

@@ -10,8 +10,8 @@ import { unanswered } from './faults/unanswered.ts'
 
 /** Translates what openid-client throws while a login begins or is redeemed, and keeps the cause. */
 export function translateLoginFault(error: unknown, rules: TimeRules): LoginError {
-  const known = knownFault(error)
-  if (known) return known
+  const translated = knownFault(error)
+  if (translated) return translated
   if (error instanceof oidc.AuthorizationResponseError) return authorizationRefused(error)
   return (
     refusedAnswer(error, 'token_request_failed') ??
@@ -29,7 +29,7 @@ export function translateUserInfoFault(error: unknown): LoginError {
   )
 }
 
-/** Codes of exchanges whose answer or address is not acceptable. */
+/** Codes of exchanges with an unacceptable answer or address. */
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**
@@ -44,8 +44,8 @@ export function userInfoOutage(error: unknown): LoginError | undefined {
 
 /** Translates errors of requests about a token. */
 export function translateTokenFault(error: unknown, code: LoginErrorCode): LoginError {
-  const known = knownFault(error) ?? refusedAnswer(error, code) ?? unanswered(error)
-  return known ?? new LoginError(code, { cause: error, details: { reason: reasonOf(error) } })
+  const translated = knownFault(error) ?? refusedAnswer(error, code) ?? unanswered(error)
+  return translated ?? new LoginError(code, { cause: error, details: { reason: reasonOf(error) } })
 }
 
 /** Finds an error of ours that was thrown below the library, which wraps errors that it does not know. */

@@ -14,7 +14,7 @@ export interface DomainAddress {
   readonly basePath: string
 }
 
-/** What the host knows better about its addresses than its configuration file. */
+/** Addresses from the host, which override those in its configuration file. */
 export interface HostAddresses {
   /**
    * Returns the path below which a domain is served, with slashes at both ends. A path other than `/` needs no `dns`.
@@ -29,7 +29,7 @@ export interface HostAddresses {
   readonly ignoresTextPorts?: boolean
 }
 
-/** What the configuration says about a domain's address. */
+/** The address of a domain according to the configuration. */
 export interface AddressReading {
   /** Null if it does not say enough; the problems tell what is missing. */
   readonly address: DomainAddress | null

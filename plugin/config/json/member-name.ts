@@ -2,17 +2,21 @@ import { asciiLowerCase } from './ascii-case.ts'
 import type { JsonObject } from './json-object.ts'
 
 /**
- * Finds the name in `known` that a member means: the exact name, otherwise the first that differs only in letter case.
+ * Finds the name in `candidates` that a member means: the exact name, otherwise the first that differs only in letter case.
  */
-export function canonicalName(written: string, known: readonly string[]): string | undefined {
-  if (known.includes(written)) return written
+export function canonicalName(written: string, candidates: readonly string[]): string | undefined {
+  if (candidates.includes(written)) return written
   const lowered = asciiLowerCase(written)
-  return known.find((name) => asciiLowerCase(name) === lowered)
+  return candidates.find((name) => asciiLowerCase(name) === lowered)
 }
 
 /** Returns the spellings of `name` in `members`, without members that are undefined. */
-export function spellingsOf(members: JsonObject, name: string, known: readonly string[] = [name]): readonly string[] {
+export function spellingsOf(
+  members: JsonObject,
+  name: string,
+  candidates: readonly string[] = [name],
+): readonly string[] {
   return Object.keys(members).filter(
-    (written) => members[written] !== undefined && canonicalName(written, known) === name,
+    (written) => members[written] !== undefined && canonicalName(written, candidates) === name,
   )
 }

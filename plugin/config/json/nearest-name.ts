@@ -1,12 +1,12 @@
 /**
- * Finds the name in `known` that `written` probably means. Ignores letter case, and allows at most a third of the
+ * Finds the name in `candidates` that `written` probably means. Ignores letter case, and allows at most a third of the
  * letters to be wrong.
  */
-export function nearestName(written: string, known: readonly string[]): string | undefined {
+export function nearestName(written: string, candidates: readonly string[]): string | undefined {
   const wanted = written.toLowerCase()
   let nearest: string | undefined
   let least = Number.POSITIVE_INFINITY
-  for (const name of known) {
+  for (const name of candidates) {
     const allowed = Math.max(1, Math.floor(name.length / 3))
     // A name in a file can have any length, and the distance takes time proportional to both lengths multiplied.
     if (Math.abs(name.length - wanted.length) > allowed) continue

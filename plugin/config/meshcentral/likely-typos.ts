@@ -61,6 +61,6 @@ function strategyProblems(domain: JsonObject, steps: readonly string[]): readonl
 /** Whether a name in `authStrategies` is probably a misspelt `oidc`. */
 export function resemblesOidc(name: string): boolean {
   const lowered = name.toLowerCase()
-  if (isComment(name) || STRATEGIES.some((known) => known === lowered)) return false
+  if (isComment(name) || STRATEGIES.some((strategy) => strategy === lowered)) return false
   return OPENID_CONNECT.includes(lowered) || (lowered.length <= 6 && editDistance(lowered, 'oidc') < 2)
 }

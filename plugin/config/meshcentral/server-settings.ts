@@ -3,7 +3,7 @@ import { type JsonObject, membersOf } from '../json/json-object.ts'
 import { jsonPath } from '../json/json-path.ts'
 import type { Warning } from '../problem.ts'
 
-/** What MeshCentral does with a port that is a text. */
+/** The effects of ports that are texts, by setting. */
 const PORTS: Readonly<Record<string, string>> = {
   port: 'MeshCentral ignores a text and listens on 443',
   aliasPort: 'MeshCentral ignores a text and builds its addresses with settings.port',

@@ -33,13 +33,13 @@ interface Settling {
 
 function settle(object: JsonObject, schema: MemberSchema, steps: Steps, settling: Settling): JsonObject {
   const members = schema.properties ?? {}
-  const known = [...Object.keys(members), ...oldNames(steps)]
+  const knownNames = [...Object.keys(members), ...oldNames(steps)]
   const settled = new Map<string, { written: string; value: unknown }>()
   for (const [written, value] of Object.entries(object)) {
     if (value === undefined) continue
     // If names are data, such as group names, one may begin with an underscore.
     if (settling.hasComments && schema.properties && isComment(written)) continue
-    const name = canonicalName(written, known) ?? written
+    const name = canonicalName(written, knownNames) ?? written
     const first = settled.get(name)
     if (first) {
       settling.problems.push({

@@ -21,7 +21,7 @@ export function migrate(text: string, options: FindOptions = {}): string {
   let position = 0
   let result = ''
   // In a parsed object, members with numeric names come first, wherever they are in the text.
-  for (const { start, end, replacement } of edits.sort((left, right) => left.start - right.start)) {
+  for (const { start, end, replacement } of edits.sort((first, second) => first.start - second.start)) {
     // Several domains may share the `oidc` object of `domaindefaults`.
     if (start < position) continue
     result += text.slice(position, start) + replacement

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
 
-/** Reports members of the Groups object that have no effect or admit nobody. */
+/** Reports members of the Groups object that have no effect, or that refuse every user. */
 export function checkGroupsSource(oidc: JsonObject, preset: PresetRules | null): readonly Finding[] {
   const { groups } = oidc
   if (!isJsonObject(groups)) return []

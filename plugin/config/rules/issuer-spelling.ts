@@ -22,6 +22,6 @@ export function issuerSpelling(issuer: string): string {
 }
 
 /** Whether two texts name the same issuer. */
-export function isSameSpelling(left: string, right: string): boolean {
-  return left === right || issuerSpelling(left) === issuerSpelling(right)
+export function isSameSpelling(first: string, second: string): boolean {
+  return first === second || issuerSpelling(first) === issuerSpelling(second)
 }

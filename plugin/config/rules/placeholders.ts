@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding, Steps } from '../problem.ts'
 
-/** What examples contain instead of values. Each pattern takes time linear in the length of the text. */
+/** Placeholders in examples. Each pattern takes time linear in the length of the text. */
 const PATTERNS = [
   /<[^<>]+>/, // <Client ID>
   /^\s*(?:…|\.{3})\s*$/,

@@ -8,7 +8,7 @@ export type VendorUrls<Url extends string = string> = Readonly<Record<Url, strin
 /** Base URLs that replace the vendors' own, by the name of the preset and the purpose of the URL. */
 export type UrlOverrides = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** What a preset means for a domain's configuration. Source: Custom object, preset rules. */
+/** A preset's part of a domain's configuration. Source: Custom object, preset rules. */
 export interface PresetRules<Name extends string = string, Url extends string = string> {
   /**
    * Value of `custom.preset`, and part of the callback path `auth-oidc-<name>-callback`. Lower-case letters and digits

@@ -20,8 +20,8 @@ export function checkRedirectAddress(oidc: JsonObject, domain: DomainAddress): r
  * Checks that the path has no other use. Otherwise a login would loop, or the page at that path would be unreachable.
  */
 function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Finding[] {
-  const taken = ['/', basePath, ...Object.values(OTHER_ROUTES).map((name) => basePath + name)]
-  if (!taken.some((route) => plainRoute(route) === plainRoute(pathname))) return []
+  const occupied = ['/', basePath, ...Object.values(OTHER_ROUTES).map((name) => basePath + name)]
+  if (!occupied.some((route) => plainRoute(route) === plainRoute(pathname))) return []
   const remedy = `Use a path of its expected, such as ${basePath}${callback}, and register it at the IdP.`
   return [{ steps: AT, reason: 'is on a path that has another use', remedy }]
 }

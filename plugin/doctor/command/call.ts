@@ -58,7 +58,7 @@ export interface CheckCall {
   readonly groups: readonly string[] | null
 }
 
-/** What the user requested on the command line. */
+/** The parsed command line. */
 export type Call =
   | CheckCall
   | { readonly kind: 'installation'; readonly folder: string }

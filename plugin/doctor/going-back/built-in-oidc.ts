@@ -92,7 +92,7 @@ function groupsFor(groups: JsonObject, { required, siteadmin, sync, scope }: Gro
     ...(siteadmin === null ? {} : { siteadmin }),
     // The built-in strategy mirrors all groups if the filter is empty.
     ...(groups.sync === undefined ? {} : { sync: typeof sync === 'object' ? filterOf(sync) : sync === 'all' }),
-    // By default, the built-in strategy requests `groups`. It requests `openid` in any case.
+    // The built-in strategy requests `groups` unless a scope is configured. It always requests `openid`.
     ...(scope === null ? { scope: 'openid' } : written === undefined ? {} : { scope }),
   }
 }

@@ -15,7 +15,7 @@ const PLUGIN = 'meshcompanion'
 export interface WayBack {
   /** Differences by domain key. */
   readonly text: string
-  /** By domain key. */
+  /** The differences, by domain key. */
   readonly differences: ReadonlyMap<string, readonly Difference[]>
 }
 

@@ -35,7 +35,7 @@ export function judgePublished(
 }
 
 function objection(question: Question, { member, configured, list, published }: Unpublished): Verdict {
-  const has = published.length > 0 ? published.map(printableText).join(' ') : 'nothing'
-  const text = `The IdP's ${list} lacks ${configured} (${member}); it has ${has}. Configure a value of that list, or allow ${configured} at the IdP.`
+  const listed = published.length > 0 ? published.map(printableText).join(' ') : 'nothing'
+  const text = `The IdP's ${list} lacks ${configured} (${member}); it has ${listed}. Configure a value of that list, or allow ${configured} at the IdP.`
   return { question, verdict: COMPLETE.includes(list) ? 'fail' : 'warn', text }
 }

@@ -42,10 +42,10 @@ export function faultInWords(error: unknown): string {
     ...(isExplained ? {} : { reason: reasonOf(fault.cause) }),
     ...fault.details,
   }
-  const known = Object.entries(details).flatMap(([name, value]) =>
+  const shownDetails = Object.entries(details).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}: ${textOf(value)}`],
   )
-  return `${remedy ?? fault.message}${known.length > 0 ? ` [${known.join(', ')}]` : ''}`
+  return `${remedy ?? fault.message}${shownDetails.length > 0 ? ` [${shownDetails.join(', ')}]` : ''}`
 }
 
 function textOf(value: unknown): string {

@@ -49,7 +49,7 @@ export interface ExchangeDeps {
   sharedConfiguration(metadata: oidc.ServerMetadata): oidc.Configuration
 }
 
-/** One login whose answer is being exchanged. */
+/** A login during the exchange of its answer. */
 export interface Exchange {
   readonly transaction: Transaction
   readonly metadata: oidc.ServerMetadata

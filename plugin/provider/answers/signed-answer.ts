@@ -110,8 +110,8 @@ function objectionToAnswer({ iss, aud, exp }: JWTPayload, issuer: string, client
 }
 
 function single(answer: URLSearchParams, name: string): string | undefined {
-  const [first, ...others] = answer.getAll(name)
-  return others.length === 0 ? first : undefined
+  const [first, ...duplicates] = answer.getAll(name)
+  return duplicates.length === 0 ? first : undefined
 }
 
 function notSigned(parameters: URLSearchParams): LoginError {

@@ -5,7 +5,7 @@ import { claimAt } from '../../login/claim-path.ts'
 import { type Claims, isEmailVerified, isKnownByAddress } from '../../login/profile.ts'
 import { translateUserInfoFault, userInfoOutage } from '../faults.ts'
 
-/** What UserInfo adds to the ID token. */
+/** The claims that UserInfo adds to the ID token. */
 export interface UserInfo {
   readonly claims: Claims
   /** Why UserInfo did not answer, for a warning: missing claims may exist. Null: it answered, or was not needed. */

@@ -5,7 +5,7 @@ const DEFAULT_ORDER: readonly [Audience, Audience] = ['issuer', 'address']
 /** How many endpoint addresses are remembered. A domain has four, and they may change while the server runs. */
 const MAX_ADDRESSES = 16
 
-/** Which audience an IdP accepts in client assertions, by the address that they are sent to. */
+/** The audiences that an IdP accepts in client assertions, by the address that they are sent to. */
 export interface AssertionAudiences {
   /** Returns the audiences to try, in this order. There is only one if the configuration settles it. */
   toTry(address: string, issuer: string): readonly [first: string, second?: string]

@@ -22,10 +22,10 @@ export interface SecretSource {
 /**
  * The client secret in the file that `client.client_secret_file` names.
  *
- * It starts with the secret that was read with the configuration. Only `reload` changes it, in three cases: the IdP
- * refused this client, a signature did not match the secret, or a request is about to be signed with it, whose refusal
- * this server may never see. A file that cannot be used leaves the secret unchanged, because an orchestrator may be
- * about to replace it.
+ * It starts with the secret that was read with the configuration. Only `reload` changes it. That happens after the IdP
+ * refused this client, and after a signature did not match the secret. It also happens before a request is signed with
+ * the secret, because this server may never see the IdP's refusal of that request. A file that cannot be used leaves
+ * the secret unchanged, because an orchestrator may be about to replace it.
  */
 export class ClientSecret {
   readonly #file: string
@@ -70,12 +70,12 @@ export class ClientSecret {
    * more.
    */
   async withRetry<Result>(work: () => Promise<Result>): Promise<Result> {
-    const before = this.#current
+    const previous = this.#current
     try {
       return await work()
     } catch (error) {
-      if (this.#current === before) this.reload()
-      if (this.#current === before) throw error
+      if (this.#current === previous) this.reload()
+      if (this.#current === previous) throw error
       return work()
     }
   }

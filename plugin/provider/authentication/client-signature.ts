@@ -10,7 +10,7 @@ export interface Signer {
   readonly algorithm: string
   /** A secret. */
   readonly key: PrivateJwk | Uint8Array
-  /** Header parameters by which the IdP finds the key. */
+  /** Header parameters that tell the IdP which key it is. */
   readonly header: Readonly<Record<string, string>>
 }
 

@@ -49,8 +49,8 @@ function remedyFor(refusal: RefusedExchange): string | undefined {
     return `${CLIENT_REFUSED} \`client.${methodMember(endpoint)}\` are the ones that the IdP has. ${KEYCLOAK}`
   if (isAuthenticated && isAboutPkce(refusal)) return PKCE_REFUSED
   if (endpoint === 'userinfo_endpoint' && (status === 401 || status === 403)) return USERINFO_REFUSED
-  const known = error === undefined ? undefined : REMEDIES[error]
-  if (known !== undefined) return known
+  const remedy = error === undefined ? undefined : REMEDIES[error]
+  if (remedy !== undefined) return remedy
   if (error !== undefined) return undefined
   if (status >= 300 && status < 400) {
     return `The ${name} answers with a redirect: a login page or a proxy intercepts the request, or \`issuer.${endpoint}\` is wrong. The endpoint at \`address\` must answer this server directly.`

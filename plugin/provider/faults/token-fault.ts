@@ -18,7 +18,7 @@ const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 /** Members of the Client object that require `auth_time` in ID tokens. */
 export type TimeRules = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
 
-/** What was wrong, and how to correct it. */
+/** The details of a fault, and its remedy. */
 interface Finding {
   readonly details: Readonly<Record<string, unknown>>
   readonly remedy?: string
@@ -28,8 +28,8 @@ interface Finding {
 /** Translates the error of a library check that an ID token or a UserInfo answer failed. */
 export function tokenFault(error: unknown, kind: Verified, rules: TimeRules = {}): LoginError {
   const code = causeCode(error)
-  const { details, remedy, ...other } = findingIn(error, kind, rules)
-  return new LoginError(other.code ?? CODES[kind], {
+  const { details, remedy, code: findingCode } = findingIn(error, kind, rules)
+  return new LoginError(findingCode ?? CODES[kind], {
     cause: error,
     details: { reason: reasonOf(error), ...(code === undefined ? {} : { causeCode: code }), ...details },
     ...(remedy === undefined ? {} : { remedy }),
@@ -163,7 +163,7 @@ const CLOCKS =
 function otherClaim(claim: string, { claims, expected, now }: JsonObject): Finding {
   const value = membersOf(claims)[claim]
   const remedy = CLAIM_REMEDIES[claim] ?? (TIMES.includes(claim) ? CLOCKS : undefined)
-  const seen = LOGGED.includes(claim)
+  const observed = LOGGED.includes(claim)
     ? {
         received: [value].flat().slice(0, 10).map(textOf),
         ...(expected === undefined ? {} : { expected: textOf(expected) }),
@@ -171,7 +171,7 @@ function otherClaim(claim: string, { claims, expected, now }: JsonObject): Findi
     : typeof now === 'number' && typeof value === 'number'
       ? { received: timeOf(value), now: timeOf(now) }
       : {}
-  return { details: { claim, ...seen }, ...(remedy === undefined ? {} : { remedy }) }
+  return { details: { claim, ...observed }, ...(remedy === undefined ? {} : { remedy }) }
 }
 
 function textOf(value: unknown): string {

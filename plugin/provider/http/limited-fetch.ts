@@ -27,9 +27,9 @@ export class ForbiddenExchange extends Error {
 }
 
 /**
- * Applies the same rules to every request to an IdP, whatever the library requests. TLS is required except on loopback.
- * No redirect is followed, because one could lead into the internal network. One time limit covers the whole answer,
- * which could otherwise arrive at a byte a second. The body's size is limited.
+ * Applies the same rules to every request of the library to an IdP. TLS is required except on loopback. No redirect is
+ * followed, because one could lead into the internal network. One time limit covers the whole answer, which could
+ * otherwise arrive at a byte a second. The body's size is limited.
  */
 export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {

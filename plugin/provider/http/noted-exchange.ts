@@ -2,7 +2,7 @@ import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { printableText } from '../../log.ts'
 import { type Fetch, MAY_HAVE_NO_BODY } from './limited-fetch.ts'
 
-/** What a log line says about a request to an IdP that did not succeed. */
+/** The part of a log line about a request to an IdP that did not succeed. */
 export interface Exchange {
   /** Name in the IdP's metadata, such as `token_endpoint`. */
   readonly endpoint: string

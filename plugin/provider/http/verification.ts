@@ -1,4 +1,4 @@
-/** Makes every TLS connection of the plugin verify certificates, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
+/** Makes every TLS connection of the plugin verify certificates, even if NODE_TLS_REJECT_UNAUTHORIZED is 0. */
 export const VERIFIED = { rejectUnauthorized: true } as const
 
 /** Whether the environment asks Node.js to accept any certificate. */
@@ -6,7 +6,7 @@ export function isVerificationSwitchedOff(): boolean {
   return process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
 }
 
-/** The warning for that case. */
+/** The warning if the environment switches verification off. */
 export const SWITCHED_OFF = {
   reason: 'is 0, but the plugin still verifies the certificates of identity providers and vendors',
   remedy:

@@ -13,7 +13,7 @@ const MAX_HINT_LENGTH = 1_500
 /** Time limit for the check of the default address. The user waits for it. */
 const CHECK_LIMIT_MS = 5_000
 
-/** What this server knows about a session that ends. */
+/** A session that ends, as this server knows it. */
 export interface EndingSession {
   readonly subject: string
   readonly sid: string | null

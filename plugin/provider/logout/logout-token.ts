@@ -49,7 +49,7 @@ export function inspectLogoutToken(token: string, rules: LogoutTokenRules, nowS:
 function objectionToHeader({ alg, typ }: Readonly<Record<string, unknown>>, { algorithm }: LogoutTokenRules) {
   // The token's own `alg` must not decide: with a public key used as the secret, anyone can sign by HS256.
   if (alg !== algorithm) return `it is not signed with ${algorithm}: alg is ${quote(alg)}`
-  // An ID token or access token with a `typ` is not a logout token, whatever it claims.
+  // A token with another `typ` is an ID token or an access token, even if its claims look like a logout token.
   if (typ !== undefined && !(typeof typ === 'string' && /^(?:application\/)?(?:logout\+jwt|jwt)$/i.test(typ))) {
     return `typ belongs to another kind of token: received ${quote(typ)}, expected logout+jwt or JWT`
   }

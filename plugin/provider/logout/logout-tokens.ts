@@ -66,7 +66,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   function loadKeys(address: string, token: string): Promise<PublishedKeys> {
     const keys = deps.keySet.current(address, keyIdOf(token)).catch((error: unknown) => {
-      // Whatever the IdP publishes there, the token may be genuine, so the IdP must be able to send it again.
+      // The token may be genuine even if the published keys are unusable, so the IdP must be able to send it again.
       const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
       throw new LoginError('provider_unreachable', { cause: error, details })
     })

@@ -7,7 +7,7 @@ import type { Logout } from './logout-token.ts'
  */
 const MAX_REMEMBERED = 10_000
 
-/** What several processes know together about used tokens. */
+/** The memory of used tokens that several processes share. */
 export interface SharedUse {
   /** Resolves to true for the first call with a key in any process until this time. */
   once?(key: string, until: number): Promise<boolean>

@@ -96,7 +96,7 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
     // The decrypted text may be the claims themselves. The library decides whether they had to be signed.
     plain = jsonObject(text) !== undefined
   }
-  // Only the IdP and this client know the secret, so the signature also proves for whom the claims are.
+  // Only the IdP and this client know the secret, so the signature also proves issuer and audience of the claims.
   if (isShared(algorithm)) {
     if (plain) throw unusable('the answer is not signed', undefined, NOT_SIGNED)
     text = await verifyWithSecret(text, secretOf(client), algorithm).catch((error: unknown) => {

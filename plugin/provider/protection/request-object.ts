@@ -18,8 +18,8 @@ const LIFETIME_S = 5 * 60
 const MAX_PUBLISHED = 20
 
 /**
- * Signs the parameters of an authorization request in one object (RFC 9101), so that nobody can change them on the way.
- * If the Client object requires it, the object is also encrypted for the IdP, so that nobody can read it.
+ * Signs the parameters of an authorization request in one object (RFC 9101), so that they cannot be changed on the way.
+ * If the Client object requires it, the object is also encrypted for the IdP, so that it cannot be read.
  *
  * @returns undefined: neither the Client object nor the IdP requires a request object
  * @throws LoginError `client_keys_missing`, `metadata_incomplete`
@@ -64,9 +64,9 @@ export async function requestObject(
 }
 
 /**
- * Chooses the signature of requests. A configured algorithm wins. If the IdP requires signed requests, from all clients
- * or from this one, the first of our keys and algorithms that the IdP accepts is used; if it publishes none, the first
- * of all. Undefined: requests are not signed.
+ * Chooses the key and algorithm that sign requests. A configured algorithm wins. Otherwise requests are signed only if
+ * the IdP requires it, from all clients or from this one. Then the first of our algorithms that the IdP accepts is
+ * used; if the IdP publishes none, the first of all. Undefined: requests are not signed.
  */
 function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadata): Signer | undefined {
   const { client } = identity

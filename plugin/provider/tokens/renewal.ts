@@ -9,7 +9,7 @@ import { translateTokenFault } from '../faults.ts'
 import type { IdpSignatures } from '../protection/id-token-signature.ts'
 import { objectionToRenewed } from './id-token-rules.ts'
 
-/** Time limit for a renewal. It is shorter than the lease of a session, so a late answer cannot meet another renewal. */
+/** Time limit for a renewal, shorter than the lease of a session, so that a late answer cannot meet another renewal. */
 const LIMIT_MS = 8_000
 
 export interface RenewalDeps {

@@ -28,7 +28,7 @@ export interface TokenVerbs {
   revoke(token: string, kind: TokenKind): Promise<boolean>
 }
 
-/** @param newConfiguration returns a configuration with the current metadata that authenticates this server at an endpoint */
+/** @param newConfiguration returns a configuration that authenticates this server at an endpoint */
 export function tokenVerbs(
   { credentials }: DomainSettings,
   newConfiguration: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>,

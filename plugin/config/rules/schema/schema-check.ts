@@ -39,12 +39,12 @@ export function schemaCheck(root: MemberSchema): SchemaCheck {
 /** Returns the object without members that the schema does not contain. */
 export function withoutUnknown(oidc: JsonObject, schema: MemberSchema): JsonObject {
   const members = new Map(Object.entries(schema.properties ?? {}))
-  const kept = Object.entries(oidc).flatMap(([name, value]): [string, unknown][] => {
+  const entries = Object.entries(oidc).flatMap(([name, value]): [string, unknown][] => {
     const inner = members.get(name)
     if (!inner) return []
     return [[name, inner.properties && isJsonObject(value) ? withoutUnknown(value, inner) : value]]
   })
-  return Object.fromEntries(kept)
+  return Object.fromEntries(entries)
 }
 
 function finding(error: ErrorObject, { unknownKeys, hostMembers }: UnknownKeys, root: MemberSchema): Finding {
@@ -70,8 +70,8 @@ interface AdviceContext {
 }
 
 function advice(name: string, schema: MemberSchema, steps: Steps, { root, hostMembers }: AdviceContext): string {
-  const known = Object.keys(schema.properties ?? {})
-  const nearest = nearestName(name, steps.length === 0 ? [...known, ...hostMembers] : known)
+  const knownNames = Object.keys(schema.properties ?? {})
+  const nearest = nearestName(name, steps.length === 0 ? [...knownNames, ...hostMembers] : knownNames)
   if (nearest !== undefined) return `Did you mean ${quoted(nearest)}?`
   const ourName = ourNameOf(name)
   if (ourName !== undefined) return `The plugin calls this rule \`${ourName}\`. Rename it; otherwise it is not applied.`
@@ -80,7 +80,7 @@ function advice(name: string, schema: MemberSchema, steps: Steps, { root, hostMe
   const nearestDeprecated = steps.length === 0 ? nearestName(name, DEPRECATED_NAMES) : undefined
   if (nearestDeprecated !== undefined) return `Did you mean ${quoted(nearestDeprecated)}?`
   const removal = steps.length === 0 ? 'Remove it, unless the host itself uses it.' : 'Remove it.'
-  return `${removal} Known here: ${known.join(', ')}.`
+  return `${removal} Known here: ${knownNames.join(', ')}.`
 }
 
 /** Paths of the tables that contain a member with this name. The `oidc` object itself has the empty path. */
