@@ -28,7 +28,7 @@ interface Exchange {
 }
 
 export interface HandlerParts {
-  /** By path. */
+  /** Endpoints by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
   /** Answers to GET and HEAD that are the same for every client, by path. */
   readonly documents: ReadonlyMap<string, Body>
@@ -188,7 +188,7 @@ export class RequestHandler {
   }
 }
 
-/** By then the database has finished its backlog, and clients have read earlier answers. */
+/** Long enough for the database to finish its backlog, and for clients to read earlier answers. */
 const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 

@@ -19,7 +19,7 @@ export interface HttpListener {
 const GRACE_MS = 500
 const TIDY_MS = 50
 
-/** What to do about an address that cannot be used, by the system's error code. */
+/** Remedies for an address that cannot be used, by the system's error code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'Another process uses this port. Stop it, or set listen.port or admin.port to another one.',
   EACCES:

@@ -92,7 +92,7 @@ type Job = 'launch' | 'sync' | 'heartbeat' | 'unregister'
  * The client as a state machine.
  *
  * It is idle until `start`, `sync` or a push runs a job. A launch, a heartbeat or an avatar upload registers the
- * station and plans the next heartbeat; a sync registers first if a heartbeat is due or the server has forgotten the
+ * station and plans the next heartbeat. A sync registers first if a heartbeat is due or the server has forgotten the
  * station. The job queue runs one job at a time and retries it after a temporary failure. `unregister` makes the client
  * unregistered: requests made before, or a late push, do not register again; only `start` does. `close` ends everything
  * for good.

@@ -11,7 +11,7 @@ export interface ImageHeader {
 
 type Colour = 'grey' | 'rgb' | 'palette' | 'grey-alpha' | 'rgba'
 
-/** By the number of the colour type. Source: PNG specification, table 11.1. */
+/** Colour types by their number. Source: PNG specification, table 11.1. */
 const COLOUR_TYPES: Readonly<Record<number, { readonly colour: Colour; readonly bitDepths: readonly number[] }>> = {
   0: { colour: 'grey', bitDepths: [1, 2, 4, 8, 16] },
   2: { colour: 'rgb', bitDepths: [8, 16] },

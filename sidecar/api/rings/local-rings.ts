@@ -79,7 +79,7 @@ export class LocalRings implements RingCache {
   async #load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = this.#stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
-    // Of two simultaneous loads only the first is cached. If the second took over, a third could take over from it, and
+    // Only the first of two simultaneous loads is cached. If the second took over, a third could take over from it, and
     // so on.
     const load: Load | undefined = this.#loads.has(key) ? undefined : { late: [] }
     if (load) this.#loads.set(key, load)

@@ -14,7 +14,7 @@ export interface SharingInstance {
 export interface SharedDatabase {
   /** Its address without user and password. */
   readonly address: string
-  /** By name; undefined if the database does not answer. */
+  /** The instances in the order of their names; undefined if the database does not answer. */
   readonly instances: readonly SharingInstance[] | undefined
   /** The name of this instance. */
   readonly ownName: string
