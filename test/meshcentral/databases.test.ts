@@ -133,7 +133,7 @@ for (const kind of DATABASES) {
       expect(Object.keys(user.links as object)).to.have.length.above(0)
     })
 
-    it('keeps sessions ended by logout or IdP ended over a restart, and others alive', async () => {
+    it('a restart keeps sessions ended that a logout or the IdP ended, and no others', async () => {
       const [leaver, endedByIdp, bystander] = [setup.person(), setup.person(), setup.person()]
       const [first, second, remaining] = [
         await signedIn(setup, leaver),

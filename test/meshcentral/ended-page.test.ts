@@ -74,7 +74,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     }
   })
 
-  it('shows no such reason to a user who signed out or signed in again', async () => {
+  it('shows no reason for an end to a user who signed out or signed in again', async () => {
     const browser = await signedIn(setup, setup.person())
     await browser.step(`${setup.url}logout`)
     expect((await load(browser, setup.url)).showsReason).to.equal(false)

@@ -60,7 +60,7 @@ describe('another version of MeshCentral', () => {
     for (const number of ['9.8.7', ...TESTED_VERSIONS]) expect(line?.message).to.include(number)
   })
 
-  it('opens no cookie of an ended session that another encodeCookie sealed', async () => {
+  it('refuses cookies of an ended session, even sealed by another encodeCookie', async () => {
     const installation = await movedInstallation([
       ['meshcentral.js', 'obj.encodeCookie = ', 'obj.sealAway = obj.encodeCookie = '],
       ['webserver.js', '.encodeCookie(', '.sealAway('],

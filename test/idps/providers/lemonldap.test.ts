@@ -17,7 +17,7 @@ runMatrix(lemonldap, (bench) => {
     const refused = await idp.refuse(browser, consentPage)
     const answer = new URL(refused.trail.find((address) => address.startsWith(lab.host.url)) ?? '')
     expect(answer.hash).to.match(/^#error=consent_required&/)
-    // Post the fragment as the script of the callback's page does.
+    // Posts the fragment as the script of the callback's page does.
     const fields = [...new URLSearchParams(answer.hash.slice(1))]
     const last = await browser.get(`${answer.origin}${answer.pathname}`, { form: fields })
     expect(last.url).to.match(/\/login\?failure=\w+$/)

@@ -25,7 +25,7 @@ const METHODS = [...BY_SECRET, ...WITHOUT_SECRET]
 
 describe('client configuration', () => {
   // Shows: plugin 4.33.
-  it('has the defaults of the specification', () => {
+  it('client members have the defaults of the specification', () => {
     expect(settingsOf(MINIMAL).client).to.deep.equal({
       client_id: 'mesh',
       client_secret: 'not-to-be-shown',

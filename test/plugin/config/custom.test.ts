@@ -8,7 +8,7 @@ const problems = (members: object, more: object = {}) => problemPaths({ ...MINIM
 
 describe('custom configuration', () => {
   // Shows: plugin 5.1.
-  it('has the defaults of the specification', () => {
+  it('custom members have the defaults of the specification', () => {
     const defaults = {
       scope: ['openid', 'profile', 'email'],
       claims: { uuid: 'sub', name: 'name', email: 'email' },

@@ -13,12 +13,12 @@ import {
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
 
 describe('groups configuration', () => {
-  it('returns null without a groups object', () => {
+  it('reads no group settings without a groups object', () => {
     expect(settingsOf(MINIMAL).groups).to.equal(null)
   })
 
   // Shows: plugin 6.4.
-  it('has documented defaults, with revokeAdmin on', () => {
+  it('groups have the documented defaults, with revokeAdmin on', () => {
     expect(settingsOf({ ...MINIMAL, groups: {} }).groups).to.deep.equal({
       recursive: false,
       required: null,

@@ -231,7 +231,7 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('pushes its request if the client pushes', async () => {
+  it('sends a pushed request if the configured client does', async () => {
     const idp = await start()
     expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('pushed_authorization_request')).to.equal(1)

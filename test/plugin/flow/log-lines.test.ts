@@ -163,7 +163,7 @@ describe('the log line of a failed login', () => {
     }
   })
 
-  it('names the missing endpoint', async () => {
+  it('names the endpoint that discovery lacks', async () => {
     const setup = await start({ publishes: { authorization_endpoint: undefined } })
     await setup.redirectFrom()
     expectLine(setup, ['metadata_incomplete', { endpoint: 'authorization_endpoint' }, /set it in `issuer`/])

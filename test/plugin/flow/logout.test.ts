@@ -76,7 +76,7 @@ describe('a logout', () => {
     expect(idp.requests('logout')).to.equal(0)
   })
 
-  it('redirects to the login page without a session', async () => {
+  it('redirects a logout without a session to the login page', async () => {
     const { host, browser } = await startSetup()
     expect((await browser().step(`${host.url}logout`)).headers.location).to.equal('/login')
   })

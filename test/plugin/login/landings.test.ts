@@ -49,7 +49,7 @@ describe('the landing of a login', () => {
     expect(otherLandings.find('the-state', signIn, rules, readCookies(cookie))).to.equal(undefined)
   })
 
-  it('uses one cookie a browser, which is unreadable', () => {
+  it('all landings of a browser share one unreadable cookie', () => {
     const [first, second] = [remembered('a'), remembered('b')]
     const name = '__Host-oidc-landed'
     for (const header of [first, second]) {

@@ -52,7 +52,7 @@ describe('the log lines of discovery', () => {
     ])
   })
 
-  it("warn of each configured value that the IdP's lists lack", () => {
+  it("warns of each configured value that the IdP's lists lack", () => {
     const { lines, onDiscovered } = opened()
     onDiscovered({ issuer: ISSUER, id_token_signing_alg_values_supported: ['ES256'] })
     const [, , message, fields] = lines[1] ?? []

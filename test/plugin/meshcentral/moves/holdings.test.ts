@@ -35,7 +35,7 @@ describe('what a MeshCentral account has', () => {
     expect(userGroups).to.deep.equal([{ id: 'ugrp//own', name: 'Helpers' }])
   })
 
-  it('has no rights on the server that groups of the IdP gave', () => {
+  it('leaves out server rights that groups of the IdP gave', () => {
     const { siteRights } = holdingsOf({ userGroups: {} }, user('user//tom', { siteadmin: 0x203, oidcrights: 0x200 }))
     expect(siteRights).to.equal(3)
   })

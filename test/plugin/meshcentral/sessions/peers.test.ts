@@ -112,7 +112,7 @@ describe('peers of MeshCentral', () => {
     while (second.revocations.latest(['a']) !== 900) await second.clock.advance(30_000)
   })
 
-  it('tolerate clocks that differ', async () => {
+  it('tolerates differing clocks of servers', async () => {
     const server = await setUp(databaseOf())
     expect((await setUpOne()).revocations.isShared).to.equal(false)
     await server.sessions.endMatching({} as Request, everythingOf)

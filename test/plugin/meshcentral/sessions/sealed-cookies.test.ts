@@ -170,7 +170,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(socket.isOpen).to.equal(false)
   })
 
-  it("outlives the user's sessions if it is a guest's, but opens only guest paths", async () => {
+  it("a guest's cookie outlives the user's sessions, but opens only guest paths", async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ path: '/sharing' }), GUEST)
     expect(sealed).to.equal(all.server.encodeCookie(GUEST))

@@ -30,7 +30,7 @@ describe('a stop signal of MeshCentral', () => {
   })
 
   // Shows: plugin 9.14.
-  it('reaches the earlier listener afterwards, and only once', async () => {
+  it('passes the signal to an earlier listener afterwards, and only once', async () => {
     const { target, killed, emitter } = signalled()
     const calls: string[] = []
     emitter.on('SIGINT', () => calls.push('MeshCentral'))

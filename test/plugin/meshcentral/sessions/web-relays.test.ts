@@ -48,7 +48,7 @@ describe('web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('remember the last 20 sessions of a user that opened one', () => {
+  it('remembers the last 20 sessions of a user that opened a web relay', () => {
     const relays = new WebRelays()
     for (let index = 0; index < 21; index += 1) relays.opened(USER, owner(`key ${index}`), `x ${index}`)
     const now = relays.ownerOf(USER, never)
@@ -59,7 +59,7 @@ describe('web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('remember the users who opened one last', () => {
+  it('remembers the users who opened a web relay last', () => {
     const relays = new WebRelays(2)
     for (const user of ['one', 'two', 'one', 'three']) relays.opened(user, owner(user), 'x')
     expect(relays.sessionsWhere(always).map(({ user }) => user)).to.deep.equal(['one', 'three'])

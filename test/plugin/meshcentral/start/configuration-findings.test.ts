@@ -41,7 +41,7 @@ describe("MeshCentral's warnings of a configuration", () => {
     expect(log[1]).to.equal('warning: Single sign-on: &#60;img src=x&#62;&#38; is ignored. Move it.')
   })
 
-  it('appear even if no domain has single sign-on, since a mistake may be the reason', () => {
+  it('warns even if no domain has single sign-on, since a mistake may be the reason', () => {
     const { server, web, log } = standIn({ domains: { '': { authstrategies: { oicd: {} } } } })
     meshcompanion({ parent: server }).hook_setupHttpHandlers(web, server)
     expect(log.join('\n')).to.match(/^OIDC: ERROR configuration-error: domains\[""\]\.authStrategies\.oicd /m)

@@ -6,7 +6,7 @@ import {
 } from '../../../../plugin/meshcentral/start/plugin-settings.ts'
 
 describe('sessionCheckMinutes', () => {
-  it('defaults to five minutes', () => {
+  it('sessionCheckMinutes defaults to five minutes', () => {
     for (const nothing of [undefined, null]) expect(readCheckMinutes(nothing)).to.deep.equal({ minutes: 5 })
   })
 
@@ -48,7 +48,7 @@ describe('loginTokenDays', () => {
     }
   })
 
-  it('is reported together with other invalid members', () => {
+  it('reports loginTokenDays together with other invalid members', () => {
     const config = {
       settings: { plugins: { meshcompanion: { sessioncheckminutes: '5', logintokendays: '3' } } },
       domains: {},

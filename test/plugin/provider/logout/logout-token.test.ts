@@ -14,7 +14,7 @@ describe('the content of a logout token', () => {
     return inspectLogoutToken(token, { issuer, clientId: 'mesh', algorithm: 'HS256' }, NOW_S)
   }
 
-  it('names all sessions of a user, or one session', async () => {
+  it('a logout token names all sessions of a user, or one session', async () => {
     const expected = { issuer: ISSUER, jti: 'j', refusedFromS: NOW_S - 60 + 601 }
     expect(await inspect({ aud: ['other', 'mesh'] })).to.deep.equal({ ...expected, subject: 'u-1', sid: null })
     expect(await inspect({ sid: 's', nbf: NOW_S + 60 })).to.deep.equal({ ...expected, subject: 'u-1', sid: 's' })

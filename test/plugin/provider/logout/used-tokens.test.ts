@@ -97,7 +97,7 @@ describe('a logout token', () => {
     }
   })
 
-  it('differs from a token with the same id of another issuer or domain', async () => {
+  it('distinguishes tokens with the same id by issuer and domain', async () => {
     const store = shared()
     for (const tokens of [process(store), process(store, 'customer')]) {
       for (const issuer of ['https://idp.example', 'https://other.example']) {

@@ -88,7 +88,7 @@ describe('renewal, introspection and revocation of tokens', () => {
       expect((await renew()).tokens).to.deep.equal({ ...OLD, access: 'new', accessExpiresAt: null })
     })
 
-    it('fails if the IdP refuses or does not answer', async () => {
+    it('a renewal fails if the IdP refuses or does not answer', async () => {
       answerWith({ error: 'invalid_grant', error_description: 'the-token' }, 400)
       expect(await failureOf(renew())).to.equal('token_request_failed')
       idp.faults.set('token', { kind: 'reset' })
