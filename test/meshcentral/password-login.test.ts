@@ -125,9 +125,9 @@ describe('custom.password_login', () => {
     const [none = { text: '' }] = await warnings()
     expect(JSON.stringify(none)).to.include('no account that may sign in is a site admin')
     await setup.restart(withPasswords({ password_login: ['tom', 'gone'] }))
-    const told = JSON.stringify((await warnings()).slice(1))
-    expect(told).to.include('accounts that do not exist: gone')
-    expect(told).to.include('no account that may sign in is a site admin')
+    const warningsText = JSON.stringify((await warnings()).slice(1))
+    expect(warningsText).to.include('accounts that do not exist: gone')
+    expect(warningsText).to.include('no account that may sign in is a site admin')
   })
 
   it('lets no password in while the oidc object has an error elsewhere', async () => {
@@ -207,10 +207,10 @@ describe('MeshCentral', () => {
           .flatMap((line) => {
             inside =
               /function (\w+)\s*\(|([\w.]+) = function\b|case '(\w+)': \{?/.exec(line)?.slice(1).find(Boolean) ?? inside
-            const found = /\b\w+\.salt = |req\.session(?:\.userid)? = (?!null|\{\})[^;]*/.exec(
+            const match = /\b\w+\.salt = |req\.session(?:\.userid)? = (?!null|\{\})[^;]*/.exec(
               line.replace(/^\s*\/\/.*/, ''),
             )
-            return found ? [`${file} ${inside}: ${found[0].replace(/\.salt = $/, '.salt')}`] : []
+            return match ? [`${file} ${inside}: ${match[0].replace(/\.salt = $/, '.salt')}`] : []
           })
       })
       expect(places).to.deep.equal(SESSIONS_AND_PASSWORDS.map(([place]) => place))

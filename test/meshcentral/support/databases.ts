@@ -37,8 +37,8 @@ interface DatabaseKind extends Kind<Database> {
   /** Whether ids that differ only in case are distinct. */
   readonly isCaseSensitive: boolean
   /**
-   * How many first logins the test makes at once. MeshCentral's pool for MariaDB has 10 connections, and refuses what
-   * waits for one for 10 s: on a busy machine, 100 first logins with 5,000 writes are more than it takes.
+   * The number of first logins that the test makes at once. MeshCentral's pool for MariaDB has 10 connections, and
+   * refuses a request that waits 10 s for one. On a busy machine, 100 first logins with 5,000 writes exceed that.
    */
   readonly loginsAtOnce: number
 }

@@ -396,7 +396,7 @@ describe('mesh-companion-check --live', () => {
   ])
 
   describe('the post-logout address of Keycloak', () => {
-    /** Answers as Keycloak 26 does without a login. */
+    /** Answers like Keycloak 26 without a login. */
     async function checkKeycloak(registered: string) {
       const server = await onLoopback(
         createServer((req, res) => {

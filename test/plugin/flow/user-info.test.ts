@@ -178,7 +178,7 @@ describe('UserInfo', () => {
     const withoutAccessToken = (original: unknown) => ({ ...(original as object), access_token: undefined })
 
     // Shows: plugin 10.15.
-    it('UserInfo is not missed in a login without access token, as at Azure AD B2C', async () => {
+    it('signs in without access token and UserInfo endpoint, as at Azure AD B2C', async () => {
       const setup = await start({ ...ID_TOKEN, publishes: { userinfo_endpoint: undefined } })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
       const { me, person } = await setup.signIn('bob')
@@ -188,7 +188,7 @@ describe('UserInfo', () => {
       expect(JSON.stringify(setup.authLog) + setup.output.join('')).not.to.include('no-access-token')
     })
 
-    it('UserInfo is not missed in a login without access token if turned off', async () => {
+    it('signs in without access token if the UserInfo endpoint is turned off', async () => {
       const issuer = ({ idp }: Places) => ({ issuer: { issuer: idp.issuer, userinfo_endpoint: false } })
       const setup = await start({ ...ID_TOKEN, oidc: issuer })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })

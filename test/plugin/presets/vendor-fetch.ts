@@ -3,6 +3,7 @@ import type { Memberships } from '../../../plugin/login/groups/memberships.ts'
 import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
 import { type Fetch, type FetchLimits, limitFetch } from '../../../plugin/provider/http/limited-fetch.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { until as untilTrue } from '../../support/until.ts'
 
 /** The access token of logins in these tests. Nothing that is logged may contain it. */
 export const TOKEN = 'ya29.A0AfB_by-very~secret/token+0123456789=='
@@ -21,7 +22,8 @@ export const namesOf = (memberships: Memberships) =>
 
 /** Resolves once the condition holds, after all its immediate consequences. */
 export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(setImmediate)
+  await untilTrue('the condition', isSo)
+  await new Promise(setImmediate)
 }
 
 /** Accepts {@link TOKEN} for this caller and refuses every other token. */

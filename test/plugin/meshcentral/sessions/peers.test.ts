@@ -4,30 +4,25 @@ import { keyOfHandle } from '../../../../plugin/host/revocations.ts'
 import type { MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owner.ts'
 import { keysOfOpen } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { until } from '../../../support/until.ts'
 import { databaseOf } from '../stand-in.ts'
 import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
 
-/** Lets everything that is ready to run do so. */
-const settled = () => new Promise((resolve) => setImmediate(resolve))
-
 describe('peers of MeshCentral', () => {
   const setUpOne = sessionsOfServers()
-  /** Opens a server on this database. `read` lets its next reading happen, with what that ends. */
+  /** Opens a server on this database. `read` waits until it has read the database again and closed what has ended. */
   const setUp = async (db: MeshDatabase) => {
     const server = await setUpOne({ db, isShared: true })
     const closing: Promise<void>[] = []
     server.revocations.onRevokedElsewhere((times) => closing.push(server.sessions.closeRevoked(times)))
     const read = async () => {
       await server.clock.advance(30_000)
-      while (closing.length === 0) await settled()
+      await until('the next reading', () => closing.length > 0)
       await Promise.all(closing.splice(0))
     }
     return { ...server, read }
   }
   const everythingOf = { domainKey: '', issuer: 'https://idp', subject: '1', sid: null }
-  const until = async (condition: () => boolean) => {
-    while (!condition()) await settled()
-  }
 
   it('closes everything open of a session that ended elsewhere, but nothing later', async () => {
     const db = databaseOf()
@@ -86,7 +81,7 @@ describe('peers of MeshCentral', () => {
       await second.clock.advance(29_999)
       expect(open.isOpen).to.equal(true)
       await second.clock.advance(1)
-      await until(() => !open.isOpen)
+      await until('the end of the socket', () => !open.isOpen)
       expect(second.revocations.latest([keyOfHandle(handle)])).to.equal(2_000)
     }
   })

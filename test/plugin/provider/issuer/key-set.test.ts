@@ -3,6 +3,7 @@ import type { Fetch } from '../../../../plugin/provider/http/limited-fetch.ts'
 import { createKeySet, type KeySet } from '../../../../plugin/provider/issuer/key-set.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { until } from '../../../support/until.ts'
 
 const ADDRESS = 'https://idp.test/jwks'
 
@@ -90,7 +91,7 @@ describe('the key set of an IdP', () => {
     const earlier = keySet.current(ADDRESS)
     await clock.advance(1_000)
     const later = keySet.current(ADDRESS)
-    while (answers.length < 2) await Promise.resolve()
+    await until('the second request', () => answers.length === 2)
     answers[1]?.('new')
     await later
     answers[0]?.('old')

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { LoginError } from '../../../../plugin/errors.ts'
 import type { Logout } from '../../../../plugin/provider/logout/logout-token.ts'
 import { createUsedTokens, type SharedUse } from '../../../../plugin/provider/logout/used-tokens.ts'
+import { until } from '../../../support/until.ts'
 
 const MINUTE_MS = 60_000
 
@@ -90,7 +91,7 @@ describe('a logout token', () => {
     ] as const) {
       calls = 0
       const both = [outcomeOf(tokens.use(logout(), act)), outcomeOf(tokens.use(logout(), act))]
-      while (calls === 0) await Promise.resolve()
+      await until('the first call', () => calls > 0)
       finish(goesWell)
       expect(await Promise.all(both)).to.deep.equal(outcomes)
       expect(calls).to.equal(1)
