@@ -31,9 +31,9 @@ export function postgresStores(): PostgresStores {
 
   /** Tables without rows, and a clock that the server reads out of a file. */
   async function wipe(): Promise<void> {
-    await (await own.tables()).close()
-    await own.run(`CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
-      $$ SELECT pg_read_file('${join(folder, 'now')}')::bigint $$`)
+    const clockOfTest = `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
+      $$ SELECT pg_read_file('${join(folder, 'now')}')::bigint $$`
+    await (await own.tables(undefined, clockOfTest)).close()
   }
 
   before(async () => {

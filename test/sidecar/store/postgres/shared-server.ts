@@ -11,6 +11,7 @@ import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../../support/tcp-relay.ts'
 import { until } from '../../../support/until.ts'
+import { EmptiedTables } from './emptied-tables.ts'
 
 let server: Promise<Postgres & Pick<Certificates, 'ca'>> | undefined
 let databases = 0
@@ -68,8 +69,13 @@ export interface OwnDatabase {
   /** By which a store or connections open; to `address` where nothing is said. */
   at(address?: string): PostgresSettings
   connect(clock?: Clock, log?: Log, address?: string): Promise<Queried>
-  /** The same to empty tables, with rings of so many places if that is said; those that were there before are gone. */
-  tables(perStation?: number): Promise<Queried>
+  /**
+   * Connects to empty tables, whatever an earlier test left there.
+   *
+   * @param perStation makes rings of so many places
+   * @param statements run once after the tables were created, the same in all tests of a suite
+   */
+  tables(perStation?: number, statements?: string): Promise<Queried>
   /** Runs statements, among the tables where there are any; resolves with the rows of the last. */
   run(text: string): Promise<readonly Record<string, unknown>[]>
   /** A line to the server that can be cut, with the address of this database by it. */
@@ -100,6 +106,7 @@ export function ownDatabase(): OwnDatabase {
     return opened
   }
   const run = (text: string) => runAt(address, `SET search_path = mesh_companion, public; ${text}`)
+  const emptied = new EmptiedTables(run)
 
   return {
     get address() {
@@ -108,10 +115,15 @@ export function ownDatabase(): OwnDatabase {
     closing,
     at,
     connect,
-    async tables(perStation) {
-      await run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+    async tables(perStation, statements = '') {
+      const isEmpty = await emptied.empty()
+      if (!isEmpty) await run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
       const postgres = await connect()
-      await migrate(postgres)
+      if (!isEmpty) {
+        await migrate(postgres)
+        await run(statements)
+        await emptied.note()
+      }
       if (perStation !== undefined) await postgres.query('SELECT fit_rings($1)', [perStation])
       return postgres
     },
