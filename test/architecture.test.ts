@@ -52,7 +52,7 @@ for (const { half, modules } of HALVES) {
       expect(paths.filter((name) => !isThere(name))).to.deep.equal([])
     })
 
-    it(`has no folder with over ${MOST_FILES} files, nor with a single one and no other folder`, () => {
+    it(`has at most ${MOST_FILES} files in a folder, and no folder for a single file`, () => {
       const wrong = folders.filter((folder) => {
         const own = sources.filter((name) => dirname(name) === folder).length
         const below = folders.filter((other) => dirname(other) === folder).length

@@ -96,7 +96,7 @@ describe('the documents', () => {
     expect(DOCUMENTS.filter(({ text }) => /npx (?:-\S+ )*mesh-companion-/.test(text))).to.deep.equal([])
   })
 
-  it('install the package from the file of npm pack, of this version: in the registry the name is free to anybody', () => {
+  it('install the package from the file of npm pack: its registry name is not ours', () => {
     const { version } = JSON.parse(readDocument('package.json')) as { version: string }
     const named = DOCUMENTS.flatMap(({ path, text }) =>
       [...text.matchAll(/(?:npm (?:install|i|add|exec)|npx|yarn add|pnpm add) [^\n`]*/g)].flatMap(([line]) =>

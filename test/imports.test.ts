@@ -168,7 +168,7 @@ describe('imports', () => {
     ).to.deep.equal([])
   })
 
-  it('of the two stores never lead to each other, and to either only from where parts are joined', () => {
+  it('of the two stores never lead to each other, and start only in the composition', () => {
     const adapters = /^sidecar\/store\/(sqlite|postgres)\//
     const wrong = violations(sidecar, ({ from, to }) => {
       const home = adapters.exec(to)?.[0]

@@ -63,7 +63,7 @@ describe('The alerts in Prometheus', () => {
   }
 
   // Shows: sidecar O1.1.
-  it('say that messages are not stored while a table is locked, though none comes, and no longer', async function () {
+  it('fire while a locked table keeps messages from being stored, even if none arrives', async function () {
     this.timeout(120_000)
     const database = await freshDatabase()
     const admin = new pg.Client(database)

@@ -130,7 +130,7 @@ describe('A PostgreSQL that fails over', function () {
   const events = () => lines.map(({ event }) => event)
 
   // Shows: sidecar P1.14.
-  it('to a synchronous standby loses nothing that was acknowledged, tells it once, and the address of both follows', async () => {
+  it('a failover to a synchronous standby loses no acknowledged message', async () => {
     await start()
     const store = await open()
     expect(events()).not.to.include('database-may-lose-messages')
@@ -148,7 +148,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('and whose old primary comes back writable is not left for it, by whichever host of the address it is named first', async () => {
+  it('a failover does not return to the old primary once that is writable again', async () => {
     await start()
     const store = await open()
     await pair.primary.kill()
@@ -172,7 +172,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('behind one name is refused where the name leads back to the old primary, until it leads to the new one', async () => {
+  it('a failover behind one name refuses the old primary until the name changes', async () => {
     await start(false)
     const way = await startTcpRelay(Number(portOf(pair.primary)))
     closing.push(way.close)
@@ -211,7 +211,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('acknowledges nothing that only a primary has which crashed while its standby was away', async () => {
+  it('acknowledges nothing that only a crashed primary has while its standby was away', async () => {
     await start()
     const { clock, rest } = restful()
     const store = await open(both(), 'one', clock)
@@ -234,7 +234,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('to a stale standby loses what that does not have, and no phone skips what comes after', async () => {
+  it('a failover to a stale standby loses only what that lacks; phones skip nothing', async () => {
     await start(false)
     const store = await open()
     const reader = phone(store)

@@ -136,7 +136,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     expect(await runAt(address, where)).to.deep.equal([{ name: 'mesh_companion' }])
   })
 
-  it('says of a wrong password, and of a database that it does not know, that they are refused', async () => {
+  it('reports a wrong password and an unknown database as refused', async () => {
     const bouncer = await pooler(pageWith())
     const { database } = settings(bouncer)
     for (const [wrong, says] of [

@@ -121,7 +121,7 @@ describe('A proxy in front of sidecars', function () {
   // Shows: sidecar P1.12.
   for (const name of PROXIES)
     for (const count of [1, 2])
-      it(`lets nobody wait for one who floods: ${name} before ${count} of them, as the page has it`, async function () {
+      it(`lets no client wait for one who floods: ${name} before ${count}, as on the page`, async function () {
         const sidecars = await Promise.all(
           Array.from({ length: count }, () => sidecar({ listen: { ...LISTEN, port: 0 } })),
         )
@@ -153,7 +153,7 @@ describe('A proxy in front of sidecars', function () {
       })
 
   // Shows: sidecar P1.13.
-  it('is asked by --check --live --public, with the line to write where it is not believed, or says no client: nginx', async function () {
+  it('--check --live --public asks nginx, and prints the line to write if not trusted', async function () {
     const [relayPort, url] = [await freePort(), `https://localhost:${port}`]
     const { configure, remove } = await createSidecarFolder()
     closing.push(remove)
@@ -240,7 +240,7 @@ describe('A proxy in front of sidecars', function () {
   }
 
   // Shows: sidecar P1.12.
-  it('takes an instance out that cannot reach its database: HAProxy as it is shipped, while another one is missing', async function () {
+  it('HAProxy as shipped takes out an instance that cannot reach its database', async function () {
     // The check asks all of them at one port, so that each has an address.
     const [api, admin] = [await freePort(), await freePort()]
     const { relay } = await pair([api, api], admin)
@@ -295,7 +295,7 @@ describe('A proxy in front of sidecars', function () {
       await expectRefusedAlone(flood, 429)
     })
 
-  it('has another instance answer where one cannot reach its database: nginx as the page has it', async function () {
+  it('nginx as on the page uses another instance if one cannot reach its database', async function () {
     const api = [await freePort(), await freePort()] as const
     const { relay } = await pair(api, await freePort())
     const site = siteOf('nginx', api).replace(`127.0.0.1:${api[0]}`, `127.0.3.1:${api[0]}`)

@@ -13,7 +13,7 @@ describe('the fuzzer', () => {
     if (input.includes('}{')) throw new Error('a closed brace before an open one')
   })
 
-  it('finds an input that breaks something, makes it small, and finds the same again by the same seed', async () => {
+  it('finds a breaking input, shrinks it, and finds it again with the same seed', async () => {
     const outcome = await fuzz(fragile, { seed: 1, inputs: 100_000 })
     expect(outcome.broken?.what).to.include('a closed brace')
     expect(outcome.broken?.input.includes('}{')).to.equal(true)

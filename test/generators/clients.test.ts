@@ -61,7 +61,7 @@ describe('A client that a generator makes of openapi.json', () => {
   })
 
   // Shows: sidecar C15.8.
-  it('in Swift has whole numbers of the right width, texts, one enum of errors, and the address it was made from', async function () {
+  it('the Swift client has wide integers, texts, one enum of errors, and its address', async function () {
     this.timeout(8 * MINUTES)
     await openApiGenerator(await had(javaTools(), this), 'swift6')
     const model = (name: string) => readFile(join(folder, `Sources/OpenAPIClient/Models/${name}.swift`), 'utf8')

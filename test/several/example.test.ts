@@ -100,7 +100,7 @@ describe('The server of the page on several processes, twice', () => {
       }),
     )
 
-  it('knows who signed in through both, with account and groups, until the sign-out at either', async () => {
+  it('two processes know who signed in at either, until the sign-out at one', async () => {
     const browser = await signedIn('alice')
     const [first, second] = await statusAtBoth(browser)
     expect(first).to.deep.include({ name: 'Alice Example', siteAdmin: true, groups: ['mesh-admins', 'mesh-users'] })

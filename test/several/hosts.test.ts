@@ -73,14 +73,14 @@ for (const [name, start] of SERVERS) {
       return (await fetch(`${address}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
     }
 
-    it('know a person who signed in through both of them, and both forget who signed out at one', async () => {
+    it('two hosts know who signed in at either, and both forget who signed out at one', async () => {
       const person = await signedIn()
       expect(await isIn(person)).to.deep.equal([true, true])
       await person.browser.step(`${second}logout`)
       expect(await isIn(person)).to.deep.equal([false, false])
     })
 
-    it('both forget a person whom the IdP signed out at one, though the clock of the other is 3 s ahead', async () => {
+    it('both hosts forget a user whom the IdP signs out at one, despite a clock skew', async () => {
       hosts.balancer.use(hosts.first.port)
       const person = await signedIn()
       expect(await send(second, await logoutToken(person))).to.equal(200)

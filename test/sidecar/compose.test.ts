@@ -22,7 +22,7 @@ describe('a sidecar inside another program', () => {
     return settingsOf(whole, folder.path())
   }
 
-  it('serves both ports, and closes them, its connections and its database, twice if asked to', async () => {
+  it('serves both ports and closes all of its parts, also if asked twice', async () => {
     const sidecar = await startSidecar(settings(), log)
     await upstream.until(() => upstream.clients().length === 1)
     expect((await fetch(`${sidecar.url}/v1/sync`, { method: 'POST' })).status).to.equal(415)

@@ -41,7 +41,7 @@ describe('The log of the sidecar', () => {
   })
 
   // Shows: sidecar C6.5.
-  it('shows text from outside without what breaks a line, drives a terminal or turns the direction of writing', () => {
+  it('removes line breaks, terminal codes and direction marks from outside text', () => {
     const evil = 'a\r\n{"level":"error"}\u001b[31m\u0085\u2028\u202eb'
     const cause = Object.assign(new Error(evil), { code: 'E_CAUSE' })
     const error = new Error(evil, { cause })

@@ -7,7 +7,7 @@ async function linesOf(metrics: Metrics): Promise<readonly string[]> {
 
 describe('the metrics', () => {
   // Shows: sidecar O1.8.
-  it('tell cases apart by label, platform and reason, and count them all together for the page', async () => {
+  it('counts cases apart by label, platform and reason, and in total for the page', async () => {
     const metrics = createMetrics()
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' })
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' }, 2)
@@ -20,7 +20,7 @@ describe('the metrics', () => {
   })
 
   // Shows: sidecar O1.8.
-  it('show every case at 0 from the start: Prometheus sees no growth in a series that begins at 5', async () => {
+  it('exports every case at 0 from the start, so that Prometheus sees the first growth', async () => {
     const lines = await linesOf(createMetrics())
     for (const name of Object.keys(COUNTERS)) {
       const shown = lines.filter((line) => line.replace(/\{.*/, '').split(' ')[0] === `mesh_companion_${name}_total`)
@@ -31,7 +31,7 @@ describe('the metrics', () => {
     expect(lines).to.include('mesh_companion_push_latency_seconds_count{platform="android"} 0')
   })
 
-  it('count a case of a name that nobody foresaw', async () => {
+  it('counts a case with an unknown name', async () => {
     const metrics = createMetrics()
     metrics.countCase('messages_lost', { reason: 'unheard_of' }, 5)
     metrics.countCase('messages_lost', { reason: 'unheard_of' })
@@ -50,7 +50,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('show every latency of a push, however many there were before and between two looks', async () => {
+  it('exports every push latency, also after many others and between two scrapes', async () => {
     const metrics = createMetrics()
     const shown = 'mesh_companion_push_latency_seconds_count{platform="android"}'
     for (const [more, all] of [

@@ -32,7 +32,7 @@ async function paste({ url, body }: PrintedCall) {
 }
 
 describe('the demo', () => {
-  it('prints calls that work when pasted, shows the push, and stops on Ctrl-C with exit 0', async () => {
+  it('prints requests that work when pasted, shows the push, and stops on Ctrl-C', async () => {
     const { child, shows, ended, complaints } = watchProgram(START)
     const page = await shows('Ctrl-C stops all of it')
     expect(complaints()).to.equal('')

@@ -34,7 +34,7 @@ describe('the reference host as a process', () => {
     expect(JSON.stringify(lines)).to.not.include(CLIENT.client_secret)
   })
 
-  it('keeps the logging convention on every line of logins that succeed, fail and attack, and tells no secret', async () => {
+  it('logs good, failed and hostile logins by the convention, without a secret', async () => {
     const probe = await freePort()
     const url = `http://127.0.0.1:${probe}/`
     const config = folder.path('config.json')

@@ -108,7 +108,7 @@ describe('the package as it is installed', () => {
   }).timeout(120_000)
   after(() => project?.remove())
 
-  it('holds what its manifest names, documents and what operators install, and no source or test', () => {
+  it('has what its manifest, documents and deploy files name, and no source or test', () => {
     const named = [
       ...Object.values(PACKAGE.exports).flatMap((target) =>
         typeof target === 'string' ? [target] : [target.types, target.default],

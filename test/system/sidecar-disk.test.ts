@@ -31,7 +31,7 @@ describe('the sidecar as a process, and its disk', () => {
   }
 
   // Shows: sidecar C13.13.
-  it('ends with an error and a remedy when the folder of its database cannot be made, as below /proc', async function () {
+  it('ends with an error and a remedy if the folder of its database cannot be made', async function () {
     if (!existsSync('/proc/self')) {
       console.log('      skipped: this system has no /proc')
       this.skip()
@@ -65,7 +65,7 @@ describe('the sidecar as a process, and its disk', () => {
     expect(stdout).to.match(/^database: There is no space left for the database\..*\nrest\n$/m)
   })
 
-  it('is told by the check that the file system of its database locks no files, as some on a network', async function () {
+  it('the check reports a file system that locks no files, such as a network share', async function () {
     const config = await sidecars.configure()
     const LD_PRELOAD = await library(
       this,
@@ -144,7 +144,7 @@ describe('the sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar C13.15.
-  it('says that its database was deleted, is not ready, and goes on without acknowledging what will be lost', async () => {
+  it('reports a deleted database, is not ready, and acknowledges no lost message', async () => {
     const sidecar = sidecars.start(['--config', await sidecars.configure()])
     await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
     await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))

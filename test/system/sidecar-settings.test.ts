@@ -9,7 +9,7 @@ describe('the sidecar as a process, and its settings', () => {
   const sidecars = sidecarProcesses()
 
   // Shows: sidecar C13.11.
-  it('starts among the variables of an orchestrator, and warns of each that names no setting', async () => {
+  it("starts among an orchestrator's variables, and warns of those without a setting", async () => {
     const foreign = { SIDECAR_SERVICE_HOST: '10.0.0.1', SIDECAR_PORT: 'tcp://10.0.0.1:8080', SIDECAR_LOGLEVEL: 'debug' }
     const file = await sidecars.configure()
     const sidecar = sidecars.start(['--config', file], foreign)
@@ -90,7 +90,7 @@ describe('the sidecar as a process, and its settings', () => {
     expect([count('call-lists-changed'), count('config-needs-restart')]).to.deep.equal([2, 1])
   })
 
-  it('gives each address of a name more than the round trip of a slow line, whoever goes out', async () => {
+  it('gives each address of a name more time than the round trip of a slow line', async () => {
     const telling = join(sidecars.folder.path, 'telling.cjs')
     await writeFile(
       telling,

@@ -32,7 +32,7 @@ describe('the sidecar as a process', () => {
   after(() => fcm.close())
 
   // Shows: sidecar 1.1, 3.5, 11.16, 17.1, C4.12, C6.1, C6.4, F1.10.
-  it('registers a station, receives a message for it, acknowledges and pushes it, and shows it in a sync', async () => {
+  it('registers a station, acknowledges and pushes its message, and shows it in a sync', async () => {
     const push = { coalesceMs: 10, fcm: fcm.settings }
     const sidecar = sidecars.start(['--config', await sidecars.configure({ push, log: { level: 'debug' } })])
     const { status } = await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
@@ -76,7 +76,7 @@ describe('the sidecar as a process', () => {
   }
 
   // Shows: sidecar C6.2.
-  it('ends with exit code 0 while a push gateway hangs and a client holds a request open', async () => {
+  it('ends with exit code 0 while a push gateway hangs and a client holds a request', async () => {
     fcm.fail('hang', 10)
     const attempts = fcm.attempts
     const sidecar = sidecars.start([
@@ -96,7 +96,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar C7.16.
-  it('serves at once while APRS-IS is out of reach, says so on /readyz, and connects when it can', async () => {
+  it('serves while APRS-IS is out of reach, says so on /readyz, and connects later', async () => {
     sidecars.upstream.refuseLogins = true
     const sidecar = sidecars.start(['--config', await sidecars.configure()])
     const ready = async () => (await fetch(`${await sidecar.adminUrl()}/readyz`)).status
@@ -136,7 +136,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar O1.21.
-  it('asks everybody when asked to check live, a verdict a line, with exit code 1 when somebody says no', async () => {
+  it('--check --live asks each server, one verdict a line, and exits with 1 if refused', async () => {
     const apns = await startApns()
     try {
       const config = await sidecars.configure({ push: { fcm: fcm.settings, apns: apns.settings } })
@@ -164,7 +164,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar O1.15.
-  it('backs its database up while it runs, and goes back to that with --restore, once it is stopped', async () => {
+  it('backs its database up while it runs, and restores it with --restore when stopped', async () => {
     const config = await sidecars.configure({ backup: { folder: 'backups', keep: 2 } })
     const restore = (backup: string) => run('--config', config, '--restore', backup)
     const receive = async (sidecar: SidecarProcess, text: string) => {
@@ -201,7 +201,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar C1.29.
-  it('ends with exit code 1 and says why when its port is taken, leaving the database to the next', async () => {
+  it('ends with exit code 1 and the reason when its port is taken', async () => {
     const { port, close } = await onLoopback(createServer())
     try {
       const failed = sidecars.start(['--config', await sidecars.configure({ listen: { port } })])
@@ -244,7 +244,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar C6.2, C10.1.
-  it('goes on when it gets SIGHUP without TLS, and ends with exit code 0 on SIGTERM and on SIGINT', async () => {
+  it('goes on after SIGHUP without TLS, and ends with exit 0 on SIGTERM and SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const sidecar = sidecars.start(['--config', await sidecars.configure()])
       await sidecar.logged('listening')

@@ -71,7 +71,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 5.1.
-  it('leaves every answer well-formed, whatever text an icon name holds', async () => {
+  it('leaves every answer well-formed for any text in an icon name', async () => {
     await append(api.store, message('hello', { from: 'N1CALL-7', to: 'N0CALL-7', seqId: '' }))
     const codeUnit = fc.oneof(fc.constantFrom(0xd800, 0xdbff, 0xdc00, 0xdfff, 0xd83d, 0xdeb2), fc.nat(0xffff))
     await fc.assert(

@@ -21,7 +21,7 @@ describe('/v1/openapi.json', () => {
   const fetched = async () => (await (await fetch(`${api.api.url}/v1/openapi.json`)).json()) as Published
 
   // Shows: sidecar C15.1.
-  it('is a document of OpenAPI 3.1 that whoever asks gets', async () => {
+  it('serves an OpenAPI 3.1 document without authentication', async () => {
     const validator = new Validator()
     const { valid, errors } = await validator.validate(JSON.stringify(await fetched(), null, 2))
     expect(errors ?? []).to.deep.equal([])

@@ -47,7 +47,7 @@ describe('The HTTP server of the API', () => {
   })
 
   // Shows: sidecar C10.3.
-  it('says nothing to whoever takes longer for headers or body', () => {
+  it('drops a client without an answer if headers or body take too long', () => {
     expect(unreadableError(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }))).to.equal(undefined)
   })
 })

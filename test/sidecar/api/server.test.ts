@@ -240,7 +240,7 @@ describe('the rate limit', () => {
   })
 
   // Shows: sidecar C3.14.
-  it('counts every request that fails, whatever is wrong with it', async () => {
+  it('counts every failed request, for any reason', async () => {
     await start({ rateLimit: { max: 6 } })
     const statuses = [
       (await fetch(`${api.api.url}/v1/sync`)).status,

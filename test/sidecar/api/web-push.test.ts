@@ -27,7 +27,7 @@ describe('Web Push at the API', () => {
   }
 
   // Shows: sidecar C14.13.
-  it('gives the public key that apps subscribe with to whoever asks, by GET', async () => {
+  it('returns the public key that apps subscribe with to any client, by GET', async () => {
     await start({ allowPrivate: false, publicKey })
     const answer = await fetch(`${api.api.url}/v1/webpush`)
     expect([answer.status, await answer.json()]).to.deep.equal([200, { publicKey }])

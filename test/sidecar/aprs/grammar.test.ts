@@ -47,7 +47,7 @@ function read(line: string) {
 }
 
 describe('A line', () => {
-  it('is read as the grammar says, whatever it holds', () => {
+  it('reads any line as the grammar says', () => {
     const of = (...parts: string[]) => fc.constantFrom(...parts)
     const stations = of('A', 'n0call-7', 'N0CALL-0', 'B', 'ABCDEF-12')
     const calls = fc.oneof(stations, of('-0', 'ABCDEFGHIJ', 'ä', 'ß', 'B C', 'B{1', ''))

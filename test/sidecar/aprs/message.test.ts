@@ -97,7 +97,7 @@ describe('The text of a message', () => {
   })
 
   // Shows: sidecar C4.6.
-  it('is to the byte what its sender composed, whatever it holds', () => {
+  it('returns any text to the byte as its sender composed it', () => {
     const texts = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))
     const number = fc.stringMatching(/^[AZaz09]{1,5}(?:\}[AZaz09]{0,5})?$/)
     fc.assert(
@@ -162,7 +162,7 @@ describe('An ack or a rejection', () => {
     'acké',
     'ack1\x002',
   ]) {
-    it(`is not ${JSON.stringify(field)}: that is somebody's text`, () => {
+    it(`takes ${JSON.stringify(field)} as text, not as an ack`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
@@ -226,7 +226,7 @@ describe('A directed query', () => {
   }
 
   for (const field of ['?', '?APRS?', '?APRSDay', '?APRSHow', 'what is ?APRSD', '?aprsd']) {
-    it(`is not "${field}": that is somebody's text`, () => {
+    it(`takes "${field}" as text, not as a query`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
@@ -246,7 +246,7 @@ describe('The ack of a message', () => {
   })
 
   // Shows: sidecar C4.26, F1.19.
-  it('is one line, and to us the ack of that very number, for every message that we find a number in', () => {
+  it('an ack is one line with that very number, for every message that has one', () => {
     const tails = fc.oneof(
       fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 8 }),
       fc.string({ unit: fc.constantFrom('1', 'A', '}', '{', ' ', 'é', '\0', '\x1c', '\x7f'), maxLength: 12 }),

@@ -36,7 +36,7 @@ describe('A sequence id', () => {
     ['}AB', '}AB'],
     ['', ''],
   ] as const) {
-    it(`says by ${JSON.stringify(number)} which message it is where it is ${JSON.stringify(seqId)}`, () => {
+    it(`${JSON.stringify(number)} is the message number of ${JSON.stringify(seqId)}`, () => {
       expect(messageNumber(seqId)).to.equal(number)
     })
   }
@@ -52,7 +52,7 @@ describe('The content of a line', () => {
     ['hi\xa0', 'hi\xa0'],
     [' \0 ', ''],
   ] as const) {
-    it(`is ${JSON.stringify(content)} of ${JSON.stringify(line)}: blanks and control characters at its end do not count`, () => {
+    it(`${JSON.stringify(content)} is the content of ${JSON.stringify(line)}, without its trailing blanks`, () => {
       expect(line.slice(0, contentEnd(line))).to.equal(content)
     })
   }

@@ -47,7 +47,7 @@ describe("the client's calls", () => {
 describe('a push, as the app gets it', () => {
   const newest = { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: Buffer.from('Hello'), stamp: 1 }
 
-  it('is read from what the sidecar sends, beside whatever the platform adds', () => {
+  it("reads the sidecar's members of a push and ignores those of the platform", () => {
     const { data } = buildNotification('N0CALL-7', { count: 1, newest }, 'none')
     expect(readPush({ ...data, aps: {} })).to.include({ fromCall: 'N1CALL', count: '1' })
   })

@@ -6,7 +6,7 @@ describe('a device id', () => {
   afterEach(() => Object.defineProperty(globalThis, 'crypto', webCrypto))
 
   // Shows: sidecar C16.10.
-  it('is another one each time, whatever the app gives for chance', () => {
+  it('a device id differs each time for any source of randomness', () => {
     const [one, other] = [createDeviceId(() => 0), createDeviceId(() => 0)]
     expect(one).to.match(/^[0-9a-f]{32}$/)
     expect(other).to.not.equal(one)

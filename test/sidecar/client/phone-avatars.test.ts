@@ -52,7 +52,7 @@ describe("an app's client", () => {
       expect(uploads()).to.equal(0)
     })
 
-    it('uploads nothing while it never had one, whatever the server holds', async () => {
+    it('uploads nothing while it never had an avatar, whatever the server holds', async () => {
       await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launched()
       await client.setPushToken('another')
@@ -81,7 +81,7 @@ describe("an app's client", () => {
     beforeEach(() => its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
 
     // Shows: sidecar 17.7.
-    it('fetches only those whose hash is another one than that of its copy', async () => {
+    it('fetches only avatars with another hash than the cached copy', async () => {
       const client = await launched()
       await receive('one')
       await client.sync()

@@ -105,7 +105,7 @@ describe("an app's client", () => {
   })
 
   // Shows: sidecar 2.8, 6.3, 17.5, C4.17, C15.3.
-  it('shows each message once and in order, whatever requests, answers or saves fail', async () => {
+  it('shows each message once and in order despite any failed request, answer or save', async () => {
     const fate = fc.constantFrom<Fate>('arrives', 'arrives', 'request_lost', 'answer_lost')
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: 'message' as const }) },

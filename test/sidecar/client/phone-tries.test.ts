@@ -28,7 +28,7 @@ describe("an app's client", () => {
     })
 
     // Shows: sidecar C15.4.
-    it('sends nothing after a rate limit until its wait is over, whatever the app asks', async () => {
+    it('sends nothing after a rate limit until its wait is over', async () => {
       await its.restart({ rateLimit: { max: 1 } })
       const client = await launched()
       expect(await codeOf(client.sync())).to.equal('unreachable')

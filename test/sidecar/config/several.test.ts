@@ -36,7 +36,7 @@ describe('configuration of several instances', () => {
     expect(read({ instance: 'a' }, { env }).warnings).to.deep.equal([])
   })
 
-  it('refuses addresses that it cannot read, or that say what would go unheeded, and quotes nothing of them', () => {
+  it('refuses database addresses that it cannot read or would partly ignore, unquoted', () => {
     for (const address of [
       'postgres://',
       `mysql://mesh:${SECRET}@db.example/mesh`,
@@ -59,7 +59,7 @@ describe('configuration of several instances', () => {
     expect(problemsOf({ database: `${ADDRESS}?sslmode=disable` })[0]?.reason).to.equal('has a parameter')
   })
 
-  it('takes several hosts as libpq does, each with its port, and shows them without user and password', () => {
+  it('accepts several hosts as libpq does, and shows them without user and password', () => {
     const several = `postgres://mesh:${SECRET}@db.example,[::1]:5433,other:5434/mesh`
     for (const database of [
       several,
@@ -109,7 +109,7 @@ describe('configuration of several instances', () => {
     expect(pathsOf({ database: ADDRESS, backup: { folder: null } })).to.deep.equal([])
   })
 
-  it('keeps the keys of Web Push in the database, and refuses a file of them that is not there', () => {
+  it('keeps Web Push keys in the database, and refuses a missing file of them', () => {
     const webpush = (keyFile: string | null) => ({
       database: ADDRESS,
       push: { webpush: { subject: 'mailto:operator@example.org', keyFile } },

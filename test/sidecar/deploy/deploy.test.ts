@@ -59,7 +59,7 @@ describe('what an operator installs', () => {
     )
 
     // Shows: sidecar C12.8.
-    it('starts the command of the package with the configuration that the page for operators puts there', () => {
+    it("the unit starts the package's command with the operators' page's configuration", () => {
       expect(PACKAGE.bin).to.have.property(COMMAND)
       expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/node_modules/.bin/${COMMAND} --config ${CONFIG}`)
       expect(OPERATE).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
@@ -70,7 +70,7 @@ describe('what an operator installs', () => {
       expect(OPERATE).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
     })
 
-    it('does not start again what only a person can mend, by the exit codes that the command has', () => {
+    it('the unit does not restart after exit codes that only an operator can fix', () => {
       const main = read('sidecar/main.ts')
       const codes = [...main.matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
       expect(settings.get('RestartPreventExitStatus')?.split(' ')).to.have.members(codes)
@@ -161,7 +161,7 @@ describe('what an operator installs', () => {
     const names = [...compose.matchAll(/SIDECAR_INSTANCE: (\w+)/g)].map(([, name = '']) => name)
 
     // Shows: sidecar P1.9.
-    it('starts three instances with names of their own, by the configuration beside it, over a socket', async () => {
+    it('starts three named instances with the configuration beside it, over a socket', async () => {
       expect(names).to.deep.equal(['one', 'two', 'three'])
       for (const name of names) {
         expect(compose).to.include(`\n  ${name}:\n    <<: *sidecar\n`)
@@ -178,7 +178,7 @@ describe('what an operator installs', () => {
     })
 
     // Shows: sidecar P1.9.
-    it('has a balancer by client address before them, which they believe, and nobody else', async () => {
+    it('puts a balancer by client address before the instances, which trust only that', async () => {
       const settings = await sharedSettings(folder.path(), environment)
       const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
       expect(servers).to.deep.equal(names.map((name) => [name, `${name}:${settings.listen.port}`]))
@@ -253,7 +253,7 @@ describe('what an operator installs', () => {
     })
 
     // Shows: sidecar C12.9.
-    it('is not root, keeps the database on a volume, and is stopped as the command expects', () => {
+    it('the image is not root, keeps the database on a volume, and stops as expected', () => {
       expect(only('USER')).to.match(/^[1-9]\d*:[1-9]\d*$/)
       expect(only('VOLUME')).to.equal(dirname(SAMPLE.database))
       expect(only('EXPOSE')).to.equal(String(SAMPLE.listen.port))

@@ -77,7 +77,7 @@ describe('what is monitored', () => {
   }
 
   // Shows: sidecar C12.12.
-  it('in the documents is every metric that the sidecar shows, with its labels, and none that there is not', () => {
+  it('the documents list exactly the metrics that the sidecar exports, with labels', () => {
     const page = textOf('operate.md', '## Metrics')
     const rows = [...rowsIn(page, 'counter'), ...rowsIn(page, 'gauge or histogram')]
     const shown = new Map(rows.map(([name, labels]) => [codesIn(name)[0] ?? '', codesIn(labels)]))
@@ -101,7 +101,7 @@ describe('what is monitored', () => {
     expect(names.filter((name) => !exposed.has(`mesh_companion_${name}`))).to.deep.equal([])
   })
 
-  it('alerts on what the page for operators says it does, each alert with a summary and a severity', () => {
+  it("alerts match the operators' page, each with a summary and a severity", () => {
     const alerts = read(ALERTS).split('- alert: ').slice(1)
     expect(alerts.length).to.be.above(10)
     for (const alert of alerts) {

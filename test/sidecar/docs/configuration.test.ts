@@ -43,7 +43,7 @@ describe('the page of the configuration', () => {
   })
 
   // Shows: sidecar 3.7, 14.1, 15.4, 21.1, 21.7, 21.9, 21.10, 21.11, C1.1, C1.27, C12.11, F1.21.
-  it('shows for each member what it is where nothing is said of it, or that it is required', () => {
+  it('shows the default of each member, or that it is required', () => {
     const reading = settingsFrom('{ "aprsis": { "callsign": "N0CALL-10" } }', '/etc/sidecar')
     const settings: unknown = 'settings' in reading ? reading.settings : undefined
     const shown = (member: string) => {

@@ -26,7 +26,7 @@ const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: [
 
 describe('the pages for the operator', () => {
   // Shows: sidecar C12.10.
-  it('say what to do about every warning and error of the log, and of none that there is not', () => {
+  it('the documents have a remedy for each warning and error of the log, and no other', () => {
     const events = namesIn(textOf(TROUBLE, '## Events'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
     // A dead token is no fault, but phones of a platform that all have one are.
@@ -41,7 +41,7 @@ describe('the pages for the operator', () => {
     expect(shown('debug')).to.have.members([...eventsAt('debug')])
   })
 
-  it('know of every event whose level is chosen where it is logged', () => {
+  it('the documents have every event with a level that is chosen at run time', () => {
     const chosen = /\b(?:report|die)\(\s*'([a-z-]+)'/g
     const events = SOURCES.flatMap((text) => [...text.matchAll(chosen)].map(([, event]) => event))
     expect(new Set(events)).to.deep.equal(new Set([...TOLD.warnings, ...TOLD.others]))
@@ -70,7 +70,7 @@ describe('the pages for the operator', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('have every path of the operator’s port, and every answer to what may be asked of it', async () => {
+  it('the documents have every path of the operator port with every answer', async () => {
     const admin = await serveOperatorPort()
     try {
       const { message } = (await (await fetch(`${admin.url}/nothing`)).json()) as { message: string }

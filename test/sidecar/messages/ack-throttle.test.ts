@@ -57,7 +57,7 @@ describe('The ack throttle', () => {
   })
 
   // Shows: sidecar 16.3.
-  it('never lets more through than its limits, whatever comes when', () => {
+  it('never lets more acks through than its limits for any sequence', () => {
     const steps = fc.array(
       fc.record({
         waitMs: fc.nat(5000),

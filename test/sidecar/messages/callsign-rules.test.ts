@@ -17,7 +17,7 @@ describe('The rules of calls', () => {
   }
 
   // Shows: sidecar C13.3.
-  it('leave out registered stations whose calls are reserved by now, and warn of them', async () => {
+  it('omits registered stations with reserved callsigns, and warns of them', async () => {
     const { rules } = await setUp(['SMSGTE'])
     expect([...rules.activeStations.keys()]).to.deep.equal(['W1AW'])
     expect([rules.activeStations.get('SMSGTE'), rules.activeStations.get('N0CALL-99')]).to.deep.equal([
@@ -30,7 +30,7 @@ describe('The rules of calls', () => {
     ])
   })
 
-  it('keep our own calls reserved whatever the lists say', async () => {
+  it('keeps our own callsigns reserved whatever the lists say', async () => {
     const { rules } = await setUp([])
     rules.setLists({ reserved: ['W1AW'], blockedSenders: ['PEST*'] })
     expect(['N0CALL-99', 'W1AW', 'SMSGTE'].map(rules.isReserved)).to.deep.equal([true, true, false])
@@ -59,7 +59,7 @@ describe('A list of calls', () => {
   })
 
   // Shows: sidecar C13.6.
-  it('has whatever begins like an entry with a final *', () => {
+  it('an entry with a final * matches every callsign that begins so', () => {
     const has = callsignMatcher(['BLN*', 'W1AW-*'])
     for (const call of ['BLN', 'BLN1', 'blnQ', 'BLN1WX', 'W1AW-5']) expect(has(call), call).to.equal(true)
     for (const call of ['BL', 'ABLN', 'W1AW', 'W1AWX']) expect(has(call), call).to.equal(false)

@@ -22,7 +22,7 @@ describe('rate limit', () => {
     expect(limit.take('b', 0, 6)).to.equal(false)
   })
 
-  it('of nothing lets nobody through', () => {
+  it('a limit of 0 admits no request', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 0 })
     expect([limit.take('a', 0), limit.take('a', 5000)]).to.deep.equal([false, false])
   })

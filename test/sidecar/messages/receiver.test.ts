@@ -141,7 +141,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar 17.1, C4.12.
-  it('lets nobody hear of a message before it is durable', async () => {
+  it('announces a message only once it is durable', async () => {
     const gate = deferred()
     const { receive, sent } = await setUp((original) => async (...call) => {
       const outcomes = await original(...call)
@@ -207,7 +207,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C7.18.
-  it('never rejects, and counts each line exactly once, whatever the lines are', async () => {
+  it('never rejects, and counts each line exactly once, for any lines', async () => {
     const { receive, counts } = await setUp()
     const fragments = fc.constantFrom(
       'A>APRS:',

@@ -101,7 +101,7 @@ describe("the operator's port over a real store", () => {
         .and.include(reason)
     })
 
-  it('is ready where others listen to APRS-IS, and where a gateway refuses a notification', async () => {
+  it('is ready if other instances listen, and if a gateway refuses a notification', async () => {
     await open()
     upstream = { ...upstream, ...idle, listeners: { held: 2, wanted: 2 } }
     android = { ...android, state: 'refusing', lastRefused: { at: stores.clock.now(), reason: 'no payload' } }
@@ -109,7 +109,7 @@ describe("the operator's port over a real store", () => {
     expect(await text('/')).to.include('✗ Pushes are refused.')
   })
 
-  it('tries to write when the disk has hardly any room, though no message came: nobody else would know', async () => {
+  it('tries to write when the disk is almost full, even if no message arrives', async () => {
     await open()
     store.housekeeping.freeBytes = async () => 100_000
     store.probe = async () => {

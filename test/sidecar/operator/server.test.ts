@@ -60,7 +60,7 @@ describe('the operator port', () => {
     expect(shown('event')).to.deep.equal(['unhealthy'])
   })
 
-  it('says on /readyz/api that calls can be answered, while messages can be read, whatever else is missing', async () => {
+  it('/readyz/api is ready while messages can be read, whatever else is missing', async () => {
     expect((await get('/readyz')).status).to.equal(503)
     expect((await get('/readyz/api')).status).to.equal(200)
     const unread = [503, { status: 'not_ready', reasons: ['messages_not_read'] }]
@@ -166,7 +166,7 @@ describe('the operator port', () => {
   })
 
   // Shows: sidecar C12.6.
-  it('serves the status page on /, under a policy that lets a browser do nothing but style it and load it anew', async () => {
+  it('serves the status page on / under a policy that allows only its style and reload', async () => {
     const answer = await get('/')
     expect([answer.status, await answer.text()]).to.deep.equal([200, '<p>refresh: true</p>'])
     expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8')
@@ -188,7 +188,7 @@ describe('the operator port', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('answers POST /backup with the name and the size of the file, or with what is in the way', async () => {
+  it("answers POST /backup with the file's name and size, or with the obstacle", async () => {
     const failure = { error: 'backup_failed', message: 'No space.', code: 'disk_full' }
     for (const [outcome, ...expected] of [
       [{ kind: 'made', file: 'a.sqlite', bytes: 4096 }, 200, { file: 'a.sqlite', bytes: 4096 }],
@@ -221,7 +221,7 @@ describe('the operator port', () => {
   }
 
   // Shows: sidecar C16.8.
-  it('makes no backup and ends no station for a GET, nor for a page in a browser, of whatever origin', async () => {
+  it('makes no backup and ends no station for a GET or for a page of any origin', async () => {
     let asked = 0
     backUp = async () => {
       asked += 1

@@ -107,7 +107,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     })
 
   // Shows: sidecar C9.9.
-  it('tries later when nobody listens, and says so', async () => {
+  it('tries later if no server listens, and logs it', async () => {
     await at.send()
     await at.service.close()
     const outcome = await at.send()

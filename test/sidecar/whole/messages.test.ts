@@ -24,7 +24,7 @@ describe('A sidecar that receives messages', () => {
   })
 
   // Shows: sidecar 2.4, 16.1, 16.2, 19.3, F1.8.
-  it('acknowledges each retransmission that the network passes, storing and pushing the message once', async () => {
+  it('acknowledges each retransmission, but stores and pushes the message once', async () => {
     await its.register('N0CALL', { ackMessages: true })
     for (let times = 0; times < 3; times++) {
       await its.receive('N1CALL', 'N0CALL-7', 'hello{42')

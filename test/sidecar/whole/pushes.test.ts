@@ -53,7 +53,7 @@ describe('A push of the sidecar', () => {
   })
 
   // Shows: sidecar 2.10, 5.12, 7.9, 16.7, 16.9, 19.4, C5.5.
-  it('carries a tombstone when its sender cleared the avatar, and none when that never set one', async () => {
+  it('carries a tombstone if its sender cleared the avatar, and none if never set', async () => {
     await its.register('N0CALL')
     const avatarKeys = async (text: string) => {
       await its.receive('N9CALL-7', 'N0CALL-7', text)

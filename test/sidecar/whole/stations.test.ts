@@ -44,7 +44,7 @@ describe('The stations of a sidecar', () => {
     [15, 'N0CALL', 200],
     [10, 'N1CALL', 200],
   ] as const)
-    it(`${status === 200 ? 'may be' : 'are never'} ${callsign}-${ssid} where the sidecar logs in as N0CALL-10`, async () => {
+    it(`${status === 200 ? 'accepts' : 'refuses'} ${callsign}-${ssid} where the sidecar logs in as N0CALL-10`, async () => {
       const answer = await its.post('/v1/register', { ...registration(callsign), ssid })
       expect([answer.status, answer.body.error]).to.deep.equal([status, status === 200 ? undefined : 'reserved'])
     })

@@ -4,7 +4,7 @@ import { BytesInFlight, type Reservation } from '../../../../sidecar/api/answers
 
 describe('Bytes of answers in flight', () => {
   // Shows: sidecar C13.17.
-  it('stay within the limits in all and of each client, whatever comes and goes', () => {
+  it('bytes in flight stay within the limits, in all and for each client', () => {
     const step = fc.oneof(
       fc.record({ client: fc.constantFrom('a', 'b', 'c'), bytes: fc.nat(60) }),
       fc.record({ release: fc.nat(20) }),

@@ -78,7 +78,7 @@ describe('the client that a connection counts for', () => {
       ])
   })
 
-  it('is nobody when the peer is a trusted proxy', () => {
+  it('a trusted proxy as the peer is no client', () => {
     for (const peer of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:1::9'])
       expect(clientOfPeerBy(SOME)(peer), peer).to.equal(undefined)
     expect(clientOfPeerBy(true)('192.0.2.1')).to.equal(undefined)

@@ -100,7 +100,7 @@ describe('the connections that one address may have', () => {
     expect(await over()).to.equal(false)
   })
 
-  it('are counted when they are ended for want of room for anybody, too', async () => {
+  it('counts connections that were ended because no slot was free', async () => {
     let dropped = 0
     const server = createServer()
     server.maxConnections = 1

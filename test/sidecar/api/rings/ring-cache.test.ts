@@ -24,7 +24,7 @@ describe('rings kept in memory', () => {
     return answer && messagesIn(answer).map(({ text }) => text)
   }
 
-  it('answer like the history for any cursor, whatever was stored in between', async () => {
+  it('cached rings answer like the history for any cursor after any appends', async () => {
     const action = fc.oneof(
       fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 7 }) }),
       fc.record({ do: fc.constant('ask' as const), back: fc.nat(12), compressed: fc.boolean() }),
@@ -84,7 +84,7 @@ describe('rings kept in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['one', 'two'])
   })
 
-  it('bring the avatars of senders as they are when somebody asks', async () => {
+  it('cached rings return the current avatars of senders', async () => {
     await append(store, 'one')
     const avatars = async () => answerIn(await rings.since('N0CALL', '', 0)).avatars
     expect(await avatars()).to.deep.equal({})

@@ -21,7 +21,7 @@ describe('The rings of a store that others share', () => {
   const textsIn = async (rings: RingCache) =>
     answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
 
-  it('answer as those of a store that nobody shares, from wherever a client asks', async () => {
+  it('shared rings answer like those of a single process for any cursor', async () => {
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     const [first] = await append(store, 'Grüße', 'b', message('c', { from: 'W2AW' }))
     const [cache, reader] = [cacheOver(store), sharedRings()]

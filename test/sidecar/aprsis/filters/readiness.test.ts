@@ -10,12 +10,12 @@ describe('The readiness of the filters', () => {
     expect(isHeard(wanted, [], [new Set(['A', 'B', 'D', 'E'])])).to.equal(false)
   })
 
-  it('is false while none is up, even if nobody is registered', () => {
+  it('is not ready while no connection is up, even without stations', () => {
     expect(isHeard(new Set(), [], [])).to.equal(false)
     expect(isHeard(new Set(), [], [new Set()])).to.equal(true)
   })
 
-  it('follows whatever changes of what it was judged by', () => {
+  it('readiness follows each change of its inputs', () => {
     const heard = watchHeard()
     const [one, both, other] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
     expect(heard(both, [], [])).to.equal(false)

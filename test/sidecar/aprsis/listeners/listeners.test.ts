@@ -248,7 +248,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('many connections each', () => {
-    it('never have two logins with one call, whatever is registered and whoever dies', async () => {
+    it('never logs in twice with one callsign, whatever is registered or dies', async () => {
       stations = stationKeys(2700)
       const [a, b, c] = ['a', 'b', 'c'].map((name) => start(name, { maxConnections: 40 }))
       await clock.advance(2000)

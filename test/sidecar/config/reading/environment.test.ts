@@ -59,7 +59,7 @@ describe('environment variables', () => {
   })
 
   // Shows: sidecar C13.11.
-  it('that an orchestrator makes for a service of such a name are warnings, and set nothing', () => {
+  it('variables that an orchestrator sets for a service only give warnings', () => {
     const { overrides, warnings } = read({
       SIDECAR_PORT: 'tcp://10.0.0.1:8080',
       SIDECAR_PORT_8080_TCP_ADDR: '10.0.0.1',

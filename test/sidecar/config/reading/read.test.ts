@@ -45,7 +45,7 @@ describe('configuration', () => {
     expect(settings.listen.port).to.equal(0)
   })
 
-  it("takes relative paths from the file's folder and leaves absolute ones and :memory: alone", () => {
+  it("resolves relative paths from the file's folder, but not :memory: or absolutes", () => {
     const databaseOf = (database: string) => settingsRead({ database }).database
     expect(databaseOf('x/y.sqlite')).to.equal('/etc/sidecar/x/y.sqlite')
     expect(databaseOf('/var/lib/y.sqlite')).to.equal('/var/lib/y.sqlite')
@@ -198,7 +198,7 @@ describe('configuration', () => {
     })
     const listening = (listen: object) => problemsOf({ listen }, { files })
 
-    it('takes a certificate or a whole chain, with text between, and names the file where one of it is broken', () => {
+    it('accepts a certificate or a chain with text between, and names a broken file', () => {
       for (const certFile of ['cert.pem', 'chain.pem'])
         expect(listening({ certFile, keyFile: 'key.pem' })).to.deep.equal([])
       const problems = listening({ certFile: 'broken.pem', keyFile: 'key.pem' })
@@ -252,7 +252,7 @@ describe('configuration', () => {
     })
 
     // Shows: sidecar C1.28, O1.18.
-    it('refuses a service account file without its members or with a key of no use, and does not quote it', () => {
+    it('refuses an incomplete service account file or one with an unusable key, unquoted', () => {
       for (const name of ['half', 'nobody', 'text', 'broken', 'person', 'broken-key', 'other-key']) {
         const problems = pushing({ fcm: { serviceAccountFile: `${name}.json` } })
         expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.serviceAccountFile'])
@@ -336,7 +336,7 @@ describe('configuration', () => {
       })
 
     // Shows: sidecar C14.12.
-    it('takes VAPID keys that are still to be made, and refuses damaged ones with a remedy, quoting nothing', () => {
+    it('accepts VAPID keys that do not exist yet, and refuses damaged ones unquoted', () => {
       const keys = makeVapidKeys()
       const webpush = { subject: 'mailto:operator@example.org' }
       const checked = (text: string | undefined, push: object = { webpush }) =>

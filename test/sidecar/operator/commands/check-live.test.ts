@@ -33,7 +33,7 @@ describe('the live check', () => {
   const linesOf = async (given: Settings) => (await checkLive(given)).map(({ verdict, text }) => `${verdict} ${text}`)
 
   // Shows: sidecar O1.21.
-  it('logs in beside a sidecar that is at work, has a filter confirmed, and tells no phone', async () => {
+  it('logs in beside a working sidecar, has a filter confirmed, and notifies no phone', async () => {
     expect(await linesOf(settings())).to.deep.equal([
       'ok APRS-IS login as K1ABC-16 at T2FIX: verified',
       'ok APRS-IS filter at T2FIX: confirmed',
@@ -56,7 +56,7 @@ describe('the live check', () => {
     ])
   })
 
-  it('fails where nobody answers to the login, and names what to look at', async () => {
+  it('fails if the server does not answer the login, and names what to check', async () => {
     const [login] = await linesOf(settings({ port: await freePort() }, {}))
     expect(login).to.match(/^fail APRS-IS login at 127\.0\.0\.1:\d+: ECONNREFUSED\. Check aprsis\.host/)
   })
@@ -72,7 +72,7 @@ describe('the live check', () => {
   })
 
   // Shows: sidecar O1.21.
-  it('fails where a gateway refuses us or cannot be asked, with its reason and no secret', async () => {
+  it('fails if a gateway refuses or cannot be reached, with its reason and no secret', async () => {
     fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
     apns.fail('drop')
     const lines = await linesOf(settings())

@@ -60,7 +60,7 @@ describe('the check by the address that phones call', () => {
     expect((await checkPublic(settings, `http://127.0.0.1:${settings.port}`)).verdict).to.equal('ok')
   })
 
-  it('says who answered where the address leads elsewhere, and that nobody did', async () => {
+  it('names the server that answered if the address leads elsewhere, or that none did', async () => {
     const [settings, elsewhere] = [await listen(), await freePort()]
     const away = await checkPublic(settings, await proxy(elsewhere, added))
     expect([away.verdict, away.text.includes('another server answered 502')]).to.deep.equal(['fail', true])

@@ -80,7 +80,7 @@ describe('the check of what a start would find', () => {
     })
 
   // Shows: sidecar O1.18.
-  it('finds a place where nobody can make a database, root included', async () => {
+  it('finds a place where not even root can create a database', async () => {
     await writeFile(folder.path('file'), '')
     for (const database of ['file/sidecar.sqlite', '/proc/nope/sidecar.sqlite']) {
       const { errors } = await checkStart(settings({ database }))
@@ -89,7 +89,7 @@ describe('the check of what a start would find', () => {
   })
 
   // Shows: sidecar O1.18.
-  it('finds a place where no keys for Web Push can be made, and says nothing of keys beside such a database', async () => {
+  it('reports once that the file of Web Push keys cannot be made', async () => {
     await writeFile(folder.path('file'), '')
     const push = (webpush: object) => ({ push: { webpush: { subject: 'mailto:operator@example.org', ...webpush } } })
     for (const keyFile of ['file/keys.json', '/proc/nope/keys.json']) {
@@ -103,7 +103,7 @@ describe('the check of what a start would find', () => {
     expect(await readdir(folder.path())).to.deep.equal(['file'])
   })
 
-  it('finds an address that this machine does not have, and says once what the system says of it', async () => {
+  it("finds an address that this machine lacks, with the system's reason once", async () => {
     const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
     expect(errors.join().match(/EADDRNOTAVAIL/g)).to.have.length(1)
     expect(errors.join()).to.match(/^listen: .*Correct listen\.host/)
@@ -131,7 +131,7 @@ describe('the check of what a start would find', () => {
     expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d, /)
   })
 
-  it('says of a database that is away what to do, and not that it is tried again: nothing goes on', async () => {
+  it('says what to do about a database that is away, without promising a retry', async () => {
     const { errors } = await checkStart(settings({ database: 'postgres://mesh@127.0.0.1:1/mesh' }))
     expect(errors).to.have.length(1)
     expect(errors[0]).to.match(
@@ -140,7 +140,7 @@ describe('the check of what a start would find', () => {
   })
 
   // Shows: sidecar O1.20.
-  it('takes the database and the ports of a sidecar that is at work for what they are, and disturbs nothing', async () => {
+  it('accepts the database and ports of a running sidecar, and disturbs nothing', async () => {
     const upstream = await startAprsIs()
     const aprsis = { callsign: CALL, host: upstream.host, port: upstream.port }
     const sidecar = await startSidecar(settings({ aprsis }), createLog('silent'))

@@ -78,7 +78,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.2, C16.13.
-  it('takes stations, devices, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {
+  it('moves all data and pending pushes, and leaves the file unchanged', async () => {
     const file = await openFile()
     await register(file, ...MANY)
     const icon = { icon: 'cat', image: '', hash: 'icon:cat' }
@@ -221,7 +221,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.2, C16.13.
-  it('is done by the command, which says how it went by its exit code too, and never the password', async () => {
+  it('the command moves, reports by its exit code too, and never shows the password', async () => {
     await smallFile()
     const config = files.path('sidecar.json')
     await writeFile(config, JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: files.path() }))

@@ -15,7 +15,7 @@ function hourly(expireAfterHours: number, runs: number): (number | undefined)[] 
 
 describe('the expiry of stations', () => {
   // Shows: sidecar C11.3.
-  it('judges nobody before every phone had its chance to register with this sidecar', () => {
+  it('expires no station before every phone could register with this sidecar', () => {
     expect(hourly(720, 9)).to.deep.equal([...Array(6).fill(undefined), 7 - 720, 8 - 720, 9 - 720])
   })
 
@@ -23,14 +23,14 @@ describe('the expiry of stations', () => {
     expect(hourly(2, 4)).to.deep.equal([undefined, 0, 1, 2])
   })
 
-  it('goes by when somebody was there first, where others are there too', () => {
+  it('counts from when the first instance was present if there are several', () => {
     const expiry = createExpiry(720 * HOUR, START)
     expect(expiry.cutoff(START + HOUR, START - 6 * HOUR)).to.equal(START - 719 * HOUR)
     expect(expiry.cutoff(START + 9 * HOUR, START + 3 * HOUR)).to.equal(undefined)
   })
 
   // Shows: sidecar C11.3.
-  it('gives phones their chance again after the machine slept, or the clock leapt, in either direction', () => {
+  it('gives phones another chance after the machine slept or the clock leapt', () => {
     for (const leap of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
       const expiry = createExpiry(720 * HOUR, START)
       for (let hour = 1; hour <= 10; hour++) expiry.cutoff(START + hour * HOUR)

@@ -42,7 +42,7 @@ describe('the housekeeper', () => {
   const events = () => stores.lines.map(({ event }) => event)
 
   // Shows: sidecar 9.2, C1.21, C11.2.
-  it('forgets a station that has been silent for too long, and tells whoever keeps the filter', async () => {
+  it('removes a station that has been silent for too long, and notifies the filter', async () => {
     await register(store, 'N1CALL')
     await live(300)
     await register(store, 'N2CALL')

@@ -135,7 +135,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.5.
-  it('shows version, uptime, stations with their cap, devices by platform, database and memory', () => {
+  it('shows version, uptime, stations, devices by platform, database and memory', () => {
     const shown = text(page())
     for (const part of [
       'version 1.2.3',
@@ -184,7 +184,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('says that acks cannot be sent by an unverified login, that stations have no room, and that reading waits', () => {
+  it('warns of an unverified login, of stations without room, and of waiting reads', () => {
     const { upstream } = eventfulStatus()
     const [first] = upstream.connections
     const connections = first ? [{ ...first, verified: false }] : []
@@ -219,7 +219,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.6.
-  it('needs nothing but itself: one style sheet and one script, the very ones that the policy allows', () => {
+  it('needs only its own style sheet and script, exactly those that the policy allows', () => {
     const markup = page()
     for (const kind of ['style', 'script']) {
       const [only = '', ...others] = [...markup.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, 'gs'))].map(

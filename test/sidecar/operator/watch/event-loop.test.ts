@@ -34,7 +34,7 @@ describe('the lag of the event loop', () => {
     })
 
     // Shows: sidecar O1.11.
-    it("is without the probe's own pause, and the same for everybody who asks, however often", async () => {
+    it("the lag excludes the probe's own pause, and does not depend on scrapes", async () => {
       const shown = createMetrics()
       const { close } = watchEventLoop(shown, new FakeClock(), delays)
       for (let asked = 0; asked < 5; asked++) expect(await lagOf(shown)).to.equal(1)

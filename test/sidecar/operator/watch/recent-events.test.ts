@@ -11,7 +11,7 @@ describe('recent events', () => {
     clock = new FakeClock()
   })
 
-  it('remember warnings and errors, newest first, even those that the log is too quiet to write', async () => {
+  it('keeps warnings and errors, newest first, even below the log level', async () => {
     const { log, list } = rememberEvents(output, clock)
     log.debug('one', 'Nobody asked.')
     log.info('two', 'All is well.')
@@ -58,7 +58,7 @@ describe('recent events', () => {
     expect(list()[1]?.at).to.equal(clock.now())
   })
 
-  it('show text from outside without its control characters, and errors without their stack', () => {
+  it('shows outside text without control characters, and errors without a stack', () => {
     const { log, list } = rememberEvents(output, clock)
     log.warn('odd', 'Odd.', { text: 'a\u001b[31m\nb', error: new Error('boom') })
     expect(list()[0]?.detail).to.equal('text: a [31m b · error: boom')
@@ -74,7 +74,7 @@ describe('recent events', () => {
     )
   })
 
-  it('never make logging fail, whatever the fields hold', () => {
+  it('never makes logging fail for any fields', () => {
     const { log, list } = rememberEvents(createLog('silent'), clock)
     const circle: Record<string, unknown> = {}
     circle.self = circle

@@ -22,7 +22,7 @@ describe('What is watched of storing', () => {
   }
 
   // Shows: sidecar O1.1.
-  it('is not well from a message that was lost, whatever for, until one is stored', async () => {
+  it('reports a problem from a lost message until one is stored', async () => {
     const { way, storing, append } = await watched()
     expect(storing.problems()).to.deep.equal([])
     way.instead = () => Promise.reject(new Error('nobody foresaw this'))

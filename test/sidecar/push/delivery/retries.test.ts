@@ -89,7 +89,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
 
     for (const kind of ['token_gone', 'refused'] as const) {
-      it(`goes on saying so whatever is ${kind} without anybody being asked`, async () => {
+      it(`keeps the state ${kind} while no gateway is asked`, async () => {
         await its.tell()
         const said = its.dispatcher.gateways()[0]
         expect(said).to.include({ state: 'refusing', credentialsRefused: true })
@@ -218,7 +218,7 @@ describe('The dispatcher, where a notification does not come through at once', (
   })
 
   // Shows: sidecar C9.20.
-  it('counts elapsed time until it gives up, whatever the clock says', async () => {
+  it('counts elapsed time until it gives up, whatever the wall clock says', async () => {
     its.android.always = LATER
     its.stores.clock.set(1000)
     await its.tell()
@@ -234,7 +234,7 @@ describe('The dispatcher, where a notification does not come through at once', (
   describe('when the database fails', () => {
     const broken = () => Promise.reject(new Error('disk full'))
 
-    it('asks again when it cannot read whom to notify, and warns once a minute', async () => {
+    it('asks again when it cannot read due notifications, and warns once a minute', async () => {
       let working = false
       await its.start({
         pushes: (original) => ({ ...original, claim: (room) => (working ? original.claim(room) : broken()) }),

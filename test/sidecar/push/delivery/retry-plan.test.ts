@@ -27,7 +27,7 @@ describe('The next try of a notification', () => {
   })
 
   // Shows: sidecar C9.8.
-  it('waits 15 minutes at most, whatever the gateway asks', () => {
+  it('waits at most 15 minutes, whatever the gateway asks', () => {
     for (const [afterMs, expected] of [
       [MINUTE, MINUTE + 1000],
       [1440 * MINUTE, 15 * MINUTE + 1000],

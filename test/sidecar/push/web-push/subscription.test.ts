@@ -22,7 +22,7 @@ const endpointOf = (endpoint: string, allowPrivate = false) => {
 
 describe('a push subscription', () => {
   // Shows: sidecar C14.1.
-  it('is read from its JSON, whatever else is in it, and has one text', () => {
+  it('is read from JSON with any further members, and has one normal form', () => {
     const browser = JSON.stringify({ ...VALID, expirationTime: null }, null, 2)
     expect(parse(browser)).to.deep.equal({ subscription: VALID })
     const text = subscriptionText(VALID)

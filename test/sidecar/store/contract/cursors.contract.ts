@@ -149,7 +149,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C16.15.
-    it('is that of its registration, whatever cursor a stranger brings', async () => {
+    it("a new device's cursor is that of its registration, whatever a stranger sends", async () => {
       const stored = await stampOf(store, 'first')
       for (const stranger of [stored, stored + 1, stores.now()]) {
         await newer(store, KEY, stranger)

@@ -199,7 +199,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.15.
-  it('keeps the history when a stranger who registered first takes the token back and ends it', async () => {
+  it('keeps the history when a stranger who registered first takes the token back', async () => {
     await register({ ...PHONE, pushToken: 'of a stranger' })
     await register(PHONE)
     const time = await receive()
@@ -228,7 +228,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C4.27, C16.11.
-  it('ends notifications of the one whose token is dead only', async () => {
+  it('ends notifications only of the device with a dead token', async () => {
     await registerAll()
     await store.stations.markTokenDead(KEY, TABLET.deviceId, TABLET.pushToken)
     await store.stations.markTokenDead(KEY, BROWSER.deviceId, TABLET.pushToken)

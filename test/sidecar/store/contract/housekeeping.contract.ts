@@ -36,7 +36,7 @@ export function housekeepingContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 11.18, 14.1, 21.7.
-  it('keeps a station whose heartbeat came in time, though it brought nothing new', async () => {
+  it('keeps a station with a heartbeat in time, even without changes', async () => {
     await register(store, 'N1CALL')
     await stores.shift(3 * HOUR)
     await register(store, 'N1CALL')

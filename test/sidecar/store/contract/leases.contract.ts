@@ -11,7 +11,7 @@ export function leasesContract(stores: ContractStores): void {
 
   const held = async () => (await store.leases.list()).map(({ name }) => name).sort()
 
-  it('grant what nobody else holds, once or again', async () => {
+  it('grants a lease that no other instance holds, and grants it again', async () => {
     for (let times = 0; times < 2; times += 1)
       expect([...(await store.leases.hold(['listener/0', 'call/N0CALL']))].sort()).to.deep.equal([
         'call/N0CALL',

@@ -122,7 +122,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   for (const [rule, tale] of leasesEnd ? TALES : [...TALES, TALE_OF_ONE])
     it(rule, () => play(tale.split(', '), ['A', 'B']))
 
-  it('gives a station to nobody else until it is settled', async () => {
+  it('gives a station to no other worker until it is settled', async () => {
     await receive('A')
     await windowEnds()
     const rivals = await Promise.all([claim(), claim(), claim()])
@@ -254,7 +254,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('calls nobody once it is closed, and still takes what becomes of a claim', async () => {
+  it('calls no listener once it is closed, and still accepts the outcome of a claim', async () => {
     await receive('A')
     await receive('B')
     await windowEnds()

@@ -129,7 +129,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(await displacedBy('K4NEW')).to.equal('K2OLD')
     })
 
-    it('removes nobody while more stations are there than may be', async () => {
+    it('removes no station while more exist than the limit', async () => {
       await stores.shift(HOUR)
       await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
       expect(await displacedBy('K4NEW')).to.equal('full')

@@ -121,7 +121,7 @@ describe('A check of a PostgreSQL database', () => {
 
   // Shows: sidecar P1.11.
   for (const [what, text] of FINE)
-    it(`finds nothing wrong with a user who may ${what}, who then starts, before and after`, async () => {
+    it(`finds no problem for a user who may ${what}, before and after the start`, async () => {
       await prepare(text)
       const before = await catalog()
       expect((await check()).errors).to.deep.equal([])

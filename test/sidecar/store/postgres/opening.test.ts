@@ -40,7 +40,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await last?.instances.list())?.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
-  it('refuses a server that is behind the timeline which the database remembers of it, but not that of another server', async () => {
+  it('refuses a server behind the timeline that the database remembers of it', async () => {
     const first = await open()
     await first.probe()
     const [clock] = await own.run('SELECT timeline, server FROM mesh_companion.clock')
@@ -94,7 +94,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await store.stations.register(registration('N0CALL'))).kind).to.equal('created')
   })
 
-  it('keeps a process alive that has nothing else to do yet, until the database is there', async () => {
+  it('keeps an otherwise idle process alive until the database is there', async () => {
     const { relay, address } = await own.relayed()
     await relay.cut()
     const child = its.start(['--config', await its.configure({ database: address })])
@@ -115,7 +115,7 @@ describe('Opening the store in PostgreSQL', () => {
     ['a user who is not known', 'database_role_missing', `nobody_known:${SECRET}@127.0.0.1:PORT/postgres`],
     ['an address that is none', 'database_unreachable', `mesh:${SECRET}@[::1/postgres`],
   ] as const)
-    it(`is refused with ${what}, and shows the password in no error and no line of the log`, async () => {
+    it(`is refused with ${what}, and shows the password in no error or log line`, async () => {
       const { port } = new URL(own.address)
       const database = `postgres://${at.replace('PORT', port).replace('AWAY', String(await freePort()))}`
       // Only for who cannot be reached a start waits.
@@ -136,7 +136,7 @@ describe('Opening the store in PostgreSQL', () => {
       expect((await open({ instance: 'one' })).instances.name).to.equal('one')
     })
 
-    it('takes the name of one that was killed when nothing was seen of it for six seconds', async () => {
+    it('takes the name of a killed instance after six seconds without a sign of it', async () => {
       await (await open({ instance: 'one' })).close()
       // What a kill leaves: it was there a moment ago, and said no good-bye.
       await own.run(
@@ -166,7 +166,7 @@ describe('Opening the store in PostgreSQL', () => {
       expect(await kinds()).to.equal('true')
     })
 
-    it('refuses a server whose certificate another authority signed', async () => {
+    it('refuses a server with a certificate of another authority', async () => {
       const error = await rejection(open(await trusting((await makeCertificates()).ca.cert)))
       expect(error).to.include({ code: 'database_untrusted' })
       expect(error.remedy).to.contain('databaseTls.caFile')

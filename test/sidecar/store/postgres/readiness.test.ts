@@ -34,7 +34,7 @@ describe('A store in PostgreSQL where messages cannot be written', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`finds out by itself, and says once, that ${what}, and that it is there again, and stores nothing for that`, async () => {
+    it(`notices and logs once that ${what}, and its end, without storing anything`, async () => {
       const end = await own.hold(broken)
       await logged('store-write-failed')
       expect(store.fault()).to.equal(code)

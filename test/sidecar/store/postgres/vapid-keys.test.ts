@@ -48,7 +48,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.1.
-  it('come from the file that the first instance names, and a file with others is refused', async () => {
+  it("come from the first instance's file, and a file with other keys is refused", async () => {
     const [own, other] = [await keyFile('own.json'), await keyFile('other.json')]
     const [a, b] = await instances('a', 'b')
     expect(await agree(a?.keyring, own.webpush)).to.deep.equal(own.keys)
@@ -76,7 +76,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(others).to.deep.equal([])
   })
 
-  it('are never replaced where they are damaged: that is an error, which does not quote them', async () => {
+  it('are never replaced if damaged: that is an error, which does not quote them', async () => {
     const [a] = await instances('a')
     const keys = await agree(a?.keyring)
     await stores.run('UPDATE keyring SET value = left(value, 150)')

@@ -18,7 +18,7 @@ describe('The housekeeping of the store in SQLite', () => {
     for (const store of closing.splice(0)) await store.close()
   })
 
-  it('keeps a station whose last heartbeat only memory knows', async () => {
+  it('keeps a station with a last heartbeat that only memory has', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(HOUR / 2)
     await register(store, 'N1CALL')
@@ -46,7 +46,7 @@ describe('The housekeeping of the store in SQLite', () => {
   })
 
   // Shows: sidecar C11.4.
-  it('removes rows of stations that somebody else took out of the file, and no others', async () => {
+  it('removes only rows of stations that another program took out of the file', async () => {
     const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 5000 } })
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
     for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) await store.stations.register(registration(key, { avatar }))

@@ -17,7 +17,7 @@ describe('The connections to PostgreSQL', () => {
 
   const connect = (clock = HASTY, address = database.address) => database.connect(clock, log, address)
 
-  it('carry numbers, bytes and arrays of both, and compile no statement to machine code', async () => {
+  it('transfers numbers, bytes and arrays both ways, and compiles no statement', async () => {
     const { query } = await connect()
     const bytes = Buffer.from([...Array(256).keys()])
     const values = [2 ** 52, [0, 2 ** 52], bytes, [bytes, Buffer.alloc(0)], ['a"b\\,{}', '']]
@@ -31,14 +31,14 @@ describe('The connections to PostgreSQL', () => {
     ])
   })
 
-  it('are made again when they were killed, and the statement under way is said to have failed', async () => {
+  it('reconnects after connections are killed, and rejects the statement under way', async () => {
     const { query } = await connect()
     await query('SELECT 1 AS one')
     await failUnderWay(query)
     expect(await query('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
   })
 
-  it('are each made ready though the first of them comes to know the database meanwhile', async () => {
+  it('makes each connection ready although the first learns the database meanwhile', async () => {
     const { query } = await connect()
     const unlock = await database.hold('BEGIN; LOCK TABLE mesh_companion.clock')
     const asked = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
@@ -74,7 +74,7 @@ describe('The connections to PostgreSQL', () => {
     await query(write)
   })
 
-  it('say once that the database is away, try it each second, and say once that it is back', async () => {
+  it('logs once that the database is away, tries each second, and logs its return once', async () => {
     const { relay, address } = await database.relayed()
     const { query, fault, probe } = await connect(HASTY, address)
     await query('SELECT 1')
@@ -88,7 +88,7 @@ describe('The connections to PostgreSQL', () => {
     expect(shown('event')).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
-  it('try one write at a time while writes wait, whoever asks for it and whatever fails meanwhile', async () => {
+  it('tries one write at a time while writes wait, whatever fails meanwhile', async () => {
     const planned: (() => void)[] = []
     const { query, fault, probe } = await connect({
       ...systemClock,
@@ -112,7 +112,7 @@ describe('The connections to PostgreSQL', () => {
     expect(await count('try_to_store')).to.equal(1)
   })
 
-  it('leave some to what only reads when any number of writes waits, and all of them when none does', async () => {
+  it('leaves connections to readers while writes wait, and all of them otherwise', async () => {
     const { query, read } = await connect()
     const unlock = await lockClock()
     const writes = Array.from({ length: 20 }, () => query('UPDATE clock SET per_station = per_station'))
@@ -128,7 +128,7 @@ describe('The connections to PostgreSQL', () => {
     await reads
   })
 
-  it('show what a statement may take when they are given to one caller alone, past which the server breaks it off', async () => {
+  it("a single caller's connection shows the limit at which the server cancels it", async () => {
     const { onOwnConnection } = await connect()
     const [limit] = await onOwnConnection(({ query }) => query("SELECT current_setting('statement_timeout') AS most"))
     expect(limit).to.deep.equal({ most: '10min' })
@@ -182,7 +182,7 @@ describe('The connections to PostgreSQL', () => {
     await times(4)
   })
 
-  it('end with what waits for them when they are closed, however the database hangs, and twice', async () => {
+  it('close ends all waiting statements, even if the database hangs, and works twice', async () => {
     const postgres = await connect()
     postgres.listen('anything', () => undefined)
     const hanging = rejection(postgres.query('SELECT pg_sleep(60)'))

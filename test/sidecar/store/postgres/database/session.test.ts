@@ -39,7 +39,7 @@ describe('A session that is set up', () => {
     expect(error.remedy).to.include('pool_mode = session')
   })
 
-  it('is refused where somebody takes the schema away again', async () => {
+  it('is refused if another user drops the schema again', async () => {
     const client = await connect()
     const query = async (text: string) => {
       const answer = await client.query(text)

@@ -10,7 +10,7 @@ describe('The work under a lease', () => {
   const stores = postgresStores()
 
   // Shows: sidecar P1.6.
-  it('is done by one instance at a time, for as long as it takes, and by no other of the same hour', async () => {
+  it('housekeeping is done by one instance at a time, and by no other in the same hour', async () => {
     const [one, other] = [await stores.open({ instance: 'one' }), await stores.open({ instance: 'other' })]
     const events = new EventEmitter()
     const begun = once(events, 'begun')

@@ -37,7 +37,7 @@ describe('Several instances on one PostgreSQL', () => {
     })
   })
 
-  it('say so where another has taken their name during a standstill, until it is free again', async () => {
+  it('reports that another instance took the name in a standstill, until it is free', async () => {
     const a = await open('a')
     const taken = async () => {
       await stores.clock.advance(1000)
@@ -56,7 +56,7 @@ describe('Several instances on one PostgreSQL', () => {
   })
 
   describe('keep house', () => {
-    it('by how long some instance was there, whichever: gaps of two hours count, shorter ones do not', async () => {
+    it('counts the time in which any instance was present, without gaps of two hours', async () => {
       const start = stores.now()
       const a = await open('a')
       expect(await a.housekeeping.presentSince?.()).to.equal(start)
@@ -69,7 +69,7 @@ describe('Several instances on one PostgreSQL', () => {
       expect(await (await open('a')).housekeeping.presentSince?.()).to.equal(stores.now())
     })
 
-    it('and take away the rows of stations that are not there, and what nothing can come of any more', async () => {
+    it('takes away rows of missing stations, and data that no one needs any more', async () => {
       const a = await open('a')
       await register(a, 'N0CALL')
       await a.history.append([message('kept')], true)

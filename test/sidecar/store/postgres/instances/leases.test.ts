@@ -16,7 +16,7 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     }
   }
 
-  it('are held by one at a time, and others see by whom', async () => {
+  it('one instance at a time holds a lease, and others see which', async () => {
     const [a, b] = [await open('a'), await open('b')]
     expect(await held(a, 'listener/0', 'call/N0CALL')).to.deep.equal(['call/N0CALL', 'listener/0'])
     expect(await held(b, 'listener/0', 'listener/1')).to.deep.equal(['listener/1'])

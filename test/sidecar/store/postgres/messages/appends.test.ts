@@ -44,7 +44,7 @@ describe('What an instance stores in PostgreSQL', () => {
     },
   }
 
-  it('is acknowledged by exactly one of two instances that hear the same, whichever stores it', async () => {
+  it('exactly one of two instances that hear a message acknowledges it', async () => {
     const other = await another()
     const one = instance()
     for (let round = 0; round < 30; round += 1) {
@@ -75,7 +75,7 @@ describe('What an instance stores in PostgreSQL', () => {
     expect(texts(await held('W1AW'))).to.deep.equal(['text 0', 'text 1'])
   })
 
-  it('goes in one statement with what came while another was under way, up to 1,000 messages', async () => {
+  it('stores up to 1,000 messages that arrived meanwhile in one statement', async () => {
     const sizes: number[] = []
     const counted: Queries = {
       query<Row>(text: string, values: readonly SqlValue[] = []) {
@@ -93,7 +93,7 @@ describe('What an instance stores in PostgreSQL', () => {
     expect(sizes).to.deep.equal([2, 900, 900])
   })
 
-  it('is stored once where the answer to a statement that was carried out is lost, however long the database is away', async () => {
+  it('stores a message once if the answer to its statement is lost', async () => {
     let losses = 3
     const lossy: Queries = {
       async query<Row>(text: string, values?: readonly SqlValue[]) {
@@ -150,7 +150,7 @@ describe('What an instance stores in PostgreSQL', () => {
     expect(told).to.deep.equal([KEY, KEY, KEY])
   })
 
-  it('leaves no more than 100,000 rows of what rings have dropped, and no acks of long ago', async function () {
+  it('keeps at most 100,000 rows of dropped messages, and no old acks', async function () {
     this.timeout(60_000)
     await database.onOwnConnection((connection) =>
       connection.run(`

@@ -165,7 +165,7 @@ describe('The order of what several instances store', () => {
     }
   }
 
-  it('has each reader get each message once and in order, whoever is killed in between', async function () {
+  it('gives each reader each message once and in order, even if writers are killed', async function () {
     this.timeout(600_000)
     const database = await own.tables(PER_STATION)
     await fc.assert(

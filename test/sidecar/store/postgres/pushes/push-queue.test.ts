@@ -32,7 +32,7 @@ describe('The push queue in PostgreSQL', () => {
     const step = (ms: number) => stores.clock.set(stores.clock.now() + ms)
     const windowEnds = () => step(SETTINGS.push.coalesceMs)
 
-    it('tells at once what was due, where the new one is further behind than anything is put off', async () => {
+    it('notifies at once of what was due if the new clock is far behind', async () => {
       await receive('W1AW', 'one')
       await receive('K1AB', 'two')
       step(-21 * MINUTE)
@@ -40,7 +40,7 @@ describe('The push queue in PostgreSQL', () => {
       expect(await claimed()).to.deep.equal([])
     })
 
-    it('tells at the end of its window what comes in after a smaller step, with what was waiting', async () => {
+    it('notifies at the end of the window after a smaller step of the clock', async () => {
       await receive('W1AW', 'one')
       await receive('K1AB', 'two')
       step(-10 * MINUTE)

@@ -27,7 +27,7 @@ describe('The timers of pushes that instances share', () => {
     expect(rung).to.deep.equal([0, 550, 600, 650])
   })
 
-  it('are none while nobody listens, and once they are closed', async () => {
+  it('has no timers while there is no listener, and once it is closed', async () => {
     await clock.advance(5000)
     expect(clock.pending).to.equal(0)
     listen()

@@ -19,7 +19,7 @@ const LATER = `
 describe('Workers that claim pushes from one table', () => {
   const own = ownDatabase()
 
-  it('get each station once while a lease holds, and between them every one, though some are killed', async () => {
+  it('each lease gives a station to one worker, and none is lost if workers are killed', async () => {
     const database = await own.tables(1)
     await registerIn(database, ...STATIONS)
     const { append } = openAppends({ ...APPENDS, coalesceMs: 0, database })

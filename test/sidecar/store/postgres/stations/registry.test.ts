@@ -42,7 +42,7 @@ describe('The registry of several instances', () => {
   const one = async (text: string) => (await own.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
-  it('finds at once what another has registered, and what it has not, no more once it is removed', async () => {
+  it('finds at once what another instance has registered, and nothing once removed', async () => {
     const [a, b] = [await open(), await open({ listen: DEAF })]
     await register(a, 'N0CALL')
     expect(b.get('N0CALL')).to.equal(undefined)
@@ -90,7 +90,7 @@ describe('The registry of several instances', () => {
     expect(ids()).to.equal('tablet')
   })
 
-  it('lets no more devices in than a station may have, however many instances are asked at once', async () => {
+  it('admits at most the limit of devices, however many instances are asked at once', async () => {
     const instances = [await open({ listen: DEAF }), await open({ listen: DEAF })]
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -196,7 +196,7 @@ describe('The registry of several instances', () => {
     )
   })
 
-  it('compares a heartbeat with what the database has, which another instance may have changed', async () => {
+  it('compares a heartbeat with the database, which another instance may have changed', async () => {
     const [a, b] = [await open({ listen: DEAF }), await open({ listen: DEAF })]
     await register(a, 'N0CALL', { pushToken: 'first' })
     await register(b, 'N0CALL', { pushToken: 'second' })
@@ -206,7 +206,7 @@ describe('The registry of several instances', () => {
     })
   })
 
-  it('writes a heartbeat that brings nothing new once an hour, and tells nobody of it', async () => {
+  it('writes a heartbeat without changes once an hour, and notifies no instance of it', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL')
     const state = () => one('SELECT last_seen_at, device.xmin::text, last FROM device, clock')
@@ -245,7 +245,7 @@ describe('The registry of several instances', () => {
     expect(await rows()).to.deep.equal([0, 0, 0, 0, 0, 0])
   })
 
-  it('stamps registrations, changes and removals in the order of their commits, whoever makes them', async () => {
+  it('stamps registrations, changes and removals in the order of their commits', async () => {
     const instances = [await open({ listen: DEAF }), await open({ listen: DEAF }), await open({ listen: DEAF })]
     await Promise.all(
       instances.flatMap((instance, i) => Array.from({ length: 20 }, (_, n) => register(instance, `N${i}X${n}`))),
@@ -276,7 +276,7 @@ describe('The registry of several instances', () => {
     ['changes that it has not seen are forgotten already', 'last = last + 1, changes_since = last + 1'],
     ['the database has gone back to an older state', 'last = last - 1000'],
   ] as const)
-    it(`looks each second, should notifications be lost, and reads everything anew where ${what}`, async () => {
+    it(`looks each second in case notifications are lost, and reads all again if ${what}`, async () => {
       const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
       await register(a, 'N0CALL')
       await until(b, () => b.size === 1)

@@ -36,7 +36,7 @@ describe('The copy of the registry', () => {
     expect(copy.countDevices().android).to.equal(0)
   })
 
-  it('keeps the time of a heartbeat that only memory has, until another instance writes one', () => {
+  it('keeps a heartbeat that only memory has, until another instance writes one', () => {
     copy.take(['N0CALL', record('a', 100)], 11)
     copy.touch('N0CALL', '', 150)
     copy.follow([['N0CALL', record('b', 100)]], 12)

@@ -196,7 +196,7 @@ describe('Group commit', () => {
   })
 })
 
-describe('A store whose disk gives out', () => {
+describe('A store on a failing disk', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.8.
