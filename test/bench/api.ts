@@ -202,12 +202,12 @@ async function withMessages(
   toStations: number,
   load: () => Promise<LoadResult>,
 ): Promise<LoadResult> {
-  const before = await loaded.storedCount()
+  const countBefore = await loaded.storedCount()
   const flow = loaded.flow(MESSAGES_PER_SECOND, toStations)
   const result = await load()
   const sent = flow.stop()
   if (sent < (MESSAGES_PER_SECOND * ROUND_MS) / 1000) throw new Error(`Only ${sent} messages were sent.`)
-  await loaded.stored(before + sent)
+  await loaded.stored(countBefore + sent)
   return result
 }
 
@@ -219,8 +219,8 @@ function registration(callsign: string): object {
 
 export function requestText(path: string, headers: Question['headers'], value: object): string {
   const body = JSON.stringify(value)
-  const own = { Host: '127.0.0.1', 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
-  const lines = Object.entries({ ...own, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const ownHeaders = { Host: '127.0.0.1', 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
+  const lines = Object.entries({ ...ownHeaders, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 

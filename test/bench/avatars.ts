@@ -115,8 +115,8 @@ async function registerWithAvatars({ url }: BuiltSidecar): Promise<readonly stri
     const avatar = { avatarUpdate: true, avatarImage: image() }
     const agent = new Agent({ localAddress: `127.0.1.${1 + Math.floor(index / 100)}` })
     const answer = await postJson(`${url}/v1/register`, { ...claim(callsign), ...phone, ...avatar }, { agent })
-    const said = await text(answer)
-    if (answer.statusCode !== 200) throw new Error(`register: ${answer.statusCode} ${said}`)
+    const body = await text(answer)
+    if (answer.statusCode !== 200) throw new Error(`register: ${answer.statusCode} ${body}`)
   }
   return stations
 }

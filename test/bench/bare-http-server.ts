@@ -22,14 +22,14 @@ interface BareOrder {
  */
 export async function serve({ headers, body, stations, upstreamPort, certificate }: BareOrder): Promise<number> {
   const bytes = Buffer.from(body, 'base64')
-  const known = new Set(stations)
+  const stationSet = new Set(stations)
   connect(upstreamPort, '127.0.0.1').resume().write('user BARE pass -1\r\n')
   const answer: RequestListener = (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const { callsign } = JSON.parse(Buffer.concat(chunks).toString()) as { callsign: string }
-      response.writeHead(known.has(callsign) ? 200 : 404, headers)
+      response.writeHead(stationSet.has(callsign) ? 200 : 404, headers)
       response.end(bytes)
     })
   }

@@ -22,8 +22,8 @@ export type BuiltSidecar = Awaited<ReturnType<typeof startBuiltSidecar>>
 export async function startBuiltSidecar(config: object) {
   if (!existsSync(MAIN)) throw new Error('There is no dist/: run `npm run build` first.')
   const folder = await createFolder('sidecar-bench')
-  const ours = { listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite', log: { level: 'info' } }
-  const file = await folder.write('config.json', JSON.stringify({ ...ours, ...config }))
+  const product = { listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite', log: { level: 'info' } }
+  const file = await folder.write('config.json', JSON.stringify({ ...product, ...config }))
   const begun = performance.now()
   const probeFile = join(folder.path, 'memory')
   const child = spawn(process.execPath, ['--expose-gc', '--require', PROBE, MAIN, '--config', file], {

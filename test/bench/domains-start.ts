@@ -24,7 +24,7 @@ export async function start(issuer: string, domains: number) {
   const config = configOf(issuer, domains)
   let missing = domains
   const app = express()
-  const before = { ...process.memoryUsage(), ...process.cpuUsage() }
+  const usageBefore = { ...process.memoryUsage(), ...process.cpuUsage() }
   await new Promise<void>((resolve) => {
     const log = {
       info: (event: string) => {
@@ -37,18 +37,20 @@ export async function start(issuer: string, domains: number) {
     }
     void registerOidc(app, { config, host, log })
   })
-  const { user, system } = process.cpuUsage(before)
-  return { cpuMs: (user + system) / 1000, megabytes: (process.memoryUsage().rss - before.rss) / 1e6 }
+  const { user, system } = process.cpuUsage(usageBefore)
+  return { cpuMs: (user + system) / 1000, megabytes: (process.memoryUsage().rss - usageBefore.rss) / 1e6 }
 }
 
 function configOf(issuer: string, domains: number): object {
   const client = { client_id: 'bench', client_secret: 'a secret of the bench' }
-  const domain = (at: number) => ({
-    ...(at === 0 ? {} : { dns: `d${at}.test` }),
+  const domain = (index: number) => ({
+    ...(index === 0 ? {} : { dns: `d${index}.test` }),
     authStrategies: { oidc: { issuer, newAccounts: true, client } },
   })
   return {
     settings: { cert: 'main.test' },
-    domains: Object.fromEntries(Array.from({ length: domains }, (_, at) => [at === 0 ? '' : `d${at}`, domain(at)])),
+    domains: Object.fromEntries(
+      Array.from({ length: domains }, (_, index) => [index === 0 ? '' : `d${index}`, domain(index)]),
+    ),
   }
 }

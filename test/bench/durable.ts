@@ -70,7 +70,7 @@ function costRows(cpu: string, bytes: string, costs: readonly Cost[]): readonly 
  */
 async function costOf(loaded: LoadedSidecar, send: () => number | Promise<number>) {
   const { sidecar } = loaded
-  const before = await loaded.storedCount()
+  const countBefore = await loaded.storedCount()
   const [cpu, bytes, begun] = [sidecar.cpuMicroseconds(), sidecar.writtenBytes(), performance.now()]
   const count = await send()
   await loaded.acknowledged()
@@ -80,7 +80,7 @@ async function costOf(loaded: LoadedSidecar, send: () => number | Promise<number
     cpuUs: (sidecar.cpuMicroseconds() - cpu) / count,
     bytes: (sidecar.writtenBytes() - bytes) / count,
   }
-  await loaded.stored(before + count)
+  await loaded.stored(countBefore + count)
   return cost
 }
 

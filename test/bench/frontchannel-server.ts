@@ -8,7 +8,7 @@ import { load } from './domains-start.ts'
 
 let url = ''
 let issuerName = ''
-let made = 0
+let created = 0
 
 /** A server with so many sessions in its store, each with a sid of its own. */
 export async function start(issuer: string, sessions: number): Promise<void> {
@@ -49,14 +49,14 @@ export async function start(issuer: string, sessions: number): Promise<void> {
 
 /** @returns microseconds of CPU that each call took, of the caller's too */
 export async function callAsStranger(calls: number): Promise<number> {
-  const before = process.cpuUsage()
+  const usageBefore = process.cpuUsage()
   for (let call = 0; call < calls; call += 1) {
-    made += 1
-    const query = new URLSearchParams({ iss: issuerName, sid: `made up ${made}` })
+    created += 1
+    const query = new URLSearchParams({ iss: issuerName, sid: `made up ${created}` })
     const answer = await fetch(`${url}?${query}`)
     if (answer.status !== 200) throw new Error(`status ${answer.status}`)
     await answer.text()
   }
-  const { user, system } = process.cpuUsage(before)
+  const { user, system } = process.cpuUsage(usageBefore)
   return (user + system) / calls
 }

@@ -70,14 +70,14 @@ export async function growthBench(): Promise<readonly Measurement[]> {
     const [first, ...others] = all
     if (!first) return []
     return Object.entries(UNITS).flatMap(([name, [unit, growth]]) => {
-      const of = (figures: Figures) => figures[name as keyof Figures]
+      const figureOf = (figures: Figures) => figures[name as keyof Figures]
       return [
-        alone(`growth.${name}.${SIZES[0]}`, unit, of(first)),
+        alone(`growth.${name}.${SIZES[0]}`, unit, figureOf(first)),
         ...others.map((figures, index) => {
           const stations = SIZES[index + 1] as number
-          const peer = of(first) * (growth === 'linear' ? stations / SIZES[0] : 1)
+          const peer = figureOf(first) * (growth === 'linear' ? stations / SIZES[0] : 1)
           const peerName = `5,000 stations${growth === 'linear' ? `, ${stations / SIZES[0]} times` : ''}`
-          return beside(`growth.${name}.${stations}`, unit, { ours: of(figures), peer }, peerName, 'less')
+          return beside(`growth.${name}.${stations}`, unit, { ours: figureOf(figures), peer }, peerName, 'less')
         }),
       ]
     })
@@ -187,17 +187,17 @@ function loadOrder({ url, pid }: BuiltSidecar, stations: readonly string[]): Loa
 
 /** CPU time in microseconds of each of as many as `work` says. */
 async function cpuOf(sidecar: BuiltSidecar, work: () => Promise<number>): Promise<number> {
-  const before = sidecar.cpuMicroseconds()
+  const usageBefore = sidecar.cpuMicroseconds()
   const count = await work()
-  return (sidecar.cpuMicroseconds() - before) / count
+  return (sidecar.cpuMicroseconds() - usageBefore) / count
 }
 
 async function housekeepingMs(file: string): Promise<number> {
   const store = await openSqliteStore(file, SETTINGS, systemClock, createLog('silent'))
-  const before = process.cpuUsage()
+  const usageBefore = process.cpuUsage()
   await store.housekeeping.expire(Date.now() - DAY_MS, AbortSignal.timeout(DAY_MS))
   await store.housekeeping.tidy(AbortSignal.timeout(DAY_MS))
-  const { user, system } = process.cpuUsage(before)
+  const { user, system } = process.cpuUsage(usageBefore)
   await store.close()
   return (user + system) / 1000
 }

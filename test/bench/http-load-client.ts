@@ -49,13 +49,13 @@ export async function load(order: LoadOrder) {
 
   function open(first: number): void {
     let turn = first
-    let asked = 0
+    let requestCount = 0
     let sentAt = 0
     let held = Buffer.alloc(0)
     const send = (): void => {
       sentAt = performance.now()
-      asked = turn % bytes.length
-      socket.write(bytes[asked] as Buffer)
+      requestCount = turn % bytes.length
+      socket.write(bytes[requestCount] as Buffer)
       turn += connections
     }
     const onChunk = (chunk: Buffer): void => {
@@ -72,7 +72,7 @@ export async function load(order: LoadOrder) {
       held = Buffer.alloc(0)
       if (takesCursors) {
         const time = answer.lastIndexOf(SERVER_TIME) + SERVER_TIME.length
-        answer.copy(bytes[asked] as Buffer, cursorsAt[asked], time, time + TIME_BYTES)
+        answer.copy(bytes[requestCount] as Buffer, cursorsAt[requestCount], time, time + TIME_BYTES)
       }
       const now = performance.now()
       if (now >= countingFrom) {
@@ -119,7 +119,7 @@ export async function load(order: LoadOrder) {
   ending = true
   for (const socket of sockets) socket.destroy()
   if (waits.length === 0) throw new Error('There was no answer.')
-  waits.sort((one, other) => one - other)
+  waits.sort((a, b) => a - b)
   const quantile = (share: number) => waits[Math.floor((waits.length - 1) * share)] as number
   return {
     requestsPerSecond: waits.length / (elapsedMs / 1000),

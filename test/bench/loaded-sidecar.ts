@@ -34,7 +34,7 @@ export interface Load extends Pick<Registrations, 'platform' | 'devices'> {
 }
 
 export async function startLoaded(load: Load) {
-  const { stations: count, messagesEach, database, place = 0, of = 1, push, tls } = load
+  const { stations: count, messagesEach, database, place = 0, of: instances = 1, push, tls } = load
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
     aprsis: {
@@ -43,9 +43,9 @@ export async function startLoaded(load: Load) {
       callsign: 'N0CALL',
       passcode: 13023,
       filterDebounceMs: 0,
-      ...(of > 1 && { listeners: of }),
+      ...(instances > 1 && { listeners: instances }),
     },
-    ...(of > 1 && { instance: `bench-${place}` }),
+    ...(instances > 1 && { instance: `bench-${place}` }),
     rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
     stations: { max: count + 1 },
     ...(database === undefined ? {} : { database }),

@@ -33,7 +33,7 @@ export async function loginBench(): Promise<readonly Measurement[]> {
 
 async function withSides(
   latencyMs: number,
-  measure: (ours: Side, peer: Side) => Promise<readonly Measurement[]>,
+  measure: (product: Side, peer: Side) => Promise<readonly Measurement[]>,
 ): Promise<readonly Measurement[]> {
   const idp = await startProgram<typeof import('./login-idp.ts')>('login-idp.ts')
   const programs: { close(): Promise<void> }[] = [idp]
@@ -53,26 +53,27 @@ async function withSides(
   }
 }
 
-async function atOnceRows(ours: Side, peer: Side): Promise<readonly Measurement[]> {
-  for (const { party } of [ours, peer]) await withBrowsers(party, 10, (people) => logIn(people, party, WARM_UP_LOGINS))
+async function atOnceRows(product: Side, peer: Side): Promise<readonly Measurement[]> {
+  for (const { party } of [product, peer])
+    await withBrowsers(party, 10, (people) => logIn(people, party, WARM_UP_LOGINS))
   const rows: Measurement[] = []
   const cpu: Record<'ours' | 'peer', number[]> = { ours: [], peer: [] }
   for (const atOnce of [1, 10, 100]) {
     const run = (kind: 'ours' | 'peer', { program, party }: Side) =>
       withBrowsers(party, atOnce, async (people) => {
-        const before = program.cpuMicroseconds()
+        const usageBefore = program.cpuMicroseconds()
         const { seconds, logins } = await logIn(people, party, Math.max(LOGINS_A_ROUND, FEWEST_EACH * atOnce))
-        if (atOnce === 10) cpu[kind].push((program.cpuMicroseconds() - before) / 1000 / logins)
+        if (atOnce === 10) cpu[kind].push((program.cpuMicroseconds() - usageBefore) / 1000 / logins)
         return logins / seconds
       })
-    const medians = await alternate(ROUNDS, { ours: () => run('ours', ours), peer: () => run('peer', peer) })
+    const medians = await alternate(ROUNDS, { ours: () => run('ours', product), peer: () => run('peer', peer) })
     const name = atOnce === 10 ? 'login' : `login.${atOnce}`
     rows.push(beside(name, 'logins/s', medians, PEER))
   }
   return [...rows, beside('login.cpu', 'ms CPU', { ours: median(cpu.ours), peer: median(cpu.peer) }, PEER, 'less')]
 }
 
-async function waitRows(ours: Side, peer: Side): Promise<readonly Measurement[]> {
+async function waitRows(product: Side, peer: Side): Promise<readonly Measurement[]> {
   const run = async ({ party }: Side) => {
     const waits: number[] = []
     for (let i = 0; i < LONE_LOGINS; i += 1) {
@@ -81,9 +82,9 @@ async function waitRows(ours: Side, peer: Side): Promise<readonly Measurement[]>
     }
     return median(waits)
   }
-  await run(ours)
+  await run(product)
   await run(peer)
-  const medians = await alternate(ROUNDS, { ours: () => run(ours), peer: () => run(peer) })
+  const medians = await alternate(ROUNDS, { ours: () => run(product), peer: () => run(peer) })
   return [beside('login.wait.25', 'ms', medians, PEER, 'less')]
 }
 

@@ -12,8 +12,8 @@ export interface Measurement {
 }
 
 /** A row with nothing to compare with. */
-export function alone(name: string, unit: string, ours: number): Measurement {
-  return { name, unit, ours, peer: null, peerName: null, ratio: null }
+export function alone(name: string, unit: string, product: number): Measurement {
+  return { name, unit, ours: product, peer: null, peerName: null, ratio: null }
 }
 
 /** Medians of both sides. */
@@ -54,7 +54,7 @@ export function medians<Figure extends string>(
   turns: Readonly<Record<keyof Sides, readonly Readonly<Record<Figure, number>>[]>>,
   figure: Figure,
 ): Sides {
-  const middle = (side: keyof Sides) => median(turns[side].map((one) => one[figure]))
+  const middle = (side: keyof Sides) => median(turns[side].map((item) => item[figure]))
   return { ours: middle('ours'), peer: middle('peer') }
 }
 
@@ -83,16 +83,16 @@ export async function alternate(
   rounds: number,
   sides: Readonly<Record<keyof Sides, () => number | Promise<number>>>,
 ): Promise<Sides> {
-  const { ours, peer } = await takeTurns(rounds, sides)
-  return { ours: median(ours), peer: median(peer) }
+  const { ours: product, peer } = await takeTurns(rounds, sides)
+  return { ours: median(product), peer: median(peer) }
 }
 
 /** For people. */
 export function table(measurements: readonly Measurement[]): string {
   const head = ['name', 'unit', 'ours', 'peer', 'ratio', 'peer is']
-  const rows = measurements.map(({ name, unit, ours, peer, peerName, ratio }) => {
+  const rows = measurements.map(({ name, unit, ours: product, peer, peerName, ratio }) => {
     const beside = peer === null || ratio === null ? ['-', '-'] : [figure(peer), `${ratio.toFixed(2)} x`]
-    return [name, unit, figure(ours), ...beside, peerName ?? 'none']
+    return [name, unit, figure(product), ...beside, peerName ?? 'none']
   })
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
   const isFigure = (column: number) => column >= 2 && column <= 4

@@ -58,19 +58,19 @@ export async function meshSessionsBench(): Promise<readonly Measurement[]> {
     return { setup, memory, cookies: [] }
   }
   try {
-    const [ours, peer] = [await side('ours'), await side('built-in')]
+    const [product, peer] = [await side('ours'), await side('built-in')]
     const sessions = new Map<Side, Session>()
-    for (const one of [ours, peer]) sessions.set(one, await realSession(one.setup))
+    for (const item of [product, peer]) sessions.set(item, await realSession(item.setup))
     const rows: Measurement[] = []
     const held: Record<'ours' | 'peer', Memory>[] = []
     for (const count of COUNTS) {
-      for (const one of [ours, peer]) await keepSessions(one, sessions.get(one) as Session, count)
-      held.push({ ours: await memoryOf(ours), peer: await memoryOf(peer) })
-      rows.push(...(await requestRows(ours, peer, count)), await strangersRow(ours, count))
+      for (const item of [product, peer]) await keepSessions(item, sessions.get(item) as Session, count)
+      held.push({ ours: await memoryOf(product), peer: await memoryOf(peer) })
+      rows.push(...(await requestRows(product, peer, count)), await strangersRow(product, count))
     }
     const [few, many] = [held[0], held.at(-1)]
     for (const figure of ['heapUsed', 'rss'] as const) {
-      const grown = (which: 'ours' | 'peer') => ((many?.[which][figure] ?? 0) - (few?.[which][figure] ?? 0)) / 1e6
+      const grown = (side: 'ours' | 'peer') => ((many?.[side][figure] ?? 0) - (few?.[side][figure] ?? 0)) / 1e6
       const name = `kept.${figure === 'rss' ? 'rss' : 'heap'}.${COUNTS.at(-1)}`
       rows.push(beside(name, 'MB more', { ours: grown('ours'), peer: grown('peer') }, PEER, 'less'))
     }
@@ -124,28 +124,28 @@ interface Memory {
 /** After a full collection. */
 async function memoryOf({ setup, memory }: Side): Promise<Memory> {
   const lines = async () => (await readFile(memory, 'utf8').catch(() => '')).split('\n').slice(0, -1)
-  const before = (await lines()).length
+  const countBefore = (await lines()).length
   process.kill(setup.server().pid, 'SIGUSR2')
-  const line = await until('the memory', async () => (await lines())[before])
+  const line = await until('the memory', async () => (await lines())[countBefore])
   return JSON.parse(line) as Memory
 }
 
-async function requestRows(ours: Side, peer: Side, count: number): Promise<readonly Measurement[]> {
+async function requestRows(product: Side, peer: Side, count: number): Promise<readonly Measurement[]> {
   const rows: Measurement[] = []
   for (const { name, path, requests } of KINDS) {
     const run = (side: Side) => async () => {
       const { setup } = side
       const usage = usageOf(setup.server().pid)
-      const before = usage.cpuMicroseconds()
+      const usageBefore = usage.cpuMicroseconds()
       const waits = await ask(side, path, requests)
-      return { cpu: (usage.cpuMicroseconds() - before) / requests, waits }
+      return { cpu: (usage.cpuMicroseconds() - usageBefore) / requests, waits }
     }
     // The first ones are of a server that has just started.
-    await run(ours)()
+    await run(product)()
     await run(peer)()
-    const results = await takeTurns(ROUNDS, { ours: run(ours), peer: run(peer) })
-    const p99 = (which: 'ours' | 'peer') => {
-      const waits = results[which].flatMap((round) => round.waits).toSorted((a, b) => a - b)
+    const results = await takeTurns(ROUNDS, { ours: run(product), peer: run(peer) })
+    const p99 = (side: 'ours' | 'peer') => {
+      const waits = results[side].flatMap((round) => round.waits).toSorted((a, b) => a - b)
       return waits[Math.floor((waits.length - 1) * 0.99)] as number
     }
     rows.push(
@@ -161,12 +161,12 @@ async function strangersRow({ setup }: Side, count: number): Promise<Measurement
   const usage = usageOf(setup.server().pid)
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
   const round = async () => {
-    const before = usage.cpuMicroseconds()
+    const usageBefore = usage.cpuMicroseconds()
     for (let call = 0; call < STRANGERS; call += 1) {
       const query = new URLSearchParams({ iss: setup.idp.issuer, sid: randomBytes(8).toString('hex') })
       await answered(`${setup.url}auth-oidc-frontchannel-logout?${query}`, '', agent)
     }
-    return (usage.cpuMicroseconds() - before) / STRANGERS
+    return (usage.cpuMicroseconds() - usageBefore) / STRANGERS
   }
   await round()
   const rounds = await inTurn(ROUNDS, round)
@@ -180,9 +180,9 @@ async function ask({ setup, cookies }: Side, path: string, requests: number): Pr
   const waits: number[] = []
   let turn = 0
   const work = async () => {
-    for (let mine = turn++; mine < requests; mine = turn++) {
+    for (let index = turn++; index < requests; index = turn++) {
       const begun = performance.now()
-      await answered(`${setup.url}${path}`, cookies[mine % cookies.length] as string, agent)
+      await answered(`${setup.url}${path}`, cookies[index % cookies.length] as string, agent)
       waits.push(performance.now() - begun)
     }
   }

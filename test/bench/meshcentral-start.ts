@@ -10,11 +10,11 @@ const ROUNDS = 7
  */
 export async function meshStartBench(): Promise<readonly Measurement[]> {
   const options = { domains: { '': { oidc: { groups: { sync: true } } } } }
-  const ours = await setUpMesh({ ...options, strategy: 'ours' })
-  await ours.server().stop()
+  const product = await setUpMesh({ ...options, strategy: 'ours' })
+  await product.server().stop()
   const peer = await setUpMesh({ ...options, strategy: 'built-in' })
   await peer.server().stop()
-  const sizes = new Map<MeshSetup, number[]>([ours, peer].map((setup) => [setup, []]))
+  const sizes = new Map<MeshSetup, number[]>([product, peer].map((setup) => [setup, []]))
   // Each alone on the port that both use.
   const startOf = (setup: MeshSetup) => async () => {
     const begun = performance.now()
@@ -25,13 +25,13 @@ export async function meshStartBench(): Promise<readonly Measurement[]> {
     return took
   }
   try {
-    await startOf(ours)()
+    await startOf(product)()
     await startOf(peer)()
-    const took = await alternate(ROUNDS, { ours: startOf(ours), peer: startOf(peer) })
-    const held = { ours: median(sizes.get(ours) ?? []), peer: median(sizes.get(peer) ?? []) }
+    const took = await alternate(ROUNDS, { ours: startOf(product), peer: startOf(peer) })
+    const held = { ours: median(sizes.get(product) ?? []), peer: median(sizes.get(peer) ?? []) }
     return [beside('start', 'ms', took, 'built-in', 'less'), beside('start.rss', 'MB', held, 'built-in', 'less')]
   } finally {
-    await ours.close()
+    await product.close()
     await peer.close()
   }
 }

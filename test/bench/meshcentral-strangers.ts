@@ -27,19 +27,19 @@ export async function meshStrangersBench(): Promise<readonly Measurement[]> {
     return setup
   }
   try {
-    const [ours, peer] = [await side('ours'), await side('built-in')]
+    const [product, peer] = [await side('ours'), await side('built-in')]
     const rows: Measurement[] = []
     for (const [name, path] of Object.entries(PATHS)) {
       const run = (setup: MeshSetup) => async () => {
         const usage = usageOf(setup.server().pid)
-        const before = usage.cpuMicroseconds()
+        const usageBefore = usage.cpuMicroseconds()
         await ask(setup, path)
-        return { cpu: (usage.cpuMicroseconds() - before) / REQUESTS }
+        return { cpu: (usage.cpuMicroseconds() - usageBefore) / REQUESTS }
       }
       // The first ones are of a server that has just started.
-      await run(ours)()
+      await run(product)()
       await run(peer)()
-      const results = await takeTurns(ROUNDS, { ours: run(ours), peer: run(peer) })
+      const results = await takeTurns(ROUNDS, { ours: run(product), peer: run(peer) })
       rows.push(beside(`stranger.path.${name}`, 'us CPU', medians(results, 'cpu'), PEER, 'less'))
     }
     return rows
@@ -51,7 +51,7 @@ export async function meshStrangersBench(): Promise<readonly Measurement[]> {
 /** One request after the other. */
 async function ask({ url }: MeshSetup, path: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
-  for (let left = REQUESTS; left > 0; left--) {
+  for (let remaining = REQUESTS; remaining > 0; remaining--) {
     const to = new URL(url)
     const options = {
       agent,

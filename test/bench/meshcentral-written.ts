@@ -24,13 +24,13 @@ const SETTLED_MS = 500
  * loads the page with its socket, and has the session renewed by an IdP that gives each refresh token once.
  */
 export async function meshWrittenBench(): Promise<readonly Measurement[]> {
-  const ours = await writtenBy('ours')
+  const product = await writtenBy('ours')
   const peer = await writtenBy('built-in')
-  const row = (name: string, of: (written: Written) => number) =>
-    beside(`written.${name}`, 'KB', { ours: of(ours) / 1e3, peer: of(peer) / 1e3 }, 'built-in', 'less')
+  const row = (name: string, figureOf: (written: Written) => number) =>
+    beside(`written.${name}`, 'KB', { ours: figureOf(product) / 1e3, peer: figureOf(peer) / 1e3 }, 'built-in', 'less')
   return [
     row('login', ({ login }) => login),
-    alone('written.renewal', 'KB', ours.renewal / 1e3),
+    alone('written.renewal', 'KB', product.renewal / 1e3),
     row(`hour.${PEOPLE}`, ({ login, page, renewal }) => PEOPLE * (login + TIMES_AN_HOUR * (page + renewal))),
   ]
 }
@@ -46,7 +46,7 @@ async function writtenBy(strategy: 'ours' | 'built-in') {
     const persons = Array.from({ length: PEOPLE }, (_, n) => setup.person({ groups: ['everybody', `group ${n % 10}`] }))
     // On all days but one their accounts are there.
     for (const person of persons) await visitorOf(setup, person)
-    const before = await settledBytes(setup)
+    const earlier = await settledBytes(setup)
     const browsers: ScriptedBrowser[] = []
     for (const person of persons) browsers.push(await visitorOf(setup, person))
     const signedInBytes = await settledBytes(setup)
@@ -57,7 +57,7 @@ async function writtenBy(strategy: 'ours' | 'built-in') {
     await openPages()
     const openedBytes = await settledBytes(setup)
     const each = (bytes: number) => bytes / PEOPLE
-    const written = { login: each(signedInBytes - before), page: each(openedBytes - signedInBytes), renewal: 0 }
+    const written = { login: each(signedInBytes - earlier), page: each(openedBytes - signedInBytes), renewal: 0 }
     if (strategy === 'built-in') return written
     await setup.restart({ settings: { ...settings, ...OFTEN } })
     await allowRenewals(setup)
@@ -76,11 +76,11 @@ async function writtenBy(strategy: 'ours' | 'built-in') {
 
 /** Once nothing more is being written. */
 async function settledBytes(setup: MeshSetup): Promise<number> {
-  for (let before = await bytesOf(setup); ; ) {
+  for (let earlier = await bytesOf(setup); ; ) {
     await setTimeout(SETTLED_MS)
     const now = await bytesOf(setup)
-    if (now === before) return now
-    before = now
+    if (now === earlier) return now
+    earlier = now
   }
 }
 

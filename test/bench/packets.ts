@@ -68,7 +68,8 @@ export async function packetsBench(): Promise<Measurement> {
 function chunksOf(lines: readonly string[]): readonly Buffer[] {
   const stream = Buffer.from(lines.map((line) => `${line}\r\n`).join(''), 'latin1')
   const chunks: Buffer[] = []
-  for (let at = 0; at < stream.length; at += READ_BYTES) chunks.push(stream.subarray(at, at + READ_BYTES))
+  for (let start = 0; start < stream.length; start += READ_BYTES)
+    chunks.push(stream.subarray(start, start + READ_BYTES))
   return chunks
 }
 

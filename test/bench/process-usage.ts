@@ -17,7 +17,7 @@ export function usageOf(pid: number | undefined) {
       const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) =>
         Number.parseInt(read(`task/${thread}/schedstat`), 10),
       )
-      return nanoseconds.reduce((sum, one) => sum + one, 0) / 1_000
+      return nanoseconds.reduce((sum, item) => sum + item, 0) / 1_000
     },
     /**
      * What it handed to the system to be written since its start, to files and sockets (`wchar`). Unlike what went to

@@ -22,9 +22,9 @@ let sendAll: () => Promise<void> = async () => undefined
 export async function open({ service, port, ca, pushes, inFlight }: PeerOrder): Promise<void> {
   const sendOne = service === 'fcm' ? overHttps(port, ca, inFlight) : await overHttp2(port, ca)
   sendAll = async () => {
-    const left = pushes.values()
+    const nextPush = pushes.values()
     const sendInTurn = async () => {
-      for (const push of left) await sendOne(push)
+      for (const push of nextPush) await sendOne(push)
     }
     await Promise.all(Array.from({ length: inFlight }, sendInTurn))
   }
@@ -32,9 +32,9 @@ export async function open({ service, port, ca, pushes, inFlight }: PeerOrder): 
 
 /** Sends all of it. @returns the microseconds of CPU time that this took */
 export async function send(): Promise<number> {
-  const before = process.cpuUsage()
+  const usageBefore = process.cpuUsage()
   await sendAll()
-  const { user, system } = process.cpuUsage(before)
+  const { user, system } = process.cpuUsage(usageBefore)
   return user + system
 }
 
@@ -55,7 +55,7 @@ function overHttps(port: number, ca: string, connections: number): Send {
 
 async function overHttp2(port: number, ca: string): Promise<Send> {
   const session = await new Promise<ClientHttp2Session>((resolve, reject) => {
-    const one = connect(`https://127.0.0.1:${port}`, { ca }, () => resolve(one)).on('error', reject)
+    const item = connect(`https://127.0.0.1:${port}`, { ca }, () => resolve(item)).on('error', reject)
   })
   return ({ headers, body }) =>
     new Promise((resolve, reject) => {

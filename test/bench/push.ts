@@ -52,21 +52,21 @@ type Service = (typeof SERVICES)[number]
 export async function pushBench(): Promise<readonly Measurement[]> {
   const bursts: Measurement[] = []
   const latencies: Measurement[] = []
-  for (const one of SERVICES) {
-    const { rows, latencyMs } = await measured(one)
+  for (const item of SERVICES) {
+    const { rows, latencyMs } = await measured(item)
     bursts.push(...rows)
-    const name = one.service === 'fcm' ? 'push.latency' : `push.latency.${one.service}`
+    const name = item.service === 'fcm' ? 'push.latency' : `push.latency.${item.service}`
     latencies.push(alone(name, 'ms', latencyMs))
   }
   return [...bursts, ...latencies]
 }
 
-async function measured(one: Service): Promise<{ rows: readonly Measurement[]; latencyMs: number }> {
-  const gateway = await startPushGateway(one.service)
+async function measured(single: Service): Promise<{ rows: readonly Measurement[]; latencyMs: number }> {
+  const gateway = await startPushGateway(single.service)
   const peer: Sides['peer'] = await startProgram('push-peer.ts')
   const push = { ...gateway.settings, coalesceMs: COALESCE_MS }
   await gateway.call('expect', 1, 0, false)
-  const loaded = await startLoaded({ stations: STATIONS - 1, messagesEach: 0, platform: one.platform, push })
+  const loaded = await startLoaded({ stations: STATIONS - 1, messagesEach: 0, platform: single.platform, push })
   try {
     // The one more that a load has gets its pushes, too, and had a message by now.
     await gateway.call('burst')
@@ -74,12 +74,12 @@ async function measured(one: Service): Promise<{ rows: readonly Measurement[]; l
     const sides = { loaded, gateway, peer }
     // The first run of each only warms up.
     const { pushes } = await burst(sides, 0, true)
-    const { service, inFlight } = one
+    const { service, inFlight } = single
     await peer.call('open', { service, inFlight, port: gateway.port, ca: gateway.ca, pushes })
     checkSame(pushes, (await peerBurst(sides, 0, true)).pushes)
     const rows: Measurement[] = []
-    for (const answerMs of ANSWERS_MS) rows.push(...(await burstRows(one, sides, answerMs)))
-    return { rows, latencyMs: await latency(sides, one.platform) }
+    for (const answerMs of ANSWERS_MS) rows.push(...(await burstRows(single, sides, answerMs)))
+    return { rows, latencyMs: await latency(sides, single.platform) }
   } finally {
     await loaded.close()
     await peer.close()
@@ -109,11 +109,11 @@ async function burst({ loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>, ans
   await gateway.call('expect', STATIONS, answerMs, keeps)
   loaded.send(loaded.stations.length)
   await loaded.acknowledged()
-  const before = loaded.sidecar.cpuMicroseconds()
+  const usageBefore = loaded.sidecar.cpuMicroseconds()
   if ((await gateway.call('arrived')) > 0) throw new Error(`It took longer than ${COALESCE_MS} ms to store a burst.`)
   const { seconds, pushes } = await gateway.call('burst')
   await settled(loaded)
-  const cpuUs = (loaded.sidecar.cpuMicroseconds() - before) / STATIONS
+  const cpuUs = (loaded.sidecar.cpuMicroseconds() - usageBefore) / STATIONS
   return { perSecond: STATIONS / seconds, cpuUs, pushes }
 }
 
@@ -125,12 +125,13 @@ async function peerBurst({ gateway, peer }: Pick<Sides, 'gateway' | 'peer'>, ans
 }
 
 /** Throws unless the gateway got the same of both, in whatever order. */
-function checkSame(ours: readonly KeptPush[], peers: readonly KeptPush[]): void {
+function checkSame(product: readonly KeptPush[], peers: readonly KeptPush[]): void {
   const textOf = ({ path, headers, body }: KeptPush) =>
     JSON.stringify([path, Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)), body])
-  const others = peers.map(textOf).toSorted()
-  for (const [index, text] of ours.map(textOf).toSorted().entries())
-    if (text !== others[index]) throw new Error(`The peer does not send the same: not ${text}, but ${others[index]}`)
+  const textsOfPeer = peers.map(textOf).toSorted()
+  for (const [index, text] of product.map(textOf).toSorted().entries())
+    if (text !== textsOfPeer[index])
+      throw new Error(`The peer does not send the same: not ${text}, but ${textsOfPeer[index]}`)
 }
 
 /** Resolves once nobody is being told of anything, and the database knows it. */

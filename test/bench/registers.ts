@@ -29,12 +29,12 @@ export async function registersBench(): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')
   const sidecars: BuiltSidecar[] = []
   try {
-    const [ours, peer] = [await start(upstream.port, postgres.address), await start(upstream.port)]
-    sidecars.push(ours, peer)
+    const [product, peer] = [await start(upstream.port, postgres.address), await start(upstream.port)]
+    sidecars.push(product, peer)
     for (const sidecar of sidecars) await registerStations(sidecar, callsigns('K', KNOWN))
     return [
-      await row('api.register.postgres', newStations, { ours, peer, client }),
-      await row('api.register.postgres.token', newTokens, { ours, peer, client }),
+      await row('api.register.postgres', newStations, { ours: product, peer, client }),
+      await row('api.register.postgres.token', newTokens, { ours: product, peer, client }),
     ]
   } finally {
     await client.close()
@@ -96,9 +96,9 @@ function newStations(round: number): readonly object[] {
 }
 
 function newTokens(round: number): readonly object[] {
-  const known = callsigns('K', KNOWN)
+  const knownStations = callsigns('K', KNOWN)
   return Array.from({ length: REQUESTS }, (_, index) =>
-    registration(known[index % KNOWN] ?? '', `token-${index}-of-${round}`),
+    registration(knownStations[index % KNOWN] ?? '', `token-${index}-of-${round}`),
   )
 }
 

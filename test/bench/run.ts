@@ -58,9 +58,9 @@ if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(sh
 function chosen(name: string | undefined): readonly (typeof BENCHES)[number][] {
   if (name === undefined) return BENCHES
   const beginnings = BENCHES.flatMap(({ rows }) => [...rows])
-  const [longest] = beginnings.filter((one) => isOf(name, one)).sort((a, b) => b.length - a.length)
-  const found = BENCHES.filter(({ rows }) => rows.some((one) => one === longest))
-  if (found.length > 0) return found
+  const [longest] = beginnings.filter((a) => isOf(name, a)).sort((a, b) => b.length - a.length)
+  const benches = BENCHES.filter(({ rows }) => rows.some((item) => item === longest))
+  if (benches.length > 0) return benches
   return refuse(`No row is called ${name}.`)
 }
 

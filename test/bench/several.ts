@@ -81,7 +81,7 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
     return rows
   } finally {
     await client.close()
-    for (const one of [...all, onSqlite]) await one.close()
+    for (const item of [...all, onSqlite]) await item.close()
     await gateway.close()
   }
 }
@@ -99,17 +99,17 @@ async function costOf(
   count: number | undefined,
   round: () => Promise<number>,
 ) {
-  const [ours, database] = [sidecar.cpuMicroseconds(), cpuOf(postgres)]
+  const [product, database] = [sidecar.cpuMicroseconds(), cpuOf(postgres)]
   const perSecond = await round()
-  const each = (before: number, after: number) => (after - before) / (count ?? perSecond)
-  return { perSecond, ours: each(ours, sidecar.cpuMicroseconds()), database: each(database, cpuOf(postgres)) }
+  const each = (countBefore: number, endValue: number) => (endValue - countBefore) / (count ?? perSecond)
+  return { perSecond, ours: each(product, sidecar.cpuMicroseconds()), database: each(database, cpuOf(postgres)) }
 }
 
 /** CPU time of a server and of its processes, in microseconds. */
 function cpuOf(postgres: Postgres): number {
   const pid = postgres.pid() ?? 0
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-  return [pid, ...children.map(Number)].reduce((sum, one) => sum + usageOf(one).cpuMicroseconds(), 0)
+  return [pid, ...children.map(Number)].reduce((sum, item) => sum + usageOf(item).cpuMicroseconds(), 0)
 }
 
 function costRows(name: string, each: string, costs: readonly Cost[], peer: readonly number[]): Measurement[] {
@@ -124,7 +124,7 @@ function costRows(name: string, each: string, costs: readonly Cost[], peer: read
 /** Messages a second of bursts that each of them gets at once. */
 async function burstOfAll(all: readonly LoadedSidecar[]): Promise<number> {
   const begun = performance.now()
-  await Promise.all(all.map((one) => burst(one, STATIONS)))
+  await Promise.all(all.map((item) => burst(item, STATIONS)))
   return (all.length * MESSAGES * 1000) / (performance.now() - begun)
 }
 

@@ -28,9 +28,9 @@ export async function registerStations(
   { platform = 'android', devices = 1, acknowledging = [], ca }: Registrations = {},
 ): Promise<void> {
   const agent = ca === undefined ? new Agent({ keepAlive: true }) : new TlsAgent({ keepAlive: true, ca })
-  const left = callsigns.values()
+  const nextCallsign = callsigns.values()
   const registerInTurn = async () => {
-    for (const callsign of left)
+    for (const callsign of nextCallsign)
       for (let device = 0; device < devices; device += 1) {
         const registration = {
           ...claim(callsign),
@@ -40,8 +40,8 @@ export async function registerStations(
           ackMessages: acknowledging.includes(callsign),
         }
         const answer = await postJson(`${url}/v1/register`, registration, { agent })
-        const said = await text(answer)
-        if (answer.statusCode !== 200) throw new Error(`register: ${answer.statusCode} ${said}`)
+        const body = await text(answer)
+        if (answer.statusCode !== 200) throw new Error(`register: ${answer.statusCode} ${body}`)
       }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, registerInTurn)).finally(() => agent.destroy())

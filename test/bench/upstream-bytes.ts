@@ -77,6 +77,6 @@ async function deliver(server: AprsIsServer, sidecar?: BuiltSidecar): Promise<vo
 }
 
 function areAskedFor(server: AprsIsServer): boolean {
-  const asked = new Set(server.clients().flatMap(({ filter }) => filter.split(/[ /]/)))
-  return STATIONS.every((station) => asked.has(station))
+  const filterTerms = new Set(server.clients().flatMap(({ filter }) => filter.split(/[ /]/)))
+  return STATIONS.every((station) => filterTerms.has(station))
 }

@@ -30,11 +30,11 @@ describe('a sidecar inside another program', () => {
     await Promise.all([sidecar.close(), sidecar.close()])
     await upstream.until(() => upstream.clients().length === 0)
     for (const url of [sidecar.url, sidecar.adminUrl]) {
-      const gone = await fetch(url).then(
+      const refusal = await fetch(url).then(
         () => false,
         () => true,
       )
-      expect(gone).to.equal(true)
+      expect(refusal).to.equal(true)
     }
     await (await startSidecar(settings(), log)).close()
   })

@@ -49,10 +49,10 @@ describe('The avatars of many stations', () => {
   // Shows: sidecar C13.17.
   it('count in the rate limit by tens of stations', async () => {
     await start({ rateLimit: { max: 60 } })
-    const asked = (count: number) => api.raw(call('192.0.2.1', STATIONS.slice(0, count), 'Connection: close'))
-    for (let times = 0; times < 11; times += 1) expect(statuses(await asked(50))).to.deep.equal([200])
-    expect(statuses(await asked(31))).to.deep.equal([200])
-    expect(statuses(await asked(11))).to.deep.equal([429])
+    const fetchAvatars = (count: number) => api.raw(call('192.0.2.1', STATIONS.slice(0, count), 'Connection: close'))
+    for (let times = 0; times < 11; times += 1) expect(statuses(await fetchAvatars(50))).to.deep.equal([200])
+    expect(statuses(await fetchAvatars(31))).to.deep.equal([200])
+    expect(statuses(await fetchAvatars(11))).to.deep.equal([429])
   })
 
   // Shows: sidecar C13.17.

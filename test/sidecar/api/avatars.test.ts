@@ -79,10 +79,10 @@ describe('The avatar of a station', () => {
         const avatarIcon = String.fromCharCode(...codeUnits)
         const uploaded = await register('N1CALL', { avatarUpdate: true, avatarIcon })
         const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since: 0 })
-        const asked = await ask('N1CALL-7')
+        const answers = await ask('N1CALL-7')
         expect(uploaded.status).to.equal(/[\p{Cc}\p{Cs}]/u.test(avatarIcon) ? 400 : 200)
         // JSON.stringify writes half of a surrogate pair as an escape.
-        for (const { bytes } of [uploaded, synced, asked]) expect(bytes.toString()).not.to.match(/\\ud[89a-f]/i)
+        for (const { bytes } of [uploaded, synced, answers]) expect(bytes.toString()).not.to.match(/\\ud[89a-f]/i)
       }),
       { numRuns: 60 },
     )

@@ -166,8 +166,8 @@ describe('the API', () => {
     await api.clock.advance(3_601_000)
     expect((await register('N3CALL')).status).to.equal(200)
     expect([...api.store.stations.keys()].sort()).to.deep.equal(['N1CALL-7', 'N3CALL-7'])
-    const left = api.logged.filter(({ event }) => event === 'station-left').map(({ station }) => station)
-    expect([left, api.metrics.value('stations_displaced')]).to.deep.equal([['N2CALL-7'], 1])
+    const departures = api.logged.filter(({ event }) => event === 'station-left').map(({ station }) => station)
+    expect([departures, api.metrics.value('stations_displaced')]).to.deep.equal([['N2CALL-7'], 1])
     expect((await register('N4CALL')).body.error).to.equal('full')
   })
 

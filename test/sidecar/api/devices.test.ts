@@ -21,20 +21,20 @@ describe('several phones of a station at the API', () => {
   const unregister = (deviceId: string | undefined, members: object = { pushToken: `token-of-${deviceId}` }) =>
     api.post('/v1/unregister', { ...claim('N0CALL'), ...as(deviceId), ...members })
   const receive = (text: string) => append(api.store, message(text, { to: 'N0CALL-7', seqId: '' }))
-  const said = ({ status, body }: ApiAnswer) => [status, body.error]
+  const statusAndCode = ({ status, body }: ApiAnswer) => [status, body.error]
   const texts = ({ body }: ApiAnswer) => body.messages.map(({ text }) => text)
   const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
 
   // Shows: sidecar C16.2.
   it('come and go one by one, and the station with the last', async () => {
     await register('one')
-    expect(said(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
-    expect(said(await sync(undefined, 0))).to.deep.equal([404, 'not_registered'])
-    expect(said(await unregister('two'))).to.deep.equal([404, 'not_registered'])
+    expect(statusAndCode(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
+    expect(statusAndCode(await sync(undefined, 0))).to.deep.equal([404, 'not_registered'])
+    expect(statusAndCode(await unregister('two'))).to.deep.equal([404, 'not_registered'])
     await register(undefined)
     await receive('hello')
     expect((await unregister('one')).status).to.equal(200)
-    expect(said(await sync('one', 0))).to.deep.equal([404, 'not_registered'])
+    expect(statusAndCode(await sync('one', 0))).to.deep.equal([404, 'not_registered'])
     expect(texts(await sync(undefined, 0))).to.deep.equal(['hello'])
     expect(api.metrics.value('stations_unregistered')).to.equal(0)
     expect((await unregister(undefined)).status).to.equal(200)
@@ -52,10 +52,10 @@ describe('several phones of a station at the API', () => {
       { pushToken: 'token-of-one' },
       { deviceId: null },
     ])
-      expect(said(await unregister(undefined, members))).to.deep.equal([403, 'wrong_token'])
+      expect(statusAndCode(await unregister(undefined, members))).to.deep.equal([403, 'wrong_token'])
     expect(texts(await sync(undefined, 0))).to.deep.equal(['hello'])
     expect((await unregister(undefined)).status).to.equal(200)
-    expect(said(await unregister(undefined))).to.deep.equal([404, 'not_registered'])
+    expect(statusAndCode(await unregister(undefined))).to.deep.equal([404, 'not_registered'])
   })
 
   it('are ended by an equal subscription of Web Push, however its text is written', async () => {
@@ -78,10 +78,10 @@ describe('several phones of a station at the API', () => {
     await register(undefined)
     await unregister('one')
     await unregister(undefined)
-    const left = api.logged.flatMap(({ event, level, station, devices }) =>
+    const departures = api.logged.flatMap(({ event, level, station, devices }) =>
       String(event).endsWith('-left') ? [[event, level, station, devices]] : [],
     )
-    expect(left).to.deep.equal([
+    expect(departures).to.deep.equal([
       ['device-left', 'info', 'N0CALL-7', 1],
       ['station-left', 'info', 'N0CALL-7', undefined],
     ])
@@ -109,9 +109,9 @@ describe('several phones of a station at the API', () => {
 
   // Shows: sidecar C16.3.
   it('are 8 at most, the one without an id among them', async () => {
-    for (let at = 1; at < 8; at++) await register(`phone-${at}`)
+    for (let index = 1; index < 8; index++) await register(`phone-${index}`)
     await register(undefined)
-    expect(said(await register('one-more'))).to.deep.equal([403, 'devices_full'])
+    expect(statusAndCode(await register('one-more'))).to.deep.equal([403, 'devices_full'])
     expect(devices()).to.have.length(8)
   })
 

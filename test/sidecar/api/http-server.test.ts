@@ -28,9 +28,9 @@ describe('The HTTP server of the API', () => {
   // Shows: sidecar O1.10.
   it('reports the earliest expiry in the certificate chain, and a new one after reload', async () => {
     const [certFile, keyFile] = [folder.path('cert.pem'), folder.path('key.pem')]
-    const made = (year: number) =>
+    const certificate = (year: number) =>
       generate([{ name: 'commonName', value: 'localhost' }], { notAfterDate: new Date(Date.UTC(year, 0, 1)) })
-    const [leaf, authority, renewed] = await Promise.all([made(2040), made(2039), made(2041)])
+    const [leaf, authority, renewed] = await Promise.all([certificate(2040), certificate(2039), certificate(2041)])
     await writeFile(certFile, `${leaf.cert}\n${authority.cert}`)
     await writeFile(keyFile, leaf.private)
     const secured = await createApiServer({ certFile, keyFile })

@@ -122,7 +122,7 @@ describe('the API over HTTP', () => {
     expect(await api.raw(asking(65_537))).to.match(/^HTTP\/1.1 413 /)
   })
 
-  for (const [what, text, status = 400, error = 'invalid_request'] of [
+  for (const [name, text, status = 400, error = 'invalid_request'] of [
     ['is no HTTP', 'hello\r\n\r\n'],
     ['has no Host', 'POST /v1/sync HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'],
     ['has two lengths', requestText('', 'Content-Length: 1', 'Content-Length: 2')],
@@ -131,7 +131,7 @@ describe('the API over HTTP', () => {
     ['has headers that are too large', requestText('', `X: ${'x'.repeat(20_000)}`), 413, 'too_large'],
   ] as const) {
     // Shows: sidecar C3.1, C10.5.
-    it(`answers in JSON to a request that ${what}`, async () => {
+    it(`answers in JSON to a request that ${name}`, async () => {
       const answer = await api.raw(text)
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `))
       expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).to.include({ error })
@@ -326,12 +326,12 @@ describe('the rate limit', () => {
     expect(await registering('N4CALL', '2001:db8:0:200::1')).to.match(/ 200 /)
   })
 
-  const said = 'X-Forwarded-For: 198.51.100.1'
-  for (const [what, trustProxy, wrong, right, event] of [
-    ['is not trusted', false, [said], [], 'proxy-not-trusted'],
-    ['is trusted and names no client', ['127.0.0.0/8'], [], [said], 'proxy-says-no-client'],
+  const header = 'X-Forwarded-For: 198.51.100.1'
+  for (const [name, trustProxy, wrong, right, event] of [
+    ['is not trusted', false, [header], [], 'proxy-not-trusted'],
+    ['is trusted and names no client', ['127.0.0.0/8'], [], [header], 'proxy-says-no-client'],
   ] as const)
-    it(`has one warning for a proxy that ${what}`, async () => {
+    it(`has one warning for a proxy that ${name}`, async () => {
       await start({ listen: { trustProxy } })
       const warnings = () => api.logged.flatMap(({ event }) => (String(event).startsWith('proxy-') ? [event] : []))
       await api.raw(lastSync(...right))
@@ -358,17 +358,17 @@ describe('the rate limit', () => {
 describe('the API over TLS', () => {
   // Shows: sidecar 2.18, C1.22, C10.1.
   it('keeps its certificate where the next one is no good, and says so', async () => {
-    const [files, other] = [await makeServerFiles('sidecar-tls'), await makeServerFiles('sidecar-tls')]
+    const [files, second] = [await makeServerFiles('sidecar-tls'), await makeServerFiles('sidecar-tls')]
     const { api, logged, close } = await startApi({ listen: { certFile: files.certFile, keyFile: files.keyFile } })
     try {
-      await copyFile(other.keyFile, files.keyFile)
+      await copyFile(second.keyFile, files.keyFile)
       await api.reloadTls()
       const [answer] = await once(get(`${api.url}/v1/sync`, { ca: files.ca, agent: false }), 'response')
       expect(answer.resume().statusCode).to.equal(405)
       expect(logged.map(({ event }) => event)).to.include('tls-not-reloaded')
     } finally {
       await close()
-      for (const made of [files, other]) await made.remove()
+      for (const keys of [files, second]) await keys.remove()
     }
   })
 })

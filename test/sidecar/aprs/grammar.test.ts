@@ -48,22 +48,29 @@ function read(line: string) {
 
 describe('A line', () => {
   it('reads any line as the grammar says', () => {
-    const of = (...parts: string[]) => fc.constantFrom(...parts)
-    const stations = of('A', 'n0call-7', 'N0CALL-0', 'B', 'ABCDEF-12')
-    const calls = fc.oneof(stations, of('-0', 'ABCDEFGHIJ', 'ä', 'ß', 'B C', 'B{1', ''))
+    const choice = (...parts: string[]) => fc.constantFrom(...parts)
+    const stations = choice('A', 'n0call-7', 'N0CALL-0', 'B', 'ABCDEF-12')
+    const calls = fc.oneof(stations, choice('-0', 'ABCDEFGHIJ', 'ä', 'ß', 'B C', 'B{1', ''))
     const headers = fc
       .tuple(
         calls,
-        of('>', '>', '>', '>', '>', '>', '', '>>'),
-        of('APRS', 'APRS', 'APRS,TCPIP*,qAC,S', ''),
-        of(':', ':', ':', ':', ':', ''),
+        choice('>', '>', '>', '>', '>', '>', '', '>>'),
+        choice('APRS', 'APRS', 'APRS,TCPIP*,qAC,S', ''),
+        choice(':', ':', ':', ':', ':', ''),
       )
       .map((parts) => parts.join(''))
-    const paddings = of('', '', '', '', ' ', '   ', '\0', '\r', '\x7f', '\x1c ')
-    const beginnings = of('ack', 'rej', '?APRSD', '?APRSH', '?APRSHN0CALL', '?PING?', 'PARM.', 'BITS.')
-    const fields = fc.array(fc.oneof(beginnings, of(...'{}1z :\xff\n', 'AB', 'hi')), { maxLength: 6 })
+    const paddings = choice('', '', '', '', ' ', '   ', '\0', '\r', '\x7f', '\x1c ')
+    const beginnings = choice('ack', 'rej', '?APRSD', '?APRSH', '?APRSHN0CALL', '?PING?', 'PARM.', 'BITS.')
+    const fields = fc.array(fc.oneof(beginnings, choice(...'{}1z :\xff\n', 'AB', 'hi')), { maxLength: 6 })
     const messages = fc
-      .tuple(of(':', ':', ':', ':', ':', '>'), calls, paddings, of(':', ':', ':', ':', ':', ''), fields, paddings)
+      .tuple(
+        choice(':', ':', ':', ':', ':', '>'),
+        calls,
+        paddings,
+        choice(':', ':', ':', ':', ':', ''),
+        fields,
+        paddings,
+      )
       .map(([first, to, padding, second, field, end]) => [first, to, padding, second, ...field, end].join(''))
     const wrapped = fc.array(headers, { maxLength: 10 }).map((outer) => outer.map((header) => `${header}}`).join(''))
     const lines = fc
@@ -72,9 +79,9 @@ describe('A line', () => {
     let messagesRead = 0
     fc.assert(
       fc.property(lines, (line) => {
-        const found = read(line)
-        if (found && 'kind' in found) messagesRead += 1
-        expect(found).to.deep.equal(byGrammar(line))
+        const match = read(line)
+        if (match && 'kind' in match) messagesRead += 1
+        expect(match).to.deep.equal(byGrammar(line))
       }),
       { numRuns: 5000 },
     )

@@ -3,149 +3,149 @@ import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
 import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
 
 describe('The link to APRS-IS', () => {
-  let its: LinkHarness
+  let setup: LinkHarness
 
   beforeEach(async () => {
-    its = new LinkHarness()
-    await its.startServer()
+    setup = new LinkHarness()
+    await setup.startServer()
   })
-  afterEach(() => its.close())
+  afterEach(() => setup.close())
 
-  const status = () => its.link.status()
+  const status = () => setup.link.status()
   const states = () => status().connections.map(({ state }) => state)
 
   describe('logging in', () => {
     // Shows: sidecar 2.2.
     it('logs in verified with the configured call and the filter in the login line', async () => {
-      await its.start(['AA1AA-1', 'OE1ABC-7'])
-      expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
+      await setup.start(['AA1AA-1', 'OE1ABC-7'])
+      expect(setup.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
       expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
       expect(status()).to.deep.include({ listener: 0, listeners: { held: 1, wanted: 1 }, others: [] })
       expect(status().connections[0]).to.include({ callsign: CALL, state: 'up', server: 'T2FIX', stations: 2 })
-      expect(its.metrics.value('upstream_connects')).to.equal(1)
-      expect(its.metrics.value('filters_sent')).to.equal(1)
+      expect(setup.metrics.value('upstream_connects')).to.equal(1)
+      expect(setup.metrics.value('filters_sent')).to.equal(1)
     })
 
     // Shows: sidecar F1.16.
     it('hands over packet lines in order, byte for byte, and no server comments', async () => {
-      await its.start(['BB1BB'])
+      await setup.start(['BB1BB'])
       const bytes = [0xc3, 0xa4, 0xff, 0x80]
-      its.server.inject(Buffer.from([...Buffer.from('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :'), ...bytes]))
-      await its.clock.advance(20_000)
-      its.server.inject('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :second')
-      await its.until(() => its.lines.length === 2)
-      expect(its.lines[0]).to.equal(`AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :${String.fromCharCode(...bytes)}`)
-      expect(its.lines[1]).to.equal('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :second')
-      expect(its.metrics.value('lines_received')).to.equal(2)
+      setup.server.inject(Buffer.from([...Buffer.from('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :'), ...bytes]))
+      await setup.clock.advance(20_000)
+      setup.server.inject('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :second')
+      await setup.until(() => setup.lines.length === 2)
+      expect(setup.lines[0]).to.equal(`AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :${String.fromCharCode(...bytes)}`)
+      expect(setup.lines[1]).to.equal('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :second')
+      expect(setup.metrics.value('lines_received')).to.equal(2)
     })
 
     // Shows: sidecar F1.12.
     it('stays logged in without stations, with a filter for its own call only', async () => {
-      await its.start([])
-      expect(its.filters()).to.deep.equal([`g/${CALL}`])
-      await its.change(['AA1AA'])
-      await its.until(() => its.link.ready())
-      await its.change([])
-      await its.until(() => its.filters()[0] === `g/${CALL}` && its.link.ready())
+      await setup.start([])
+      expect(setup.filters()).to.deep.equal([`g/${CALL}`])
+      await setup.change(['AA1AA'])
+      await setup.until(() => setup.link.ready())
+      await setup.change([])
+      await setup.until(() => setup.filters()[0] === `g/${CALL}` && setup.link.ready())
     })
 
     // Shows: sidecar C1.7.
     it('logs in unverified with passcode -1, says once that it cannot send, and receives', async () => {
-      await its.start(['AA1AA'], { passcode: -1 })
-      await its.reaches(['AA1AA'])
+      await setup.start(['AA1AA'], { passcode: -1 })
+      await setup.reaches(['AA1AA'])
       expect(status()).to.include({ connected: true, verified: false })
-      expect([its.link.verified(), its.link.send('N0CALL-10>APRS,TCPIP*:>x')]).to.deep.equal([false, false])
-      expect(its.events('upstream-receive-only')).to.have.length(1)
-      expect(its.events('upstream-unverified')).to.have.length(0)
+      expect([setup.link.verified(), setup.link.send('N0CALL-10>APRS,TCPIP*:>x')]).to.deep.equal([false, false])
+      expect(setup.events('upstream-receive-only')).to.have.length(1)
+      expect(setup.events('upstream-unverified')).to.have.length(0)
     })
 
     // Shows: sidecar C7.14.
     it('logs an error when a real passcode is not accepted, and goes on receiving', async () => {
-      its.server.answerUnverified = true
-      await its.start(['AA1AA'])
-      await its.reaches(['AA1AA'])
-      expect(its.events('upstream-unverified')[0]).to.include({ level: 'error' })
-      expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
-      expect(JSON.stringify(its.logged)).not.to.include(String(passcodeOf(CALL)))
+      setup.server.answerUnverified = true
+      await setup.start(['AA1AA'])
+      await setup.reaches(['AA1AA'])
+      expect(setup.events('upstream-unverified')[0]).to.include({ level: 'error' })
+      expect(setup.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
+      expect(JSON.stringify(setup.logged)).not.to.include(String(passcodeOf(CALL)))
     })
 
     it('takes an answer without the word verified for an unverified login', async () => {
-      its.server.terseLogins = true
-      its.server.answerUnverified = true
-      await its.start(['AA1AA'])
-      await its.reaches(['AA1AA'])
+      setup.server.terseLogins = true
+      setup.server.answerUnverified = true
+      await setup.start(['AA1AA'])
+      await setup.reaches(['AA1AA'])
       expect(status()).to.include({ connected: true, verified: false })
-      expect(its.events('upstream-unverified')[0]).to.include({ server: 'T2FIX' })
+      expect(setup.events('upstream-unverified')[0]).to.include({ server: 'T2FIX' })
     })
 
     // Shows: sidecar C7.13.
     it('tries again while logins are refused, and says why in the log', async () => {
-      its.server.refuseLogins = true
-      its.connect()
-      await its.until(() => states()[0] === 'waiting')
-      expect(its.events('upstream-down')[0]).to.include({ level: 'warn' })
-      expect(its.events('upstream-down')[0]?.reason).to.include('Login by user not allowed')
-      expect(its.metrics.value('upstream_disconnects')).to.equal(0)
-      its.server.refuseLogins = false
-      await its.clock.advance(1000)
-      await its.ready()
+      setup.server.refuseLogins = true
+      setup.connect()
+      await setup.until(() => states()[0] === 'waiting')
+      expect(setup.events('upstream-down')[0]).to.include({ level: 'warn' })
+      expect(setup.events('upstream-down')[0]?.reason).to.include('Login by user not allowed')
+      expect(setup.metrics.value('upstream_disconnects')).to.equal(0)
+      setup.server.refuseLogins = false
+      await setup.clock.advance(1000)
+      await setup.ready()
     })
 
     // Shows: sidecar C7.12.
     it('drops a server that does not answer the login within 10 s, and reconnects', async () => {
-      its.server.stall()
-      its.connect()
-      await its.clock.advance(0)
-      await its.clock.advance(10_000)
+      setup.server.stall()
+      setup.connect()
+      await setup.clock.advance(0)
+      await setup.clock.advance(10_000)
       expect(states()).to.deep.equal(['waiting'])
-      expect(its.events('upstream-down')[0]?.reason).to.include('no answer to the login')
-      its.server.resume()
-      await its.clock.advance(1000)
-      await its.ready()
+      expect(setup.events('upstream-down')[0]?.reason).to.include('no answer to the login')
+      setup.server.resume()
+      await setup.clock.advance(1000)
+      await setup.ready()
     })
   })
 
   describe('faults', () => {
-    const downs = () => its.events('upstream-down')
+    const downs = () => setup.events('upstream-down')
     /** Drops every login; resolves once it is said that this was the end of `count` of them. */
     async function drop(count: number): Promise<void> {
-      its.server.dropAll()
-      await its.until(() => downs().length === count)
+      setup.server.dropAll()
+      await setup.until(() => downs().length === count)
     }
     /** Lets the time to the next try go by; resolves with how long that was. */
     async function waitOut(): Promise<unknown> {
       const { retryInMs } = downs().at(-1) ?? {}
-      await its.clock.advance(Number(retryInMs))
+      await setup.clock.advance(Number(retryInMs))
       return retryInMs
     }
 
     // Shows: sidecar C7.11.
     it('reconnects after a reset, with the newest filter in the login line', async () => {
-      await its.start(['AA1AA'])
-      its.server.dropAll()
-      await its.until(() => states()[0] === 'waiting')
+      await setup.start(['AA1AA'])
+      setup.server.dropAll()
+      await setup.until(() => states()[0] === 'waiting')
       expect(status()).to.include({ connected: false, verified: false, ready: false })
-      expect(its.metrics.value('upstream_disconnects')).to.equal(1)
-      its.stations = new Set(['AA1AA-1', 'BB1BB-1'])
-      its.link.refilter()
-      await its.clock.advance(2000)
-      await its.ready()
-      expect(its.filters()).to.deep.equal(['g/AA1AA-1/BB1BB-1'])
-      await its.reaches(['AA1AA-1', 'BB1BB-1'])
+      expect(setup.metrics.value('upstream_disconnects')).to.equal(1)
+      setup.stations = new Set(['AA1AA-1', 'BB1BB-1'])
+      setup.link.refilter()
+      await setup.clock.advance(2000)
+      await setup.ready()
+      expect(setup.filters()).to.deep.equal(['g/AA1AA-1/BB1BB-1'])
+      await setup.reaches(['AA1AA-1', 'BB1BB-1'])
     })
 
     // Shows: sidecar C7.11.
     it('waits longer after each failure, and briefly again after a login', async () => {
-      await its.start([], {}, { random: () => 0.999999 })
-      its.server.refuseLogins = true
-      its.server.dropAll()
+      await setup.start([], {}, { random: () => 0.999999 })
+      setup.server.refuseLogins = true
+      setup.server.dropAll()
       const waits: unknown[] = []
       for (let tries = 1; tries <= 4; tries++) {
-        await its.until(() => downs().length === tries)
-        if (tries === 4) its.server.refuseLogins = false
+        await setup.until(() => downs().length === tries)
+        if (tries === 4) setup.server.refuseLogins = false
         waits.push(await waitOut())
       }
-      await its.ready()
+      await setup.ready()
       await drop(5)
       waits.push(await waitOut())
       expect(waits).to.deep.equal([2000, 2000, 4000, 8000, 4000])
@@ -156,189 +156,189 @@ describe('The link to APRS-IS', () => {
       ['longer after each login that should be verified and is not', true, [0, 0, 0, 0], [2000, 4000, 8000, 16_000]],
     ] as const)
       it(`waits ${when}`, async () => {
-        its.server.answerUnverified = unverified
-        its.connect({}, { random: () => 0.999999 })
+        setup.server.answerUnverified = unverified
+        setup.connect({}, { random: () => 0.999999 })
         const waits: unknown[] = []
         for (const [drops, lastedMs] of lasted.entries()) {
-          await its.until(() => status().connected)
-          await its.clock.advance(lastedMs)
+          await setup.until(() => status().connected)
+          await setup.clock.advance(lastedMs)
           await drop(drops + 1)
           waits.push(await waitOut())
         }
         expect(waits).to.deep.equal(expected)
       })
 
-    for (const [what, passcode] of [
+    for (const [name, passcode] of [
       ['verified', passcodeOf(CALL)],
       ['receive-only', -1],
     ] as const) {
       // Shows: sidecar C7.11.
-      it(`reconnects after a dropped ${what} login within 5 s, but at most every 2 s`, async () => {
-        await its.start(['AA1AA'], { passcode }, { random: Math.random })
+      it(`reconnects after a dropped ${name} login within 5 s, but at most every 2 s`, async () => {
+        await setup.start(['AA1AA'], { passcode }, { random: Math.random })
         for (let drops = 1; drops <= 40; drops++) {
-          await its.ready()
+          await setup.ready()
           await drop(drops)
-          if (drops > 1) await its.clock.advance(1999)
-          expect(its.server.traffic.connections).to.equal(drops)
-          await its.clock.advance(2001)
+          if (drops > 1) await setup.clock.advance(1999)
+          expect(setup.server.traffic.connections).to.equal(drops)
+          await setup.clock.advance(2001)
         }
-        await its.ready()
-        await its.reaches(['AA1AA'])
+        await setup.ready()
+        await setup.reaches(['AA1AA'])
       })
     }
 
     it('warns at drops 1, 2, 4, 8 and 16 in a row, and anew after a login that lasted', async () => {
-      its.connect()
-      const told = () => downs().filter(({ level }) => level === 'warn')
+      setup.connect()
+      const notified = () => downs().filter(({ level }) => level === 'warn')
       for (let drops = 1; drops <= 20; drops++) {
-        await its.ready()
+        await setup.ready()
         await drop(drops)
-        await its.clock.advance(2000)
+        await setup.clock.advance(2000)
       }
-      expect(told().map(({ drops }) => drops)).to.deep.equal([1, 2, 4, 8, 16])
-      expect(its.events('upstream-login').filter(({ level }) => level === 'info').length).to.be.below(8)
-      await its.ready()
-      await its.clock.advance(60_000)
-      its.server.dropAll()
-      await its.until(() => told().length === 6)
-      expect(told().at(-1)?.drops).to.equal(1)
+      expect(notified().map(({ drops }) => drops)).to.deep.equal([1, 2, 4, 8, 16])
+      expect(setup.events('upstream-login').filter(({ level }) => level === 'info').length).to.be.below(8)
+      await setup.ready()
+      await setup.clock.advance(60_000)
+      setup.server.dropAll()
+      await setup.until(() => notified().length === 6)
+      expect(notified().at(-1)?.drops).to.equal(1)
     })
 
     it('warns once of the likely cause when another program takes its login a third time', async () => {
-      await its.start(['AA1AA'])
-      const flaps = () => its.events('upstream-flaps')
-      const drops = () => its.link.status().connections[0]?.recentDrops
+      await setup.start(['AA1AA'])
+      const flaps = () => setup.events('upstream-flaps')
+      const drops = () => setup.link.status().connections[0]?.recentDrops
       for (let drop = 1; drop <= 4; drop++) {
-        const other = new LinkHarness(its.clock, its.network)
-        other.server = its.server
-        other.connect()
-        await its.until(() => drops() === drop)
-        await other.link.close()
+        const second = new LinkHarness(setup.clock, setup.network)
+        second.server = setup.server
+        second.connect()
+        await setup.until(() => drops() === drop)
+        await second.link.close()
         expect(flaps()).to.have.length(drop < 3 ? 0 : 1)
         await waitOut()
-        await its.ready()
-        await its.clock.advance(3 * 60_000)
+        await setup.ready()
+        await setup.clock.advance(3 * 60_000)
       }
       expect(flaps()[0]).to.include({ level: 'warn', call: CALL, drops: 3 })
       expect(flaps()[0]?.msg).to.include('another program logs in with the same callsign')
-      await its.clock.advance(15 * 60_000)
+      await setup.clock.advance(15 * 60_000)
       expect(drops()).to.equal(0)
     })
 
     // Shows: sidecar C7.15.
     it('tells of an outage once, however long it lasts', async () => {
-      const { port } = its.server
-      await its.start([])
-      await its.server.close()
+      const { port } = setup.server
+      await setup.start([])
+      await setup.server.close()
       for (let tries = 1; tries < 6; tries++) {
-        await its.until(() => its.events('upstream-down').length === tries)
-        await its.clock.advance(1000)
+        await setup.until(() => setup.events('upstream-down').length === tries)
+        await setup.clock.advance(1000)
       }
-      expect(its.events('upstream-down').filter(({ level }) => level === 'warn')).to.have.length(1)
-      await its.startServer({ port })
-      await its.until(() => its.events('upstream-down').length === 6 || its.link.ready())
-      await its.clock.advance(1000)
-      await its.ready()
+      expect(setup.events('upstream-down').filter(({ level }) => level === 'warn')).to.have.length(1)
+      await setup.startServer({ port })
+      await setup.until(() => setup.events('upstream-down').length === 6 || setup.link.ready())
+      await setup.clock.advance(1000)
+      await setup.ready()
     })
 
     it('writes a comment line after sending nothing for half an hour, even unverified', async () => {
-      await its.start(['AA1AA'], { passcode: -1 })
-      const written = its.server.clients()[0]?.bytesIn ?? 0
-      await its.clock.advance(30 * 60_000 - 20_000)
-      expect(its.server.clients()[0]?.bytesIn).to.equal(written)
-      await its.clock.advance(20_000)
-      await its.until(() => (its.server.clients()[0]?.bytesIn ?? 0) > written)
-      const once = its.server.clients()[0]?.bytesIn ?? 0
-      expect(its.server.received).to.deep.equal([])
-      await its.clock.advance(30 * 60_000)
-      await its.until(() => its.server.clients()[0]?.bytesIn === once + (once - written))
+      await setup.start(['AA1AA'], { passcode: -1 })
+      const written = setup.server.clients()[0]?.bytesIn ?? 0
+      await setup.clock.advance(30 * 60_000 - 20_000)
+      expect(setup.server.clients()[0]?.bytesIn).to.equal(written)
+      await setup.clock.advance(20_000)
+      await setup.until(() => (setup.server.clients()[0]?.bytesIn ?? 0) > written)
+      const once = setup.server.clients()[0]?.bytesIn ?? 0
+      expect(setup.server.received).to.deep.equal([])
+      await setup.clock.advance(30 * 60_000)
+      await setup.until(() => setup.server.clients()[0]?.bytesIn === once + (once - written))
     })
 
     // Shows: sidecar C7.12, F1.16.
     it('takes a server that says nothing for more than 60 s for dead', async () => {
-      await its.start([])
-      await its.clock.advance(120_000)
+      await setup.start([])
+      await setup.clock.advance(120_000)
       expect(states()).to.deep.equal(['up'])
-      its.server.stall()
-      await its.clock.advance(59_000)
+      setup.server.stall()
+      await setup.clock.advance(59_000)
       expect(states()).to.deep.equal(['up'])
-      await its.clock.advance(17_000)
-      expect(its.events('upstream-down')[0]?.reason).to.equal('the server was silent for a minute')
-      its.server.resume()
-      await its.clock.advance(1000)
-      await its.ready()
+      await setup.clock.advance(17_000)
+      expect(setup.events('upstream-down')[0]?.reason).to.equal('the server was silent for a minute')
+      setup.server.resume()
+      await setup.clock.advance(1000)
+      await setup.ready()
     })
 
     // Shows: sidecar F1.16.
     it('takes a server that sends a byte a second and never a line for dead, too', async () => {
-      await its.server.close()
-      await its.startServer({ chatterMs: 10 * 60_000 })
-      await its.start([])
+      await setup.server.close()
+      await setup.startServer({ chatterMs: 10 * 60_000 })
+      await setup.start([])
       for (let seconds = 0; seconds < 75; seconds++) {
         expect(states()).to.deep.equal(['up'])
-        its.server.drip('x')
-        await its.clock.advance(1000)
+        setup.server.drip('x')
+        await setup.clock.advance(1000)
       }
       expect(states()).to.deep.equal(['waiting'])
-      expect(its.events('upstream-down')[0]?.reason).to.equal('the server was silent for a minute')
+      expect(setup.events('upstream-down')[0]?.reason).to.equal('the server was silent for a minute')
     })
 
     // Shows: sidecar F1.4.
     it('drops lines over 4 KiB and goes on', async () => {
-      await its.start(['AA1AA'])
-      its.server.say('x'.repeat(5000))
-      await its.reaches(['AA1AA'])
-      expect(its.metrics.value('lines_too_long')).to.equal(1)
-      expect(its.lines).to.have.length(1)
+      await setup.start(['AA1AA'])
+      setup.server.say('x'.repeat(5000))
+      await setup.reaches(['AA1AA'])
+      expect(setup.metrics.value('lines_too_long')).to.equal(1)
+      expect(setup.lines).to.have.length(1)
     })
   })
 
   describe('sending', () => {
     // Shows: sidecar F1.4.
     it('sends nothing that is too long, breaks the line or is a command', async () => {
-      await its.start([])
+      await setup.start([])
       const head = 'N0CALL-10>APRS,TCPIP*:>'
-      expect(its.link.send(head.padEnd(509, 'x'))).to.equal(true)
+      expect(setup.link.send(head.padEnd(509, 'x'))).to.equal(true)
       for (const line of [head.padEnd(510, 'x'), `${head.padEnd(508, 'x')}ä`, `${head}\r`, `${head}\nx`, `${head}\0`]) {
-        expect(its.link.send(line), JSON.stringify(line)).to.equal(false)
+        expect(setup.link.send(line), JSON.stringify(line)).to.equal(false)
       }
-      expect(its.link.send('#filter g/EVIL')).to.equal(false)
-      expect(its.link.send('')).to.equal(false)
+      expect(setup.link.send('#filter g/EVIL')).to.equal(false)
+      expect(setup.link.send('')).to.equal(false)
     })
 
     // Shows: sidecar C4.13.
     it('sends nothing before the login and after the close', async () => {
-      its.connect()
-      expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
-      await its.ready()
-      await its.link.close()
-      expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
+      setup.connect()
+      expect(setup.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
+      await setup.ready()
+      await setup.link.close()
+      expect(setup.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
     })
 
     // Shows: sidecar C7.19.
     it('refuses lines rather than pile them up when the server does not read', async () => {
-      await its.start([])
-      its.server.stall()
+      await setup.start([])
+      setup.server.stall()
       let sent = 0
-      while (its.link.send(`N0CALL-10>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
+      while (setup.link.send(`N0CALL-10>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
       expect(sent).to.be.lessThan(50_000)
       // Nor does the end wait for that server for more than a second.
-      const closed = its.link.close()
-      await its.clock.advance(1000)
+      const closed = setup.link.close()
+      await setup.clock.advance(1000)
       await closed
     })
 
     // Shows: sidecar F1.11.
     it('sends what comes from a station by the connection that carries it', async () => {
-      await its.start(stationKeys(900))
+      await setup.start(stationKeys(900))
       const carriedBy = (key: string) =>
-        its.server.clients().find(({ filter }) => filter.split('/').includes(key))?.call
+        setup.server.clients().find(({ filter }) => filter.split('/').includes(key))?.call
       for (const key of [stationKeys(1)[0], stationKeys(1, 899)[0]]) {
-        its.link.send(`${key}>APRS,TCPIP*::BB1BB    :ack1`)
-        const { login } = await its.server.waitFor(({ line }) => line.startsWith(`${key}>`))
+        setup.link.send(`${key}>APRS,TCPIP*::BB1BB    :ack1`)
+        const { login } = await setup.server.waitFor(({ line }) => line.startsWith(`${key}>`))
         expect(login).to.equal(carriedBy(key ?? ''))
       }
-      expect(its.server.clients()).to.have.length(2)
+      expect(setup.server.clients()).to.have.length(2)
     })
   })
 
@@ -346,82 +346,82 @@ describe('The link to APRS-IS', () => {
     // Shows: sidecar C7.19.
     it('pauses reading above 5,000 unhandled lines, and resumes below half', async () => {
       const held: (() => void)[] = []
-      let taken = 0
+      let takenName = 0
       const receive = (lines: readonly string[]) => {
-        taken += lines.length
-        its.take(lines)
+        takenName += lines.length
+        setup.take(lines)
         return new Promise<void>((resolve) => held.push(resolve))
       }
-      await its.start(['AA1AA'], {}, {}, receive)
+      await setup.start(['AA1AA'], {}, {}, receive)
       const all = 60_000
-      for (let count = 0; count < all; count++) its.send(['AA1AA'])
-      await its.until(() => status().paused)
-      const takenWhenFull = taken
+      for (let count = 0; count < all; count++) setup.send(['AA1AA'])
+      await setup.until(() => status().paused)
+      const takenWhenFull = takenName
       // What one read brings at most may come on top.
       expect(takenWhenFull).to.be.within(5001, 7000)
-      await its.clock.advance(200_000)
-      expect(taken).to.equal(takenWhenFull)
+      await setup.clock.advance(200_000)
+      expect(takenName).to.equal(takenWhenFull)
       expect(states()).to.deep.equal(['up'])
       // A connection that is opened meanwhile is not read either.
-      await its.change(['AA1AA', ...stationKeys(99)])
-      await its.until(() => states().filter((state) => state === 'up').length === 2)
-      const more = its.send(stationKeys(99))
-      await its.clock.advance(0)
-      expect(taken).to.equal(takenWhenFull)
+      await setup.change(['AA1AA', ...stationKeys(99)])
+      await setup.until(() => states().filter((state) => state === 'up').length === 2)
+      const more = setup.send(stationKeys(99))
+      await setup.clock.advance(0)
+      expect(takenName).to.equal(takenWhenFull)
       for (const settle of held.splice(0)) settle()
-      await its.until(() => {
+      await setup.until(() => {
         for (const settle of held.splice(0)) settle()
-        return taken === all + more.length
+        return takenName === all + more.length
       })
       expect(status().paused).to.equal(false)
     })
 
     it('goes on after the pipeline rejected, and says so', async () => {
       const receive = async (lines: readonly string[]) => {
-        its.take(lines)
-        if (its.lines.length === 1) throw new Error('disk full')
+        setup.take(lines)
+        if (setup.lines.length === 1) throw new Error('disk full')
       }
-      await its.start(['AA1AA'], {}, {}, receive)
-      await its.reaches(['AA1AA'])
-      await its.until(() => its.events('lines-not-processed').length === 1)
-      await its.reaches(['AA1AA'])
+      await setup.start(['AA1AA'], {}, {}, receive)
+      await setup.reaches(['AA1AA'])
+      await setup.until(() => setup.events('lines-not-processed').length === 1)
+      await setup.reaches(['AA1AA'])
     })
   })
 
   describe('closing', () => {
     it('ends every connection, plans nothing more, and may be told twice', async () => {
-      await its.start(stationKeys(900))
+      await setup.start(stationKeys(900))
       // An addition to the small connection: an overlap and a tidying are planned, and then another change.
-      await its.change(stationKeys(920, 1))
-      await its.ready()
-      its.link.refilter()
-      await its.link.close()
-      await its.link.close()
-      await its.server.until(() => its.server.clients().length === 0)
-      its.link.refilter()
+      await setup.change(stationKeys(920, 1))
+      await setup.ready()
+      setup.link.refilter()
+      await setup.link.close()
+      await setup.link.close()
+      await setup.server.until(() => setup.server.clients().length === 0)
+      setup.link.refilter()
       // The chatter of the server is all that is planned.
-      expect(its.clock.pending).to.equal(1)
-      const { logins } = its.server.traffic
-      await its.clock.advance(700_000)
-      expect(its.server.traffic.logins).to.equal(logins)
+      expect(setup.clock.pending).to.equal(1)
+      const { logins } = setup.server.traffic
+      await setup.clock.advance(700_000)
+      expect(setup.server.traffic.logins).to.equal(logins)
       expect(states()).to.deep.equal(states().map(() => 'closed'))
     })
 
     it('closes only once the lines handed over before are settled', async () => {
       let settle = () => {}
       const receive = (lines: readonly string[]) => {
-        its.take(lines)
+        setup.take(lines)
         return new Promise<void>((resolve) => {
           settle = resolve
         })
       }
-      await its.start(['AA1AA'], {}, {}, receive)
-      its.send(['AA1AA'])
-      await its.until(() => its.lines.length === 1)
+      await setup.start(['AA1AA'], {}, {}, receive)
+      setup.send(['AA1AA'])
+      await setup.until(() => setup.lines.length === 1)
       const order: string[] = []
-      const closed = its.link.close().then(() => order.push('closed'))
-      await its.server.until(() => its.server.clients().length === 0)
-      await its.clock.advance(1000)
+      const closed = setup.link.close().then(() => order.push('closed'))
+      await setup.server.until(() => setup.server.clients().length === 0)
+      await setup.clock.advance(1000)
       order.push('settled')
       settle()
       await closed
@@ -429,15 +429,15 @@ describe('The link to APRS-IS', () => {
     })
 
     it('hands over no line afterwards', async () => {
-      await its.start(['AA1AA'])
-      its.network.hold()
-      its.send(['AA1AA'])
-      await its.clock.advance(0)
-      const closed = its.link.close()
-      its.network.release()
+      await setup.start(['AA1AA'])
+      setup.network.hold()
+      setup.send(['AA1AA'])
+      await setup.clock.advance(0)
+      const closed = setup.link.close()
+      setup.network.release()
       await closed
-      await its.clock.advance(0)
-      expect(its.lines).to.deep.equal([])
+      await setup.clock.advance(0)
+      expect(setup.lines).to.deep.equal([])
     })
   })
 })

@@ -8,27 +8,27 @@ const message = (time: number) => ({ time }) as MessageRecord
 describe("the app's cursor", () => {
   const saves: [ClientState, readonly MessageRecord[]][] = []
   beforeEach(() => saves.splice(0))
-  const cursorOf = (state: ClientState, heard?: (one: MessageRecord) => Promise<boolean>) =>
+  const cursorOf = (state: ClientState, heard?: (first: MessageRecord) => Promise<boolean>) =>
     createCursor(
       { load: async () => state, save: async (...saved) => void saves.push(saved), ...(heard && { heard }) },
       state,
       Math.random,
     )
 
-  for (const [serverTime, asked] of [
+  for (const [serverTime, expectedRequests] of [
     [49, [50, 0]],
     [50, [50]],
     [51, [50]],
   ] as const) {
-    it(`requests ${asked.length === 1 ? 'once' : 'everything'} with cursor 50 and server time ${serverTime}`, async () => {
+    it(`requests ${expectedRequests.length === 1 ? 'once' : 'everything'} with cursor 50 and server time ${serverTime}`, async () => {
       const asks: number[] = []
       const cursor = cursorOf({ cursor: 50, avatarHash: 'h' })
       const answer = await cursor.take(async (since) => {
         asks.push(since)
         return { serverTime, messages: [message(since)] }
       })
-      expect(asks).to.deep.equal(asked)
-      expect(answer.messages).to.deep.equal([message(asked.at(-1)!)])
+      expect(asks).to.deep.equal(expectedRequests)
+      expect(answer.messages).to.deep.equal([message(expectedRequests.at(-1)!)])
       expect(saves).to.deep.equal([[{ cursor: serverTime, avatarHash: 'h' }, answer.messages]])
       expect(cursor.state).to.deep.equal({ cursor: serverTime, avatarHash: 'h' })
     })

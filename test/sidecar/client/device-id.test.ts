@@ -7,14 +7,14 @@ describe('a device id', () => {
 
   // Shows: sidecar C16.10.
   it('a device id differs each time for any source of randomness', () => {
-    const [one, other] = [createDeviceId(() => 0), createDeviceId(() => 0)]
-    expect(one).to.match(/^[0-9a-f]{32}$/)
-    expect(other).to.not.equal(one)
+    const [first, second] = [createDeviceId(() => 0), createDeviceId(() => 0)]
+    expect(first).to.match(/^[0-9a-f]{32}$/)
+    expect(second).to.not.equal(first)
   })
 
   it('is made without Web Crypto too, by what the app gives', () => {
     Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true })
-    const numbers = Array.from({ length: 16 }, (_, at) => at / 16)
+    const numbers = Array.from({ length: 16 }, (_, index) => index / 16)
     expect(createDeviceId(() => numbers.shift() ?? 0)).to.equal('00102030405060708090a0b0c0d0e0f0')
   })
 })

@@ -8,8 +8,8 @@ describe('the identity of a message', () => {
   const message = { from: 'N1CALL-7', to: 'N0CALL', seqId: '12', text: 'Hello' }
 
   it('is sender, addressee, number and text', () => {
-    for (const other of [{ from: 'N1CALL' }, { to: 'N0CALL-1' }, { seqId: '' }, { text: 'hello' }])
-      expect(messageIdentity({ ...message, ...other })).to.not.equal(messageIdentity(message))
+    for (const change of [{ from: 'N1CALL' }, { to: 'N0CALL-1' }, { seqId: '' }, { text: 'hello' }])
+      expect(messageIdentity({ ...message, ...change })).to.not.equal(messageIdentity(message))
   })
 
   it('passes over what changes between copies: a reply-ack, the SSID 0, padding', () => {
@@ -29,8 +29,8 @@ describe('the identity of a message', () => {
     const ofServer = ({ from, seqId: number, text: bytes }: typeof message) =>
       JSON.stringify([canonicalKey(from), messageNumber(number), bytes.slice(0, contentEnd(bytes))])
     fc.assert(
-      fc.property(any, any, (one, other) => {
-        expect(messageIdentity(one) === messageIdentity(other)).to.equal(ofServer(one) === ofServer(other))
+      fc.property(any, any, (first, second) => {
+        expect(messageIdentity(first) === messageIdentity(second)).to.equal(ofServer(first) === ofServer(second))
       }),
       { numRuns: 2000 },
     )

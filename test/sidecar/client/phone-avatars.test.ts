@@ -8,20 +8,20 @@ const HOUR = 3_600_000
 const image = pngFile().toString('base64')
 
 describe("an app's client", () => {
-  const its = phoneApp()
-  const { launch, launched, receive, texts, asked, push, codeOf } = its
+  const setup = phoneApp()
+  const { launch, launched, receive, texts, asked: request, push, codeOf } = setup
 
   // Shows: sidecar 17.6.
   it('registers again when the server has forgotten the station, with its avatar', async () => {
     const client = await launched({ avatar: { icon: 'dog', image } })
-    await its.api.store.stations.remove('N0CALL-7')
+    await setup.api.store.stations.remove('N0CALL-7')
     await client.sync()
-    expect(its.api.store.stations.get('N0CALL-7')?.avatar).to.include({ hash: avatarHash('dog', image) })
+    expect(setup.api.store.stations.get('N0CALL-7')?.avatar).to.include({ hash: avatarHash('dog', image) })
   })
 
   describe('with an avatar of its own', () => {
-    const uploads = () => its.app.requests.filter(({ body }) => body.avatarUpdate === true).length
-    const held = () => its.api.store.stations.get('N0CALL-7')?.avatar
+    const uploads = () => setup.app.requests.filter(({ body }) => body.avatarUpdate === true).length
+    const held = () => setup.api.store.stations.get('N0CALL-7')?.avatar
 
     // Shows: sidecar 17.6.
     it('uploads it only when the server confirmed another hash, and its hash always', async () => {
@@ -29,10 +29,10 @@ describe("an app's client", () => {
       const client = await launched({ avatar })
       expect(held()).to.include({ hash: avatarHash('dog', image) })
       await launched({ avatar })
-      await its.app.clock.advance(6 * HOUR)
+      await setup.app.clock.advance(6 * HOUR)
       await client.sync()
       expect(uploads()).to.equal(1)
-      const registers = its.app.requests.filter(({ path }) => path === '/v1/register')
+      const registers = setup.app.requests.filter(({ path }) => path === '/v1/register')
       expect(registers.every(({ body }) => body.avatarHash === avatarHash('dog', image))).to.equal(true)
     })
 
@@ -42,18 +42,18 @@ describe("an app's client", () => {
       expect(held()).to.include({ hash: 'icon:cat' })
       await client.setAvatar(null)
       expect(held()?.state).to.equal('cleared')
-      expect(asked()).to.deep.equal(['register', 'register', 'register', 'register'])
+      expect(request()).to.deep.equal(['register', 'register', 'register', 'register'])
     })
 
     it('asks what the server holds before it uploads its own avatar', async () => {
-      await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launch()
       await client.setAvatar({ icon: 'dog', image: '' })
       expect(uploads()).to.equal(0)
     })
 
     it('uploads nothing while it never had an avatar, whatever the server holds', async () => {
-      await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launched()
       await client.setPushToken('another')
       expect(uploads()).to.equal(0)
@@ -72,13 +72,13 @@ describe("an app's client", () => {
       const client = await launched()
       expect(await codeOf(client.setAvatar({ icon: '', image: 'no image' }))).to.equal('invalid_request')
       await client.setPushToken('another')
-      expect(its.api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal('another')
+      expect(setup.api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal('another')
       expect(uploads()).to.equal(1)
     })
   })
 
   describe('with the avatars of others', () => {
-    beforeEach(() => its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
+    beforeEach(() => setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
 
     // Shows: sidecar 17.7.
     it('fetches only avatars with another hash than the cached copy', async () => {
@@ -87,12 +87,12 @@ describe("an app's client", () => {
       await client.sync()
       await receive('two')
       await client.sync()
-      expect(its.app.avatars.get('N1CALL-7')).to.deep.equal({ icon: 'dog', image: '', hash: 'icon:dog' })
-      expect(asked()).to.deep.equal(['register', 'sync', 'avatars', 'sync'])
-      await its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'cat' }))
+      expect(setup.app.avatars.get('N1CALL-7')).to.deep.equal({ icon: 'dog', image: '', hash: 'icon:dog' })
+      expect(request()).to.deep.equal(['register', 'sync', 'avatars', 'sync'])
+      await setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'cat' }))
       await receive('three')
       await client.sync()
-      expect(its.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:cat')
+      expect(setup.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:cat')
     })
 
     // Shows: sidecar 17.7.
@@ -100,26 +100,26 @@ describe("an app's client", () => {
       const client = await launched()
       await receive('one')
       await client.pushReceived(push({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' }))
-      expect(its.app.avatars.get('N1CALL-7')).to.deep.equal({ icon: 'dog', image: '', hash: 'icon:dog' })
+      expect(setup.app.avatars.get('N1CALL-7')).to.deep.equal({ icon: 'dog', image: '', hash: 'icon:dog' })
       await client.pushReceived(push({ fromAvatarCleared: '1' }))
-      expect(its.app.avatars.get('N1CALL-7')).to.equal(undefined)
-      expect(asked()).to.not.include('avatars')
+      expect(setup.app.avatars.get('N1CALL-7')).to.equal(undefined)
+      expect(request()).to.not.include('avatars')
     })
 
     it('takes a hash without its image for none, so that the sync fetches it', async () => {
       const client = await launched()
       await client.pushReceived(push({ fromAvatarHash: 'f'.repeat(64), fromAvatarIcon: 'dog' }))
-      expect(its.app.avatars.get('N1CALL-7')).to.equal(undefined)
+      expect(setup.app.avatars.get('N1CALL-7')).to.equal(undefined)
     })
 
     it('shows messages without their avatars, and asks for those with the next sync', async () => {
       const client = await launched()
       await receive('one')
-      its.app.fates = ['arrives', 'request_lost']
+      setup.app.fates = ['arrives', 'request_lost']
       await client.sync()
       expect(texts()).to.deep.equal(['one'])
       await client.sync()
-      expect(its.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:dog')
+      expect(setup.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:dog')
     })
   })
 })

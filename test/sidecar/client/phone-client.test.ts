@@ -8,8 +8,8 @@ import { type Fate, phoneApp } from './phone.ts'
 const HOUR = 3_600_000
 
 describe("an app's client", () => {
-  const its = phoneApp()
-  const { launch, launched, receive, texts, asked, push, settled } = its
+  const setup = phoneApp()
+  const { launch, launched, receive, texts, asked: requested, push, settled } = setup
 
   // Shows: sidecar 17.2.
   it('registers at launch and brings what was missed since its cursor', async () => {
@@ -17,45 +17,45 @@ describe("an app's client", () => {
     await receive('one')
     await launched()
     expect(texts()).to.deep.equal(['one'])
-    expect(its.app.requests[1]?.body).to.include({ wantHistory: true, avatarHash: '' })
-    expect(its.app.requests[1]?.body.since).to.be.a('number').and.above(0)
+    expect(setup.app.requests[1]?.body).to.include({ wantHistory: true, avatarHash: '' })
+    expect(setup.app.requests[1]?.body.since).to.be.a('number').and.above(0)
   })
 
   describe('its device id', () => {
     // Shows: sidecar C16.10.
     it('is the same over launches, and sent with every call but that for avatars', async () => {
-      await its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      await setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       await launched()
-      const deviceId = its.app.state?.deviceId
+      const deviceId = setup.app.state?.deviceId
       expect(deviceId).to.match(/^[0-9a-f]{32}$/)
       const client = await launched()
       await receive('one')
       await client.sync()
       await client.unregister()
-      expect(its.app.requests.map(({ path, body }) => [path.slice('/v1/'.length), body.deviceId])).to.deep.equal([
+      expect(setup.app.requests.map(({ path, body }) => [path.slice('/v1/'.length), body.deviceId])).to.deep.equal([
         ['register', deviceId],
         ['register', deviceId],
         ['sync', deviceId],
         ['avatars', undefined],
         ['unregister', deviceId],
       ])
-      expect(its.app.state?.deviceId).to.equal(deviceId)
+      expect(setup.app.state?.deviceId).to.equal(deviceId)
     })
 
     // Shows: sidecar 11.6, 11.7, 11.12, 17.2, 17.5, C2.2, C16.10.
     it('adds a device id to an older store, keeps its cursor and takes over its token', async () => {
-      const { body } = await its.api.post('/v1/register', registration('N0CALL', { pushToken: 'token' }))
+      const { body } = await setup.api.post('/v1/register', registration('N0CALL', { pushToken: 'token' }))
       await receive('seen')
-      const cursor = (await its.api.post('/v1/sync', { ...claim('N0CALL'), since: body.serverTime })).body.serverTime
+      const cursor = (await setup.api.post('/v1/sync', { ...claim('N0CALL'), since: body.serverTime })).body.serverTime
       await receive('new')
-      its.app.state = { cursor, avatarHash: '' }
+      setup.app.state = { cursor, avatarHash: '' }
       await launched()
       expect(texts()).to.deep.equal(['new'])
-      expect(its.app.state?.deviceId).to.have.length(32)
-      const devices = its.api.store.stations.get('N0CALL-7')?.devices ?? []
+      expect(setup.app.state?.deviceId).to.have.length(32)
+      const devices = setup.api.store.stations.get('N0CALL-7')?.devices ?? []
       expect(devices.map(({ id, tokenDead }) => [id, tokenDead])).to.have.deep.members([
         ['', true],
-        [its.app.state?.deviceId, false],
+        [setup.app.state?.deviceId, false],
       ])
     })
   })
@@ -69,28 +69,28 @@ describe("an app's client", () => {
     await receive('two')
     expect(await client.pushTapped(push({ aps: { alert: 'two' } }))).to.equal('N1CALL-7')
     expect(texts()).to.deep.equal(['one', 'two'])
-    its.app.fates = ['request_lost']
+    setup.app.fates = ['request_lost']
     expect(await client.pushTapped(push())).to.equal('N1CALL-7')
-    expect(asked()).to.deep.equal(['register', 'sync', 'sync', 'sync'])
+    expect(requested()).to.deep.equal(['register', 'sync', 'sync', 'sync'])
   })
 
   it('registers every 6 hours, and at a sync after its timers stood still', async () => {
     const client = await launched()
-    await its.app.clock.advance(6 * HOUR)
+    await setup.app.clock.advance(6 * HOUR)
     await client.sync()
-    expect(asked()).to.deep.equal(['register', 'register', 'sync'])
-    expect(its.app.requests[1]?.body).to.not.have.property('wantHistory')
-    its.app.clock.set(its.app.clock.now() + 6 * HOUR)
+    expect(requested()).to.deep.equal(['register', 'register', 'sync'])
+    expect(setup.app.requests[1]?.body).to.not.have.property('wantHistory')
+    setup.app.clock.set(setup.app.clock.now() + 6 * HOUR)
     await client.sync()
-    expect(asked()).to.deep.equal(['register', 'register', 'sync', 'register'])
+    expect(requested()).to.deep.equal(['register', 'register', 'sync', 'register'])
   })
 
   it('registers a token that the platform gave anew, and the same one not again', async () => {
     const client = await launched()
     await client.setPushToken('another')
     await client.setPushToken('another')
-    expect(its.api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal('another')
-    expect(asked()).to.deep.equal(['register', 'register'])
+    expect(setup.api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal('another')
+    expect(requested()).to.deep.equal(['register', 'register'])
   })
 
   it('unregisters, and is not brought back by a late push or a heartbeat', async () => {
@@ -98,10 +98,10 @@ describe("an app's client", () => {
     await client.unregister()
     await client.unregister()
     await client.pushReceived(push())
-    await its.app.clock.advance(7 * HOUR)
-    expect(its.api.store.stations.size).to.equal(0)
+    await setup.app.clock.advance(7 * HOUR)
+    expect(setup.api.store.stations.size).to.equal(0)
     await client.start()
-    expect(its.api.store.stations.size).to.equal(1)
+    expect(setup.api.store.stations.size).to.equal(1)
   })
 
   // Shows: sidecar 2.8, 6.3, 17.5, C4.17, C15.3.
@@ -123,26 +123,29 @@ describe("an app's client", () => {
       fc.asyncProperty(fc.array(step, { maxLength: 25, size: 'max' }), async (steps) => {
         run += 1
         const callsign = `N${run}RUN`
-        its.newApp()
+        setup.newApp()
         let client = await launched({ callsign })
         const sent: string[] = []
-        for (const [index, one] of steps.entries()) {
-          its.api.clock.set(its.api.clock.now() + 1000)
-          if (one.kind === 'message') {
+        for (const [index, first] of steps.entries()) {
+          setup.api.clock.set(setup.api.clock.now() + 1000)
+          if (first.kind === 'message') {
             sent.push(`message ${index}`)
-            await append(its.api.store, message(sent.at(-1) ?? '', { from: 'N1CALL', to: `${callsign}-7`, seqId: '' }))
+            await append(
+              setup.api.store,
+              message(sent.at(-1) ?? '', { from: 'N1CALL', to: `${callsign}-7`, seqId: '' }),
+            )
             continue
           }
-          its.app.fates = [...one.fates]
-          its.app.saves = [...one.saves]
-          if (one.kind === 'launch') {
+          setup.app.fates = [...first.fates]
+          setup.app.saves = [...first.saves]
+          if (first.kind === 'launch') {
             await client.close()
             client = await launch({ callsign })
             await settled(client, client.start())
-          } else if (one.kind === 'token') await settled(client, client.setPushToken(`token-${index}`))
-          else await settled(client, one.kind === 'push' ? client.pushReceived(push()) : client.sync())
-          its.app.fates = []
-          its.app.saves = []
+          } else if (first.kind === 'token') await settled(client, client.setPushToken(`token-${index}`))
+          else await settled(client, first.kind === 'push' ? client.pushReceived(push()) : client.sync())
+          setup.app.fates = []
+          setup.app.saves = []
         }
         await settled(client, client.sync())
         await client.sync()

@@ -8,35 +8,35 @@ import { phoneApp } from './phone.ts'
 const HOUR = 3_600_000
 
 describe("an app's client", () => {
-  const its = phoneApp()
-  const { launch, launched, asked, push, codeOf, settled } = its
+  const setup = phoneApp()
+  const { launch, launched, asked: request, push, codeOf, settled } = setup
 
   describe('without an answer', () => {
     it('says so at once, and tries again by itself, waiting longer each time', async () => {
       const client = await launch()
-      its.app.fates = ['request_lost', 'request_lost', 'request_lost']
+      setup.app.fates = ['request_lost', 'request_lost', 'request_lost']
       expect(await codeOf(client.start())).to.equal('unreachable')
       const waits: number[] = []
       for (let tries = 1; tries <= 3; tries++) {
-        const from = its.app.clock.elapsed()
-        while (its.app.requests.length === tries) await its.app.clock.advance(100)
-        waits.push(its.app.clock.elapsed() - from)
+        const from = setup.app.clock.elapsed()
+        while (setup.app.requests.length === tries) await setup.app.clock.advance(100)
+        waits.push(setup.app.clock.elapsed() - from)
       }
       expect(waits).to.deep.equal([2000, 4000, 8000])
       await client.sync()
-      expect(its.api.store.stations.get('N0CALL-7')).to.not.equal(undefined)
+      expect(setup.api.store.stations.get('N0CALL-7')).to.not.equal(undefined)
     })
 
     // Shows: sidecar C15.4.
     it('sends nothing after a rate limit until its wait is over', async () => {
-      await its.restart({ rateLimit: { max: 1 } })
+      await setup.restart({ rateLimit: { max: 1 } })
       const client = await launched()
       expect(await codeOf(client.sync())).to.equal('unreachable')
       const calls = [client.pushReceived(push()), client.sync(), client.setPushToken('another')]
-      await its.app.clock.advance(1999)
-      expect(asked()).to.deep.equal(['register', 'sync'])
-      await its.api.clock.advance(60_000)
-      await its.app.clock.advance(1)
+      await setup.app.clock.advance(1999)
+      expect(request()).to.deep.equal(['register', 'sync'])
+      await setup.api.clock.advance(60_000)
+      await setup.app.clock.advance(1)
       expect(await codeOf(calls[0] ?? Promise.resolve())).to.equal('none')
       await client.close()
       await Promise.allSettled(calls)
@@ -44,25 +44,25 @@ describe("an app's client", () => {
 
     it('begins with short waits again after a call that was answered', async () => {
       const client = await launch()
-      its.app.fates = ['request_lost', 'request_lost']
+      setup.app.fates = ['request_lost', 'request_lost']
       await codeOf(client.start())
       await settled(client, client.sync())
       await settled(client, client.sync())
-      its.app.fates = ['request_lost']
+      setup.app.fates = ['request_lost']
       await codeOf(client.sync())
-      const before = its.app.requests.length
-      await its.app.clock.advance(1999)
-      expect(its.app.requests.length).to.equal(before)
-      await its.app.clock.advance(1)
-      expect(its.app.requests.length).to.equal(before + 1)
+      const countBefore = setup.app.requests.length
+      await setup.app.clock.advance(1999)
+      expect(setup.app.requests.length).to.equal(countBefore)
+      await setup.app.clock.advance(1)
+      expect(setup.app.requests.length).to.equal(countBefore + 1)
       await settled(client, client.sync())
     })
 
     it('does not try again what the server refused for good', async () => {
       const client = await launch({ passcode: 1 })
       expect(await codeOf(client.start())).to.equal('wrong_passcode')
-      await its.app.clock.advance(HOUR)
-      expect(asked()).to.deep.equal(['register'])
+      await setup.app.clock.advance(HOUR)
+      expect(request()).to.deep.equal(['register'])
     })
 
     it('retries after an answer that is not of the server, and after a passing error', async () => {
@@ -79,7 +79,7 @@ describe("an app's client", () => {
         client.networkChanged()
       }
       await client.sync()
-      expect(its.api.store.stations.size).to.equal(1)
+      expect(setup.api.store.stations.size).to.equal(1)
     })
 
     const hanging =
@@ -93,25 +93,25 @@ describe("an app's client", () => {
     it('gives a call 30 s', async () => {
       const client = await launch({ fetch: hanging() })
       const code = codeOf(client.start())
-      await its.app.clock.advance(30_000)
+      await setup.app.clock.advance(30_000)
       expect(await code).to.equal('unreachable')
     })
 
     it('ends a call that is under way when it is closed', async () => {
       const client = await launch({ fetch: hanging(() => void client.close()) })
       expect(await codeOf(client.start())).to.equal('closed')
-      expect(its.app.clock.pending).to.equal(0)
+      expect(setup.app.clock.pending).to.equal(0)
     })
 
     it('is closed once nothing of it is on its way into the stores of the app any more', async () => {
       const [held, both] = [deferred(), deferred()]
       const begun: string[] = []
       const ended: string[] = []
-      const keep = async (what: string) => {
-        begun.push(what)
+      const keep = async (name: string) => {
+        begun.push(name)
         if (begun.length === 2) both.resolve()
         await held.promise
-        ended.push(what)
+        ended.push(name)
       }
       const client = await launch({
         avatars: { hashOf: () => undefined, put: () => keep('avatar') },
@@ -129,22 +129,22 @@ describe("an app's client", () => {
 
     it('sends nothing once it is closed, and tells who waits', async () => {
       const client = await launch()
-      its.app.fates = ['request_lost']
+      setup.app.fates = ['request_lost']
       await codeOf(client.start())
       const waiting = codeOf(client.sync())
       await client.close()
       expect(await waiting).to.equal('closed')
-      await its.app.clock.advance(7 * HOUR)
-      expect(asked()).to.deep.equal(['register'])
-      expect(its.app.clock.pending).to.equal(0)
+      await setup.app.clock.advance(7 * HOUR)
+      expect(request()).to.deep.equal(['register'])
+      expect(setup.app.clock.pending).to.equal(0)
     })
   })
 
-  for (const [what, isRefused] of [
+  for (const [caseName, isRefused] of [
     ['refused for good, as by an operator who reserved its call by mistake', true],
     ['answered, but could not be saved', false],
   ] as const) {
-    it(`registers again 6 hours after a heartbeat that was ${what}`, async () => {
+    it(`registers again 6 hours after a heartbeat that was ${caseName}`, async () => {
       let refuses = false
       const answered: number[] = []
       const answers = new EventEmitter()
@@ -159,18 +159,18 @@ describe("an app's client", () => {
         },
       })
       // The server holds another avatar than it confirmed: that is to be saved.
-      await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       refuses = isRefused
-      its.app.saves = isRefused ? [] : [false]
+      setup.app.saves = isRefused ? [] : [false]
       for (let beats = 0; beats < 3; beats++) {
-        const one = once(answers, 'one', { signal: AbortSignal.timeout(10_000) })
-        await its.app.clock.advance(6 * HOUR)
-        await one
+        const first = once(answers, 'one', { signal: AbortSignal.timeout(10_000) })
+        await setup.app.clock.advance(6 * HOUR)
+        await first
         refuses = false
       }
       await client.close()
       expect(answered).to.deep.equal([200, isRefused ? 403 : 200, 200, 200])
-      expect(its.app.state?.avatarHash).to.equal('icon:dog')
+      expect(setup.app.state?.avatarHash).to.equal('icon:dog')
     })
   }
 })

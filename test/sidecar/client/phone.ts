@@ -102,7 +102,7 @@ export function phoneApp() {
   const receive = (text: string, from = 'N1CALL-7', seqId = '') =>
     append(api.store, message(text, { from, to: 'N0CALL-7', seqId }))
   const texts = () => app.shown.map(({ text }) => text)
-  const asked = () => app.requests.map(({ path }) => path.slice('/v1/'.length))
+  const paths = () => app.requests.map(({ path }) => path.slice('/v1/'.length))
   const push = (members: object = {}) => ({
     ...{ fromCall: 'N1CALL-7', seqId: '1', to: 'N0CALL-7', count: '1', collapseId: 'aprs-N0CALL-7' },
     ...members,
@@ -130,7 +130,7 @@ export function phoneApp() {
     launched,
     receive,
     texts,
-    asked,
+    asked: paths,
     push,
     codeOf,
     settled,

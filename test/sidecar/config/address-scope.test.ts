@@ -12,7 +12,7 @@ describe('an address of the public internet', () => {
   ])
     it(`is ${address}`, () => expect(isPublicAddress(address)).to.equal(true))
 
-  const others = {
+  const rest = {
     'of this machine': [
       '127.0.0.1',
       '127.9.9.9',
@@ -47,8 +47,8 @@ describe('an address of the public internet', () => {
     'in another notation': ['127.1', '0x7f.1', '2130706433', '0177.0.0.1', '::ffff:7f00:1'],
     'and no address at all': ['', 'localhost', 'push.example.org', '1.2.3.4.5', '[::1]', ' 8.8.8.8'],
   }
-  for (const [which, addresses] of Object.entries(others))
-    it(`is none ${which}`, () => expect(addresses.filter(isPublicAddress)).to.deep.equal([]))
+  for (const [side, addresses] of Object.entries(rest))
+    it(`is none ${side}`, () => expect(addresses.filter(isPublicAddress)).to.deep.equal([]))
 })
 
 describe('a local name', () => {

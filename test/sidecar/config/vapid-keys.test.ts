@@ -4,14 +4,14 @@ import { makeVapidKeys, parseVapidKeys, vapidKeyFile } from '../../../sidecar/co
 
 describe('VAPID keys', () => {
   it('are a new pair each time, which is read again from its JSON', () => {
-    const [one, other] = [makeVapidKeys(), makeVapidKeys()]
-    expect(one.publicKey).to.not.equal(other.publicKey)
-    expect(parseVapidKeys(JSON.stringify(one, null, 2))).to.deep.equal(one)
+    const [first, second] = [makeVapidKeys(), makeVapidKeys()]
+    expect(first.publicKey).to.not.equal(second.publicKey)
+    expect(parseVapidKeys(JSON.stringify(first, null, 2))).to.deep.equal(first)
   })
 
   it('may be a pair that the command of web-push made', () => {
-    const made = webPush.generateVAPIDKeys()
-    expect(parseVapidKeys(JSON.stringify(made))).to.deep.equal(made)
+    const keys = webPush.generateVAPIDKeys()
+    expect(parseVapidKeys(JSON.stringify(keys))).to.deep.equal(keys)
   })
 
   it('are none where the halves do not belong together, or one of them is cut off', () => {

@@ -136,12 +136,12 @@ describe('what an operator installs', () => {
         expect(text).to.include(`/etc/mesh-companion/${name}.env`).and.include(`mesh-companion-sidecar@${name}`)
         return Object.fromEntries([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]))
       })
-      const ports = variables.flatMap((one) => [one.SIDECAR_LISTEN_PORT, one.SIDECAR_ADMIN_PORT])
+      const ports = variables.flatMap((item) => [item.SIDECAR_LISTEN_PORT, item.SIDECAR_ADMIN_PORT])
       expect(new Set(ports).size).to.equal(4)
-      for (const one of variables) {
-        const settings = await sharedSettings(folder.path(), { ...one, SIDECAR_INSTANCE: 'machine-one' })
-        expect(settings.listen.port).to.equal(Number(one.SIDECAR_LISTEN_PORT))
-        expect(settings.admin.port).to.equal(Number(one.SIDECAR_ADMIN_PORT))
+      for (const entry of variables) {
+        const settings = await sharedSettings(folder.path(), { ...entry, SIDECAR_INSTANCE: 'machine-one' })
+        expect(settings.listen.port).to.equal(Number(entry.SIDECAR_LISTEN_PORT))
+        expect(settings.admin.port).to.equal(Number(entry.SIDECAR_ADMIN_PORT))
         // A balancer on the same machine.
         expect(settings.listen.trustProxy).to.deep.equal([settings.listen.host])
       }

@@ -44,11 +44,11 @@ describe('the page for the developer of the app', () => {
     expect(toEnd).to.have.members(Object.keys(ofUnregister).filter((name) => !(name in ofEvery)))
     const rows = rowsIn(section('register'), 'member')
     const { properties, required } = BODY_SCHEMAS.register
-    const own = Object.keys(properties).filter((name) => !(name in ofEvery))
-    expect(rows.map(([cell]) => codesIn(cell)[0])).to.have.members(own)
-    for (const [cell, , what] of rows) {
+    const ownPart = Object.keys(properties).filter((name) => !(name in ofEvery))
+    expect(rows.map(([cell]) => codesIn(cell)[0])).to.have.members(ownPart)
+    for (const [cell, , caseName] of rows) {
       const [name = ''] = codesIn(cell)
-      expect(what?.startsWith('required'), name).to.equal(required.includes(name))
+      expect(caseName?.startsWith('required'), name).to.equal(required.includes(name))
     }
   })
 

@@ -88,9 +88,9 @@ describe('the pages for the operator', () => {
     ]
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
     const sources = source('operator/server.ts') + source('operator/admin-pages.ts')
-    const given = sources.match(/(?<=error: ')[a-z_]+/g) ?? []
+    const codesInSource = sources.match(/(?<=error: ')[a-z_]+/g) ?? []
     // What any other page of the port answers too.
-    expect(new Set(given)).to.deep.equal(new Set([...codes, 'not_found', 'internal', 'misdirected']))
+    expect(new Set(codesInSource)).to.deep.equal(new Set([...codes, 'not_found', 'internal', 'misdirected']))
   })
 
   // Shows: sidecar C12.12.

@@ -23,7 +23,7 @@ function notification(avatar: SenderAvatar, { count = 1, text = 'Good morning' }
   return buildNotification('N0CALL-7', { count, newest }, avatar)
 }
 
-const example = (name: string) => EXAMPLES.find((one) => one.name === name)?.value ?? {}
+const example = (name: string) => EXAMPLES.find((item) => item.name === name)?.value ?? {}
 
 /** Paths of all values; what is in `whole` counts as one. */
 function pathsIn(value: unknown, whole: readonly string[] = [], path = ''): readonly string[] {

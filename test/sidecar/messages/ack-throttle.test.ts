@@ -79,12 +79,14 @@ describe('The ack throttle', () => {
           sent.push({ at: now, from, to, seqId })
         }
         for (const ack of sent) {
-          const before = sent.filter((other) => other !== ack && other.from === ack.from && other.at <= ack.at)
-          const inMinute = before.filter((other) => ack.at - other.at < 60_000)
+          const earlier = sent.filter(
+            (earlierAck) => earlierAck !== ack && earlierAck.from === ack.from && earlierAck.at <= ack.at,
+          )
+          const inMinute = earlier.filter((earlierAck) => ack.at - earlierAck.at < 60_000)
           expect(inMinute.length).to.be.below(10)
-          expect(inMinute.filter((other) => other.to === ack.to).length).to.be.below(1)
-          const same = before.filter((other) => other.to === ack.to && other.seqId === ack.seqId)
-          expect(same.every((other) => ack.at - other.at >= 31_000)).to.equal(true)
+          expect(inMinute.filter((second) => second.to === ack.to).length).to.be.below(1)
+          const same = earlier.filter((earlierAck) => earlierAck.to === ack.to && earlierAck.seqId === ack.seqId)
+          expect(same.every((second) => ack.at - second.at >= 31_000)).to.equal(true)
         }
       }),
     )

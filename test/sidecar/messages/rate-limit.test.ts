@@ -6,8 +6,8 @@ describe('rate limit', () => {
   // Shows: sidecar C1.18.
   it('lets a client do so much in a window, and again in the next', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 2 })
-    expect([0, 1, 2, 999].map((at) => limit.take('a', at))).to.deep.equal([true, true, false, false])
-    expect([1000, 1001, 1002].map((at) => limit.take('a', at))).to.deep.equal([true, true, false])
+    expect([0, 1, 2, 999].map((index) => limit.take('a', index))).to.deep.equal([true, true, false, false])
+    expect([1000, 1001, 1002].map((index) => limit.take('a', index))).to.deep.equal([true, true, false])
   })
 
   // Shows: sidecar C3.12.
@@ -40,7 +40,7 @@ describe('rate limit', () => {
             return limit.take('a', now) ? [now] : []
           })
           for (const start of passed)
-            expect(passed.filter((at) => at >= start && at < start + 1000).length).to.be.at.most(2 * max)
+            expect(passed.filter((index) => index >= start && index < start + 1000).length).to.be.at.most(2 * max)
         },
       ),
     )

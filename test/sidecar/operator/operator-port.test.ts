@@ -75,9 +75,9 @@ describe("the operator's port over a real store", () => {
 
   const reasons = async () => {
     const answer = await fetch(`${port.url}/readyz`)
-    const { reasons: given = [] } = (await answer.json()) as { reasons?: string[] }
-    expect(answer.status).to.equal(given.length === 0 ? 200 : 503)
-    return given
+    const { reasons: input = [] } = (await answer.json()) as { reasons?: string[] }
+    expect(answer.status).to.equal(input.length === 0 ? 200 : 503)
+    return input
   }
   const idle = { connected: false, verified: false, ready: false, listener: null, listeners: { held: 1, wanted: 2 } }
   const refusing = { state: 'refusing', credentialsRefused: true } as const
@@ -90,8 +90,8 @@ describe("the operator's port over a real store", () => {
     ['a gateway refuses us', 'push_credentials_refused', () => (android = { ...android, ...refusing })],
   ]
   // Shows: sidecar C1.24, C12.1, C13.4, O1.1, O1.2, O1.3.
-  for (const [what, reason, happens] of UNREADY)
-    it(`is not ready while ${what}, and says so`, async () => {
+  for (const [caseName, reason, happens] of UNREADY)
+    it(`is not ready while ${caseName}, and says so`, async () => {
       await open()
       expect(await reasons()).to.deep.equal([])
       happens()
@@ -136,14 +136,14 @@ describe("the operator's port over a real store", () => {
   })
 
   it('answers without the size of a database that does not answer', async () => {
-    const asked = deferred()
+    const held = deferred()
     await open()
     store.housekeeping.sizeBytes = () => {
-      asked.resolve()
+      held.resolve()
       return new Promise(() => {})
     }
     const page = text('/')
-    await asked.promise
+    await held.promise
     await stores.clock.advance(1000)
     expect(await page).to.include('Database unknown')
   })

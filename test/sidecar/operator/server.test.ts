@@ -47,16 +47,16 @@ describe('the operator port', () => {
     return station === 'N0CALL-7'
   }
   const get = (path: string, method = 'GET') => fetch(admin.url + path, { method })
-  const said = async (path: string, method?: string) => {
+  const answerTo = async (path: string, method?: string) => {
     const answer = await get(path, method)
     return [answer.status, (await answer.json()) as unknown] as const
   }
 
   // Shows: sidecar C1.24, C12.1.
   it('says on /healthz that the process works while the database answers', async () => {
-    expect(await said('/healthz')).to.deep.equal([200, { status: 'ok' }])
+    expect(await answerTo('/healthz')).to.deep.equal([200, { status: 'ok' }])
     alive = () => Promise.reject(new Error('SQLITE_IOERR in /secret/path'))
-    expect(await said('/healthz')).to.deep.equal([503, { status: 'failing', reasons: ['database_unavailable'] }])
+    expect(await answerTo('/healthz')).to.deep.equal([503, { status: 'failing', reasons: ['database_unavailable'] }])
     expect(shown('event')).to.deep.equal(['unhealthy'])
   })
 
@@ -65,31 +65,31 @@ describe('the operator port', () => {
     expect((await get('/readyz/api')).status).to.equal(200)
     const unread = [503, { status: 'not_ready', reasons: ['messages_not_read'] }]
     answers = () => Promise.reject(new Error('no such table'))
-    expect(await said('/readyz/api')).to.deep.equal(unread)
+    expect(await answerTo('/readyz/api')).to.deep.equal(unread)
   })
 
   for (const [path, waitsMs] of Object.entries({ '/healthz': 2000, '/readyz/api': 2500 }))
     it(`does not wait for ever for the database on ${path}`, async () => {
-      const asked = deferred()
+      const held = deferred()
       const hang = () => {
-        asked.resolve()
+        held.resolve()
         return new Promise(() => {})
       }
       alive = hang
       answers = hang
       const answer = get(path)
-      await asked.promise
+      await held.promise
       await clock.advance(waitsMs)
       expect((await answer).status).to.equal(503)
     })
 
   const statusFor = (host: string, path = '/metrics', method = 'GET') =>
     new Promise<number | undefined>((resolve, reject) => {
-      const asked = request(admin.url + path, { method, headers: { host } }, (answer) => {
+      const sent = request(admin.url + path, { method, headers: { host } }, (answer) => {
         answer.resume()
         resolve(answer.statusCode)
       })
-      asked.on('error', reject).end()
+      sent.on('error', reject).end()
     })
 
   // Shows: sidecar C13.16.
@@ -197,7 +197,7 @@ describe('the operator port', () => {
       [{ kind: 'failed', code: 'disk_full', message: 'No space.' }, 500, failure],
     ] as const) {
       backUp = async () => outcome
-      expect(await said('/backup', 'POST')).to.deep.equal(expected)
+      expect(await answerTo('/backup', 'POST')).to.deep.equal(expected)
     }
   })
 
@@ -213,18 +213,18 @@ describe('the operator port', () => {
     [`{ "station": "N0CALL-7", "more": "${'x'.repeat(70_000)}" }`, 400, { error: 'invalid_request' }],
   ] as const) {
     it(`answers POST /unregister of ${body.slice(0, 40)} with ${status}`, async () => {
-      const given = await fetch(`${admin.url}/unregister`, { method: 'POST', body })
-      expect(await given.json()).to.include(answer)
-      expect(given.status).to.equal(status)
+      const response = await fetch(`${admin.url}/unregister`, { method: 'POST', body })
+      expect(await response.json()).to.include(answer)
+      expect(response.status).to.equal(status)
       expect(unregistered).to.deep.equal(status === 400 ? [] : [status === 200 ? 'N0CALL-7' : 'N1CALL'])
     })
   }
 
   // Shows: sidecar C16.8.
   it('makes no backup and ends no station for a GET or for a page of any origin', async () => {
-    let asked = 0
+    let requestCount = 0
     backUp = async () => {
-      asked += 1
+      requestCount += 1
       return { kind: 'off' }
     }
     for (const path of ['/backup', '/unregister']) {
@@ -235,7 +235,7 @@ describe('the operator port', () => {
         expect((await fetch(admin.url + path, { method: 'POST', headers: { Origin }, body })).status).to.equal(403)
       }
     }
-    expect([asked, unregistered]).to.deep.equal([0, []])
+    expect([requestCount, unregistered]).to.deep.equal([0, []])
   })
 
   it('has nothing else', async () => {

@@ -6,8 +6,8 @@ import { ACCEPTED, gatewayContract, gatewaySetup } from './gateway.contract.ts'
 import { apnsSubject, BIG, DEVICE_TOKEN, NOTIFICATION } from './services.ts'
 
 describe('APNs through node-apn', () => {
-  const at = gatewaySetup(apnsSubject)
-  const { send } = at
+  const position = gatewaySetup(apnsSubject)
+  const { send } = position
 
   const answers = (
     [
@@ -35,26 +35,26 @@ describe('APNs through node-apn', () => {
   ).map(([reason, status, kind, words]) => {
     return [`takes ${status} ${reason.slice(0, 30)} for ${kind}`, { status, reason }, kind, words] as const
   })
-  gatewayContract<ApnsFault, typeof at.service>(at, {
+  gatewayContract<ApnsFault, typeof position.service>(position, {
     answers,
     unreachable: /^the connection to APNs was lost \(ECONNREFUSED\)$/,
     leaks: (token) => ({ answers: [{ status: 410, reason: 'Unregistered' }, 'drop'], tokens: [`${token}!`] }),
-    secrets: async () => [(await readFile(at.service.keyFile, 'utf8')).split('\n')[1] ?? ''],
+    secrets: async () => [(await readFile(position.service.keyFile, 'utf8')).split('\n')[1] ?? ''],
   })
 
   // Shows: sidecar 18.4.
   it('sends everything over one connection and with one provider token', async () => {
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => send()))
     expect(outcomes).to.deep.equal(Array(50).fill(ACCEPTED))
-    expect(at.service).to.include({ connections: 1, providerTokens: 1 })
-    const { deviceToken, topic } = at.service.received[0] ?? {}
+    expect(position.service).to.include({ connections: 1, providerTokens: 1 })
+    const { deviceToken, topic } = position.service.received[0] ?? {}
     expect([deviceToken, topic]).to.deep.equal([DEVICE_TOKEN.toLowerCase(), 'org.example.aprs'])
   })
 
   // Shows: sidecar 21.2.
   it('fits what is too big into the limit to the byte', async () => {
     expect(await send(DEVICE_TOKEN, BIG)).to.deep.equal(ACCEPTED)
-    const payload = at.service.received[0]?.payload
+    const payload = position.service.received[0]?.payload
     expect(payload).to.include(NOTIFICATION.data).and.not.to.have.property('fromAvatarImage')
     expect(Buffer.byteLength(JSON.stringify(payload))).to.equal(4096)
   })
@@ -64,27 +64,27 @@ describe('APNs through node-apn', () => {
     for (const token of ['', '../../../etc', 'xyz', `${DEVICE_TOKEN}\r\n`, 'a'.repeat(201)]) {
       expect(await send(token)).to.include({ kind: 'token_gone', unasked: true })
     }
-    expect(at.service.attempts).to.equal(0)
+    expect(position.service.attempts).to.equal(0)
   })
 
   // Shows: sidecar C9.19.
   it('renews an expired provider token and sends the notification again', async () => {
     await send()
-    at.service.fail({ status: 403, reason: 'ExpiredProviderToken' })
+    position.service.fail({ status: 403, reason: 'ExpiredProviderToken' })
     expect(await send()).to.deep.equal(ACCEPTED)
-    expect(at.service).to.include({ providerTokens: 2, attempts: 3 })
+    expect(position.service).to.include({ providerTokens: 2, attempts: 3 })
   })
 
   it('says to check the clock when APNs finds the new provider token expired, too', async () => {
-    at.service.fail({ status: 403, reason: 'ExpiredProviderToken' }, 2)
+    position.service.fail({ status: 403, reason: 'ExpiredProviderToken' }, 2)
     const outcome = await send()
     expect(outcome).to.have.property('kind', 'unauthorized')
     expect(outcome).to.have.property('reason').that.includes('clock')
-    expect(at.service.attempts).to.equal(2)
+    expect(position.service.attempts).to.equal(2)
   })
 
   it('names the clock before the keys when APNs calls the provider token invalid', async () => {
-    at.service.fail({ status: 403, reason: 'InvalidProviderToken' })
+    position.service.fail({ status: 403, reason: 'InvalidProviderToken' })
     expect(await send())
       .to.have.property('reason')
       .that.matches(/^InvalidProviderToken: check this machine's clock first .*push\.apns\.keyFile/)
@@ -94,11 +94,11 @@ describe('APNs through node-apn', () => {
     // Shows: sidecar C9.9, C9.10.
     it(`tries later after a ${fault}, and sends the next over a new connection`, async () => {
       await send()
-      at.service.fail(fault)
+      position.service.fail(fault)
       const outcome = await send()
       expect(outcome).to.deep.equal({ kind: 'try_later', reason: 'the connection to APNs was lost' })
       expect(await send()).to.deep.equal(ACCEPTED)
-      expect(at.service).to.include({ attempts: 3, connections: 2 })
+      expect(position.service).to.include({ attempts: 3, connections: 2 })
     })
   }
 
@@ -111,32 +111,32 @@ describe('APNs through node-apn', () => {
         if (leaving.attempts === tokens.length) farewell ??= leaving.goaway()
       },
     })
-    at.closing(leaving)
-    const other = at.closing(openApns(leaving.settings, at.log, at.clock))
-    const outcomes = await Promise.all(tokens.map((token) => other.send(token, NOTIFICATION)))
+    position.closing(leaving)
+    const second = position.closing(openApns(leaving.settings, position.log, position.clock))
+    const outcomes = await Promise.all(tokens.map((token) => second.send(token, NOTIFICATION)))
     expect(outcomes).to.deep.equal(tokens.map(() => ACCEPTED))
     await farewell
-    expect(await other.send(DEVICE_TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+    expect(await second.send(DEVICE_TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
     expect(leaving).to.include({ attempts: 51, connections: 2 })
   })
 
   // Shows: sidecar C9.10.
   it('sends over a new connection after a GOAWAY between notifications', async () => {
     await send()
-    await at.service.goaway()
+    await position.service.goaway()
     expect(await send()).to.deep.equal(ACCEPTED)
-    expect(at.service.connections).to.equal(2)
+    expect(position.service.connections).to.equal(2)
   })
 
   it('keeps the connection when only one notification of many gets no answer', async () => {
     await send()
-    at.service.fail('hang')
+    position.service.fail('hang')
     const sending = send()
-    await at.service.waitForAttempts(2)
+    await position.service.waitForAttempts(2)
     await send()
-    await at.clock.advance(10_000)
+    await position.clock.advance(10_000)
     expect(await sending).to.have.property('kind', 'try_later')
     expect(await send()).to.deep.equal(ACCEPTED)
-    expect(at.service.connections).to.equal(1)
+    expect(position.service.connections).to.equal(1)
   })
 })

@@ -10,15 +10,15 @@ const YEAR_MS = 365 * 24 * 3_600_000
 
 describe('FCM through firebase-admin', () => {
   const folder = temporaryFolder()
-  const at = gatewaySetup(fcmSubject)
-  const { send } = at
+  const index = gatewaySetup(fcmSubject)
+  const { send } = index
   const sendsAgain = async () => expect(await send()).to.deep.equal(ACCEPTED)
 
   /** A gateway beside the first one, with a key file of its own. */
   async function openOther() {
     const serviceAccountFile = folder.path('fcm-secret')
-    await copyFile(at.service.serviceAccountFile, serviceAccountFile)
-    return at.closing(openFcm({ ...at.service.settings, serviceAccountFile }, at.log, at.clock))
+    await copyFile(index.service.serviceAccountFile, serviceAccountFile)
+    return index.closing(openFcm({ ...index.service.settings, serviceAccountFile }, index.log, index.clock))
   }
 
   const invalid = (message: string): FcmFault => ({ errorCode: 'INVALID_ARGUMENT', message })
@@ -45,7 +45,7 @@ describe('FCM through firebase-admin', () => {
     const name = `tries later after a ${fault.status} that is not in words of FCM`
     return [name, fault, 'try_later', `unexpected answer with status ${fault.status}`] as const
   })
-  gatewayContract<FcmFault, typeof at.service>(at, {
+  gatewayContract<FcmFault, typeof index.service>(index, {
     answers: [
       ['takes an unregistered token for gone', { errorCode: 'UNREGISTERED' }, 'token_gone', /app was removed/],
       ['takes a token that FCM did not issue for gone', notIssued, 'token_gone', /did not issue/],
@@ -64,7 +64,7 @@ describe('FCM through firebase-admin', () => {
     unreachable: /^FCM cannot be reached \(ECONNREFUSED\)$/,
     leaks: (token) => ({ answers: [{ status: 500, text: `Nothing is known of ${token}` }], tokens: ['no token!'] }),
     secrets: async () => {
-      const { private_key } = JSON.parse(await readFile(at.service.serviceAccountFile, 'utf8'))
+      const { private_key } = JSON.parse(await readFile(index.service.serviceAccountFile, 'utf8'))
       return [private_key.split('\n')[1]]
     },
   })
@@ -73,28 +73,28 @@ describe('FCM through firebase-admin', () => {
   it('asks for one access token and shows it with every message', async () => {
     await Promise.all(Array.from({ length: 5 }, () => send()))
     await send()
-    expect(at.service.received).to.have.length(6)
-    expect(at.service.tokenRequests).to.equal(1)
+    expect(index.service.received).to.have.length(6)
+    expect(index.service.tokenRequests).to.equal(1)
   })
 
   it('keeps its connections for the next message, and ends them when it is closed', async () => {
     await send()
-    const { connections } = at.service
+    const { connections } = index.service
     for (let more = 0; more < 2; more += 1) await send()
-    expect(at.service.connections).to.equal(connections)
-    await at.gateway.close()
-    await at.service.waitForDisconnects(connections)
+    expect(index.service.connections).to.equal(connections)
+    await index.gateway.close()
+    await index.service.waitForDisconnects(connections)
   })
 
   // Shows: sidecar 21.2.
   it('fits what is too big into the limit', async () => {
-    expect(await send(at.subject.token, { ...BIG, body: '"ü'.repeat(4000) })).to.deep.equal(ACCEPTED)
-    expect(at.service.received[0]?.data).to.deep.equal(NOTIFICATION.data)
-    expect(at.service.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
+    expect(await send(index.subject.token, { ...BIG, body: '"ü'.repeat(4000) })).to.deep.equal(ACCEPTED)
+    expect(index.service.received[0]?.data).to.deep.equal(NOTIFICATION.data)
+    expect(index.service.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
   })
 
   it('takes a service account file of any name', async () => {
-    expect(await (await openOther()).send(at.subject.token, NOTIFICATION)).to.deep.equal(ACCEPTED)
+    expect(await (await openOther()).send(index.subject.token, NOTIFICATION)).to.deep.equal(ACCEPTED)
   })
 
   const ofOtherPhone: readonly [string, FcmFault][] = [
@@ -106,48 +106,48 @@ describe('FCM through firebase-admin', () => {
     // Shows: sidecar C9.19.
     it(`keeps its access token where FCM lacks credentials for the phone, said ${how}`, async () => {
       await send()
-      at.service.fail(fault, 2)
+      index.service.fail(fault, 2)
       for (let tries = 0; tries < 2; tries++)
         expect(await send()).to.deep.equal({
           kind: 'try_later',
           reason: 'the token is of an iPhone or a browser, for which the Firebase project has no credentials',
         })
       await sendsAgain()
-      expect(at.service).to.include({ tokenRequests: 1, attempts: 4 })
+      expect(index.service).to.include({ tokenRequests: 1, attempts: 4 })
     })
   }
 
   // Shows: sidecar C9.9.
   it('survives a connection that is reset once', async () => {
-    at.service.fail('reset')
+    index.service.fail('reset')
     await sendsAgain()
   })
 
   // Shows: sidecar C9.9.
   it('tries later when connections are reset again and again', async () => {
-    at.service.fail('reset', 100)
+    index.service.fail('reset', 100)
     expect(await send()).to.deep.equal({ kind: 'try_later', reason: 'FCM cannot be reached (ECONNRESET)' })
-    expect(at.service.attempts).to.equal(2)
+    expect(index.service.attempts).to.equal(2)
   })
 
   describe('when its access token is not accepted any more', () => {
     // Shows: sidecar C9.19.
     it('asks for another one and sends the notification again, at once', async () => {
       await send()
-      at.service.revokeAccessTokens()
+      index.service.revokeAccessTokens()
       await sendsAgain()
-      expect(at.service).to.include({ tokenRequests: 2, attempts: 3 })
-      expect(at.service.received).to.have.length(2)
+      expect(index.service).to.include({ tokenRequests: 2, attempts: 3 })
+      expect(index.service.received).to.have.length(2)
     })
 
     // Shows: sidecar C9.19.
     it('asks for one other token, however many notifications meet that', async () => {
       await send()
-      at.service.revokeAccessTokens()
+      index.service.revokeAccessTokens()
       const outcomes = await Promise.all(Array.from({ length: 20 }, () => send()))
       expect(outcomes).to.deep.equal(Array(20).fill(ACCEPTED))
-      expect(at.service.tokenRequests).to.equal(2)
-      expect(at.service.received).to.have.length(21)
+      expect(index.service.tokenRequests).to.equal(2)
+      expect(index.service.received).to.have.length(21)
     })
 
     const refusals: readonly [string, FcmFault][] = [
@@ -159,57 +159,60 @@ describe('FCM through firebase-admin', () => {
     for (const [how, fault] of refusals) {
       // Shows: sidecar C9.19.
       it(`reports a second rejected access token${how}, and requests another after 10 s`, async () => {
-        at.service.fail(fault, 4)
+        index.service.fail(fault, 4)
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
         expect('reason' in outcome && outcome.reason).to.match(/clock.*service account/)
         expect(await send()).to.deep.equal(outcome)
-        expect(at.service).to.include({ tokenRequests: 2, attempts: 3 })
-        await at.clock.advance(PAUSE_MS)
+        expect(index.service).to.include({ tokenRequests: 2, attempts: 3 })
+        await index.clock.advance(PAUSE_MS)
         await sendsAgain()
-        expect(at.service).to.include({ tokenRequests: 3, attempts: 5 })
+        expect(index.service).to.include({ tokenRequests: 3, attempts: 5 })
       })
     }
 
     it('does not send again what was given up meanwhile', async () => {
       await send()
-      at.service.revokeAccessTokens()
-      at.service.failTokenEndpoint('hang')
+      index.service.revokeAccessTokens()
+      index.service.failTokenEndpoint('hang')
       const sending = send()
-      await at.service.waitForTokenRequests(2)
-      await at.clock.advance(10_000)
+      await index.service.waitForTokenRequests(2)
+      await index.clock.advance(10_000)
       expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
-      at.service.failTokenEndpoint()
+      index.service.failTokenEndpoint()
       await sendsAgain()
-      expect(at.service.received).to.have.length(2)
+      expect(index.service.received).to.have.length(2)
     })
   })
 
   describe('when it gets no access token', () => {
     const deny = (description: string) => () =>
-      at.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
+      index.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
     // Shows: sidecar C9.18.
-    for (const [what, fails] of [
+    for (const [name, fails] of [
       ['about a service account whose key was deleted, and sends once that is done', deny('Invalid JWT Signature.')],
       ['about one that was deleted or disabled, and sends once that is done', deny('Invalid grant: account not found')],
-      ["when this machine's clock is wrong, and sends once it is right", () => at.service.setClockAhead(56 * YEAR_MS)],
+      [
+        "when this machine's clock is wrong, and sends once it is right",
+        () => index.service.setClockAhead(56 * YEAR_MS),
+      ],
     ] as const)
-      it(`says what to mend ${what}`, async () => {
+      it(`says what to mend ${name}`, async () => {
         fails()
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
         expect('reason' in outcome && outcome.reason).to.match(/invalid_grant.*clock.*push\.fcm\.serviceAccountFile/)
-        at.service.failTokenEndpoint()
-        at.service.setClockAhead(0)
+        index.service.failTokenEndpoint()
+        index.service.setClockAhead(0)
         await sendsAgain()
       })
 
     it('says by how much the clock is wrong, and not so while it is right', async () => {
-      at.service.setClockAhead(2 * 86_400_000)
+      index.service.setClockAhead(2 * 86_400_000)
       expect(await send())
         .to.have.property('reason')
         .that.matches(/set this machine's clock right first: .* 2 days behind the gateway's/)
-      at.service.setClockAhead(0)
+      index.service.setClockAhead(0)
       deny('Invalid JWT Signature.')()
       expect(await send())
         .to.have.property('reason')
@@ -221,22 +224,22 @@ describe('FCM through firebase-admin', () => {
       ['hangs', 'hang', 'no answer within 10 s'],
     ] as const)
       it(`tries later when the token address ${how}, and sends once that is over`, async () => {
-        at.service.failTokenEndpoint(fault)
+        index.service.failTokenEndpoint(fault)
         const sending = send()
-        await at.service.waitForTokenRequests(1)
-        await at.clock.advance(fault === 'hang' ? 10_000 : 0)
+        await index.service.waitForTokenRequests(1)
+        await index.clock.advance(fault === 'hang' ? 10_000 : 0)
         expect(await sending).to.deep.equal({ kind: 'try_later', reason })
-        at.service.failTokenEndpoint()
+        index.service.failTokenEndpoint()
         await sendsAgain()
       })
   })
 
   it('sends nothing when it is closed before its client was loaded', async () => {
     const early = await openOther()
-    const sending = early.send(at.subject.token, NOTIFICATION)
+    const sending = early.send(index.subject.token, NOTIFICATION)
     await early.close()
     await sending
     await send()
-    expect(at.service).to.include({ tokenRequests: 1, attempts: 1 })
+    expect(index.service).to.include({ tokenRequests: 1, attempts: 1 })
   })
 })

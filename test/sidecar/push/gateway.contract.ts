@@ -124,15 +124,15 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
 
   // Shows: sidecar C9.22.
   it('verifies the server even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
-    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    const earlier = process.env.NODE_TLS_REJECT_UNAUTHORIZED
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
     try {
       const outcome = await at.open(null).send(at.subject.token, NOTIFICATION)
       expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
       expect(at.service.attempts).to.equal(0)
     } finally {
-      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
-      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
+      if (earlier === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = earlier
     }
   })
 
@@ -184,7 +184,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     const leaking = leaks(token)
     for (const fault of leaking.answers) at.service.fail(fault)
     const outcomes = []
-    for (const one of [...leaking.answers.map(() => token), ...leaking.tokens]) outcomes.push(await at.send(one))
+    for (const item of [...leaking.answers.map(() => token), ...leaking.tokens]) outcomes.push(await at.send(item))
     expect(at.lines).to.have.length.above(1)
     const written = JSON.stringify([outcomes, at.lines])
     for (const secret of [token, ...leaking.tokens, ...(await secrets())]) expect(written).not.to.include(secret)

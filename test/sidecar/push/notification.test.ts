@@ -63,10 +63,10 @@ describe('a notification', () => {
 
   // Shows: sidecar 7.5.
   it('keeps one collapse id per station, within 64 bytes', () => {
-    const other = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
+    const second = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
     expect(build('one').collapseId).to.equal(build('two', { count: 2 }).collapseId)
-    expect(other.collapseId).to.equal('aprs-DL1ABC-15')
-    expect(Buffer.byteLength(other.collapseId)).to.be.at.most(64)
+    expect(second.collapseId).to.equal('aprs-DL1ABC-15')
+    expect(Buffer.byteLength(second.collapseId)).to.be.at.most(64)
   })
 
   describe('with the avatar of its sender', () => {

@@ -26,45 +26,45 @@ describe('a proxy on the way to the push gateways', () => {
     ['FCM', fcmSubject],
   ] as const)
     describe(`to ${name}`, () => {
-      const at = gatewaySetup<{ readonly received: readonly unknown[]; close(): Promise<void> }>(subject)
+      const gateway = gatewaySetup<{ readonly received: readonly unknown[]; close(): Promise<void> }>(subject)
 
       it(`is asked for the tunnels that notifications go to ${name} by`, async () => {
         const proxy = await startProxy({ credentials: 'me:p@ss' })
         for (let sent = 1; sent <= 3; sent += 1) {
-          expect(await at.send()).to.deep.equal(ACCEPTED)
-          expect(at.service.received).to.have.length(sent)
+          expect(await gateway.send()).to.deep.equal(ACCEPTED)
+          expect(gateway.service.received).to.have.length(sent)
         }
         expect(proxy.tunnels.length).to.be.within(1, 2)
-        await at.gateway.close()
-        expect(JSON.stringify(at.lines)).to.not.match(/p@ss|p%40ss/)
+        await gateway.gateway.close()
+        expect(JSON.stringify(gateway.lines)).to.not.match(/p@ss|p%40ss/)
       })
 
       it(`is passed by on the way to ${name} where NO_PROXY says so`, async () => {
         const proxy = await startProxy()
         process.env.NO_PROXY = '127.0.0.1,localhost'
-        expect(await at.send()).to.deep.equal(ACCEPTED)
+        expect(await gateway.send()).to.deep.equal(ACCEPTED)
         expect(proxy.tunnels).to.deep.equal([])
       })
 
       it(`keeps notifications to ${name} for later when the proxy refuses the tunnel`, async () => {
         await startProxy({ answer: 'HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n' })
-        expect(await at.send()).to.include({ kind: 'try_later' })
-        expect(at.service.received).to.deep.equal([])
-        expect(JSON.stringify(at.lines)).to.not.match(/p@ss|p%40ss/)
+        expect(await gateway.send()).to.include({ kind: 'try_later' })
+        expect(gateway.service.received).to.deep.equal([])
+        expect(JSON.stringify(gateway.lines)).to.not.match(/p@ss|p%40ss/)
       })
     })
 
   describe('is known by its address, which', () => {
-    const at = gatewaySetup(apnsSubject)
-    for (const [what, written, meant, scheme] of [
+    const index = gatewaySetup(apnsSubject)
+    for (const [name, written, meant, scheme] of [
       ['may have characters that are encoded', 'm%C3%A9:p%40ss', 'mé:p@ss', 'http://'],
       ['may have percent signs that encode nothing', 'me:50%off%25', 'me:50%off%', 'http://'],
       ['means http where it says nothing else', 'me:p%40ss', 'me:p@ss', ''],
     ] as const)
-      it(what, async () => {
+      it(name, async () => {
         const proxy = await startProxy({ credentials: meant }, written)
         process.env.HTTPS_PROXY = process.env.HTTPS_PROXY?.replace('http://', scheme)
-        expect(await at.send()).to.deep.equal(ACCEPTED)
+        expect(await index.send()).to.deep.equal(ACCEPTED)
         expect(proxy.tunnels).to.have.length(1)
       })
   })

@@ -36,7 +36,7 @@ describe('The SQL files', () => {
   })
 
   it('take the values that they are read with, and need one for each name', () => {
-    const file = SCHEMA_FILES.find((one) => one.href.endsWith('take-name.sql')) as URL
+    const file = SCHEMA_FILES.find((item) => item.href.endsWith('take-name.sql')) as URL
     expect(readSql(file, { LEASE_MS: 1 })).to.include('>= 1 /* LEASE_MS */')
     expect(() => readSql(file)).to.throw('names LEASE_MS, which has no value')
   })
@@ -57,11 +57,11 @@ describe('The SQL files', () => {
     it('create the schema as they are, and replace the functions', async () => {
       for (const file of SCHEMA_FILES) await run(textOf(file))
       for (const file of SCHEMA_FILES) if (!nameOf(file).includes('/tables/')) await run(textOf(file))
-      const [made] = await run(`SELECT
+      const [row] = await run(`SELECT
         (SELECT count(*)::int FROM pg_class WHERE relnamespace = '${SCHEMA}'::regnamespace AND relkind = 'r') AS tables,
         (SELECT count(*)::int FROM pg_proc WHERE pronamespace = '${SCHEMA}'::regnamespace) AS functions`)
       const tables = SCHEMA_FILES.filter((file) => nameOf(file).includes('/tables/')).length - 1
-      expect(made).to.deep.equal({ tables, functions: SCHEMA_FILES.length - tables })
+      expect(row).to.deep.equal({ tables, functions: SCHEMA_FILES.length - tables })
     })
 
     for (const file of statements)

@@ -2,22 +2,22 @@ import { expect } from 'chai'
 import { RETRANSMISSION_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 describe('A sidecar that receives messages', () => {
-  let its: WholeSidecar
+  let whole: WholeSidecar
   beforeEach(async () => {
-    its = await startWholeSidecar()
+    whole = await startWholeSidecar()
   })
-  afterEach(() => its.close())
+  afterEach(() => whole.close())
 
   // Shows: sidecar 17.4, C4.1, C4.6, C4.7, F1.7, F1.15.
   it('gives the text to the byte, as UTF-8 or with its bytes beside it', async () => {
-    await its.register('N0CALL')
+    await whole.register('N0CALL')
     // Every byte but the two that end a line.
     const bytes = Buffer.from([...Array(256).keys()].filter((byte) => byte !== 10 && byte !== 13))
     const blanks = '  Grüße {an} alle \t '
-    await its.receive('N1CALL', 'N0CALL-7', Buffer.concat([bytes, Buffer.from('{7')]))
-    await its.receive('N1CALL', 'N0CALL-7', `${blanks}{8`)
+    await whole.receive('N1CALL', 'N0CALL-7', Buffer.concat([bytes, Buffer.from('{7')]))
+    await whole.receive('N1CALL', 'N0CALL-7', `${blanks}{8`)
     const shown = { from: 'N1CALL', to: 'N0CALL-7' }
-    expect(await its.messages('N0CALL')).to.deep.equal([
+    expect(await whole.messages('N0CALL')).to.deep.equal([
       { ...shown, seqId: '7', text: bytes.toString('latin1'), textBytes: bytes.toString('base64') },
       { ...shown, seqId: '8', text: blanks },
     ])
@@ -25,19 +25,19 @@ describe('A sidecar that receives messages', () => {
 
   // Shows: sidecar 2.4, 16.1, 16.2, 19.3, F1.8.
   it('acknowledges each retransmission, but stores and pushes the message once', async () => {
-    await its.register('N0CALL', { ackMessages: true })
+    await whole.register('N0CALL', { ackMessages: true })
     for (let times = 0; times < 3; times++) {
-      await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
-      await its.endWindow()
-      await its.fcm.waitFor(({ body }) => body === 'hello')
-      await its.clock.advance(RETRANSMISSION_MS)
+      await whole.receive('N1CALL', 'N0CALL-7', 'hello{42')
+      await whole.endWindow()
+      await whole.fcm.waitFor(({ body }) => body === 'hello')
+      await whole.clock.advance(RETRANSMISSION_MS)
     }
-    expect(its.acks()).to.deep.equal(Array(3).fill('N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'))
-    expect(its.upstream.received.map(({ outcome }) => outcome)).to.not.include('duplicate')
-    expect(await its.messages('N0CALL')).to.have.length(1)
-    await its.receive('N1CALL', 'N0CALL-7', 'another')
-    await its.endWindow()
-    await its.fcm.waitFor(({ body }) => body === 'another')
-    expect(its.fcm.received.map(({ body }) => body)).to.deep.equal(['hello', 'another'])
+    expect(whole.acks()).to.deep.equal(Array(3).fill('N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'))
+    expect(whole.upstream.received.map(({ outcome }) => outcome)).to.not.include('duplicate')
+    expect(await whole.messages('N0CALL')).to.have.length(1)
+    await whole.receive('N1CALL', 'N0CALL-7', 'another')
+    await whole.endWindow()
+    await whole.fcm.waitFor(({ body }) => body === 'another')
+    expect(whole.fcm.received.map(({ body }) => body)).to.deep.equal(['hello', 'another'])
   })
 })

@@ -5,22 +5,22 @@ import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sideca
 
 const DEVICE = 'ab'.repeat(32)
 describe('A push of the sidecar', () => {
-  let its: WholeSidecar
+  let whole: WholeSidecar
   beforeEach(async () => {
-    its = await startWholeSidecar()
+    whole = await startWholeSidecar()
   })
-  afterEach(() => its.close())
+  afterEach(() => whole.close())
 
   // Shows: sidecar O1.9.
   it('is timed from the message coming in to the gateway accepting it, by platform', async () => {
-    await its.register('N0CALL')
-    await its.receive('N9CALL', 'N0CALL-7', 'Good morning{12')
-    await its.clock.advance(1500)
-    await its.receive('N9CALL', 'N0CALL-7', 'Good evening{13')
-    await its.endWindow()
-    await its.fcm.waitFor(() => true)
+    await whole.register('N0CALL')
+    await whole.receive('N9CALL', 'N0CALL-7', 'Good morning{12')
+    await whole.clock.advance(1500)
+    await whole.receive('N9CALL', 'N0CALL-7', 'Good evening{13')
+    await whole.endWindow()
+    await whole.fcm.waitFor(() => true)
     const metric = async (name: string) => {
-      const lines = (await (await fetch(`${its.sidecar.adminUrl}/metrics`)).text()).split('\n')
+      const lines = (await (await fetch(`${whole.sidecar.adminUrl}/metrics`)).text()).split('\n')
       return lines.find((line) => line.startsWith(`mesh_companion_push_latency_seconds_${name}`))?.split(' ')[1]
     }
     await until('the push to be counted', async () => (await metric('count{platform="android"}')) === '1')
@@ -32,13 +32,13 @@ describe('A push of the sidecar', () => {
   // Shows: sidecar 2.6, 3.3, 3.4, 7.1, 7.2, 7.3, 7.5, 7.10, 7.11, 7.12, 7.13, 7.14, 17.3, 19.1, 19.2, 20.1, C5.7.
   // Shows: sidecar C5.8.
   it('goes to the gateway of its platform and token, with the specified data', async () => {
-    await its.register('N0CALL')
-    await its.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
-    for (const callsign of ['N0CALL', 'N1CALL']) await its.receive('N9CALL', `${callsign}-7`, 'Good morning{12')
-    await its.endWindow()
+    await whole.register('N0CALL')
+    await whole.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
+    for (const callsign of ['N0CALL', 'N1CALL']) await whole.receive('N9CALL', `${callsign}-7`, 'Good morning{12')
+    await whole.endWindow()
     for (const [gateway, token, to] of [
-      [its.fcm, 'token-of-N0CALL', 'N0CALL-7'],
-      [its.apns, DEVICE, 'N1CALL-7'],
+      [whole.fcm, 'token-of-N0CALL', 'N0CALL-7'],
+      [whole.apns, DEVICE, 'N1CALL-7'],
     ] as const) {
       const collapseId = `aprs-${to}`
       expect(await gateway.waitFor((message) => message.token === token)).to.deep.equal({
@@ -49,20 +49,20 @@ describe('A push of the sidecar', () => {
         collapseId,
       })
     }
-    expect(its.fcm.attempts).to.equal(1)
+    expect(whole.fcm.attempts).to.equal(1)
   })
 
   // Shows: sidecar 2.10, 5.12, 7.9, 16.7, 16.9, 19.4, C5.5.
   it('carries a tombstone if its sender cleared the avatar, and none if never set', async () => {
-    await its.register('N0CALL')
+    await whole.register('N0CALL')
     const avatarKeys = async (text: string) => {
-      await its.receive('N9CALL-7', 'N0CALL-7', text)
-      await its.endWindow()
-      const { data } = await its.fcm.waitFor(({ body }) => body === text)
+      await whole.receive('N9CALL-7', 'N0CALL-7', text)
+      await whole.endWindow()
+      const { data } = await whole.fcm.waitFor(({ body }) => body === text)
       return Object.fromEntries(Object.entries(data).filter(([key]) => key.startsWith('fromAvatar')))
     }
     const upload = (members: object) =>
-      its.register('N9CALL', { platform: 'ios', pushToken: 'e'.repeat(64), avatarUpdate: true, ...members })
+      whole.register('N9CALL', { platform: 'ios', pushToken: 'e'.repeat(64), avatarUpdate: true, ...members })
     expect(await avatarKeys('from a stranger')).to.deep.equal({})
     await upload({})
     expect(await avatarKeys('cleared what was never set')).to.deep.equal({})
@@ -75,15 +75,15 @@ describe('A push of the sidecar', () => {
   // Shows: sidecar 2.7.
   it('holds up neither storing nor syncing nor the other gateway while its own hangs', async () => {
     const { promise, resolve } = deferred()
-    its.fcm.ready = promise
-    await its.register('N0CALL')
-    await its.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
-    for (const callsign of ['N0CALL', 'N1CALL']) await its.receive('N9CALL', `${callsign}-7`, 'one')
-    await its.endWindow()
-    await its.apns.waitFor(({ token }) => token === DEVICE)
-    await its.receive('N9CALL', 'N0CALL-7', 'two')
-    expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two'])
-    expect([its.fcm.attempts, its.fcm.received.length]).to.deep.equal([1, 0])
+    whole.fcm.ready = promise
+    await whole.register('N0CALL')
+    await whole.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
+    for (const callsign of ['N0CALL', 'N1CALL']) await whole.receive('N9CALL', `${callsign}-7`, 'one')
+    await whole.endWindow()
+    await whole.apns.waitFor(({ token }) => token === DEVICE)
+    await whole.receive('N9CALL', 'N0CALL-7', 'two')
+    expect((await whole.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two'])
+    expect([whole.fcm.attempts, whole.fcm.received.length]).to.deep.equal([1, 0])
     resolve()
   })
 })

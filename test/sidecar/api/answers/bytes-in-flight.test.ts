@@ -13,15 +13,15 @@ describe('Bytes of answers in flight', () => {
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         const inFlight = new BytesInFlight({ inAll: 100, perClient: 50 })
         const reservations: { client: string; bytes: number; reservation: Reservation }[] = []
-        for (const one of steps) {
-          if ('release' in one) {
-            const [gone] = reservations.splice(one.release, 1)
-            gone?.reservation.release()
-            gone?.reservation.release()
+        for (const item of steps) {
+          if ('release' in item) {
+            const [removed] = reservations.splice(item.release, 1)
+            removed?.reservation.release()
+            removed?.reservation.release()
             continue
           }
-          const { client, bytes } = one
-          const sum = (of: typeof reservations) => of.reduce((total, entry) => total + entry.bytes, bytes)
+          const { client, bytes } = item
+          const sum = (list: typeof reservations) => list.reduce((total, entry) => total + entry.bytes, bytes)
           const fits = sum(reservations) <= 100 && sum(reservations.filter((entry) => entry.client === client)) <= 50
           const reservation = inFlight.reserve(client, bytes)
           expect(reservation !== undefined).to.equal(fits)

@@ -12,15 +12,15 @@ const BYTES = 16_000
 
 describe('Answers that are put together in the same memory', () => {
   let server: OnLoopback
-  let asked: ServerResponse[]
+  let responses: ServerResponse[]
   let onRequest: () => void
   const send = createAnswerSender()
 
   beforeEach(async () => {
-    asked = []
+    responses = []
     server = await onLoopback(
       createServer((_request, response) => {
-        asked.push(response)
+        responses.push(response)
         onRequest()
       }),
     )
@@ -50,13 +50,13 @@ describe('Answers that are put together in the same memory', () => {
       await once(client, 'data')
       held = Buffer.concat([held, ...chunks.splice(0)])
       for (
-        let at = held.indexOf('\r\n\r\n') + 4;
-        at > 3 && held.length >= at + BYTES;
-        at = held.indexOf('\r\n\r\n') + 4
+        let start = held.indexOf('\r\n\r\n') + 4;
+        start > 3 && held.length >= start + BYTES;
+        start = held.indexOf('\r\n\r\n') + 4
       ) {
-        const body = held.subarray(at, at + BYTES)
+        const body = held.subarray(start, start + BYTES)
         fills.push(body.equals(Buffer.alloc(BYTES, body[0])) ? Number(body[0]) : Number.NaN)
-        held = held.subarray(at + BYTES)
+        held = held.subarray(start + BYTES)
       }
     }
     client.destroy()
@@ -68,8 +68,8 @@ describe('Answers that are put together in the same memory', () => {
     // More than the system takes for a reader who reads nothing.
     const stuck = new Promise<void>((resolve) => {
       onRequest = () => {
-        const response = asked.at(-1)
-        answer(response, (asked.length - 1) % 256)
+        const response = responses.at(-1)
+        answer(response, (responses.length - 1) % 256)
         if (response?.writableFinished === false) resolve()
       }
     })
@@ -80,12 +80,12 @@ describe('Answers that are put together in the same memory', () => {
 
   it('stay as they are while they wait for an earlier one', async () => {
     const both = new Promise<void>((resolve) => {
-      onRequest = () => asked.length === 2 && resolve()
+      onRequest = () => responses.length === 2 && resolve()
     })
     const client = ask(2)
     await both
-    answer(asked[1], 2)
-    answer(asked[0], 1)
+    answer(responses[1], 2)
+    answer(responses[0], 1)
     expect(await fillsOf(client, 2)).to.deep.equal([1, 2])
   })
 

@@ -39,14 +39,14 @@ describe('the avatar in a register call', () => {
   })
 
   it('is replaced by what is sent, with the hash of our own computing', () => {
-    for (const [sent, kept] of [
+    for (const [sent, stored] of [
       [{ avatarIcon: 'dog' }, { icon: 'dog', image: '', hash: 'icon:dog' }],
       [
         { avatarIcon: 'dog', avatarImage: image, avatarHash: hash },
         { icon: 'dog', image, hash },
       ],
     ] as const)
-      expect(decide(sent)).to.deep.equal({ kind: 'replace', ...kept })
+      expect(decide(sent)).to.deep.equal({ kind: 'replace', ...stored })
   })
 
   // Shows: sidecar C5.5.
@@ -78,7 +78,7 @@ describe('the avatar in a register call', () => {
   })
 
   // Shows: sidecar 5.2.
-  for (const [what, text] of [
+  for (const [caseName, text] of [
     ['is not base64', '!!!!'],
     ['is base64url', 'ab-_'],
     ['has more behind it', `${image}!!!!`],
@@ -88,7 +88,7 @@ describe('the avatar in a register call', () => {
     ['is a data URL', `data:image/png;base64,${image}`],
     ['is no PNG', Buffer.from('hello there!').toString('base64')],
   ] as const)
-    it(`is refused when the image ${what}`, () =>
+    it(`is refused when the image ${caseName}`, () =>
       expect(decide({ avatarImage: text })).to.deep.include({ kind: 'invalid', member: 'avatarImage' }))
 
   it('is taken with its padding', () => expect(decide({ avatarImage: padded }).kind).to.equal('replace'))

@@ -11,7 +11,7 @@ const SOME = ['10.0.0.0/8', '192.0.2.5', '2001:db8:1::/48', 'fe80::/10']
 
 describe('the client that a request counts for', () => {
   // Shows: sidecar C1.23, C3.13.
-  for (const [name, trusted, asked] of [
+  for (const [name, trusted, cases] of [
     ['is the peer, whatever X-Forwarded-For says', false, [['192.0.2.1', '198.51.100.7', '192.0.2.1']]],
     [
       'is one for a whole IPv6 /64, however its addresses are written',
@@ -64,7 +64,7 @@ describe('the client that a request counts for', () => {
     ['is the furthest proxy when all entries are trusted', SOME, [['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3']]],
   ] as const)
     it(name, () => {
-      for (const [peer, header, expected] of asked)
+      for (const [peer, header, expected] of cases)
         expect(clientAddressBy(trusted)(peer, header), `${peer} ${header}`).to.equal(expected)
     })
 })

@@ -57,9 +57,9 @@ describe('an avatar image', () => {
     const good = pngFile()
     expect(pngFault(good)).to.equal(undefined)
     fc.assert(
-      fc.property(fc.nat(good.length - 1), fc.nat(7), (at, bit) => {
+      fc.property(fc.nat(good.length - 1), fc.nat(7), (index, bit) => {
         const bad = Buffer.from(good)
-        bad[at]! ^= 1 << bit
+        bad[index]! ^= 1 << bit
         expect(pngFault(bad)).to.be.a('string')
       }),
     )

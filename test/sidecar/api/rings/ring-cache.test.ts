@@ -33,18 +33,18 @@ describe('rings kept in memory', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 20 }), async (actions) => {
         // Each run begins with nothing in memory, and may ask late first and early then.
-        const own = cacheOver(store)
+        const ownCache = cacheOver(store)
         const cursors = [0]
-        for (const one of actions) {
-          if (one.do === 'append') {
-            await append(store, ...Array.from({ length: one.count }, () => `text ${sent++} „ü“ 📻`))
+        for (const item of actions) {
+          if (item.do === 'append') {
+            await append(store, ...Array.from({ length: item.count }, () => `text ${sent++} „ü“ 📻`))
             cursors.push(await store.stamps.issue())
             continue
           }
-          const since = cursors.at(-1 - Math.min(one.back, cursors.length - 1)) ?? 0
+          const since = cursors.at(-1 - Math.min(item.back, cursors.length - 1)) ?? 0
           const { messages } = await newer(store, 'N0CALL', since)
-          const answer = await own.since('N0CALL', '', since)
-          if (answer && one.compressed) {
+          const answer = await ownCache.since('N0CALL', '', since)
+          if (answer && item.compressed) {
             const [head, tail] = [await answer.head.compressed(), Buffer.from('}')]
             const member = Buffer.alloc(gzipBytes(head, tail))
             copyGzip(head, tail, member)
@@ -95,11 +95,11 @@ describe('rings kept in memory', () => {
 
   it('keep the messages of an answer while later ones are stored before it is sent', async () => {
     await append(store, '1', '2', '3', '4', '5')
-    const before = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
-    await before[0]?.head.compressed()
-    before.push(await rings.since('N0CALL', '', 0))
+    const earlier = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
+    await earlier[0]?.head.compressed()
+    earlier.push(await rings.since('N0CALL', '', 0))
     await append(store, '6', '7', '8', '9')
-    for (const answer of before)
+    for (const answer of earlier)
       expect(answer && messagesIn(answer).map(({ text }) => text)).to.deep.equal(['1', '2', '3', '4', '5'])
     expect(await texts('N0CALL')).to.deep.equal(['5', '6', '7', '8', '9'])
   })
@@ -107,10 +107,10 @@ describe('rings kept in memory', () => {
   it('count what is kept compressed, which keeps no more memory than it has bytes', async () => {
     await append(store, 'x'.repeat(1000))
     const answer = await rings.since('N0CALL', '', 0)
-    const before = rings.bytes
+    const earlier = rings.bytes
     const compressed = await answer?.head.compressed()
     expect(compressed?.blocks.buffer.byteLength).to.equal(compressed?.blocks.length)
-    expect(rings.bytes).to.be.within(before + (compressed?.blocks.length ?? 0), before + 1000)
+    expect(rings.bytes).to.be.within(earlier + (compressed?.blocks.length ?? 0), earlier + 1000)
   })
 
   describe('of more stations than there is room for', () => {
@@ -119,20 +119,20 @@ describe('rings kept in memory', () => {
 
     it('leave those that are no longer asked for', async () => {
       await append(store, ...stations.map((to) => message('x'.repeat(1000), { to })))
-      let asked = 0
+      let requestCount = 0
       const history: Store['history'] = {
         ...store.history,
         since(...position) {
-          asked += 1
+          requestCount += 1
           return store.history.since(...position)
         },
       }
       const bounded = cacheOver({ ...store, history }, 40_000)
       /** What share of those who ask one after the other gets an answer from memory. */
       async function hits(callers: readonly string[], rounds: number): Promise<number> {
-        asked = 0
+        requestCount = 0
         for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, '', 0)
-        return 1 - asked / (callers.length * rounds)
+        return 1 - requestCount / (callers.length * rounds)
       }
       await hits(stations.slice(0, 15), 2)
       await hits(stations.slice(20, 35), 40)
@@ -143,7 +143,7 @@ describe('rings kept in memory', () => {
     it('take no more memory than they may', async () => {
       const bounded = cacheOver(store, 40_000)
       for (const to of stations) {
-        await append(store, ...Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })))
+        await append(store, ...Array.from({ length: 5 }, (_, index) => message(`${'x'.repeat(200)} ${index}`, { to })))
         await bounded.since(to, '', 0)
         expect(bounded.bytes).to.be.at.most(40_000)
       }

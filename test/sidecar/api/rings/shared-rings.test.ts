@@ -27,19 +27,19 @@ describe('The rings of a store that others share', () => {
     const [cache, reader] = [cacheOver(store), sharedRings()]
     const time = first?.kind === 'stored' ? first.message.stamp : Number.NaN
     for (const since of [0, time, Number.MAX_SAFE_INTEGER]) {
-      const kept = await cache.since('N0CALL', '', since)
+      const stored = await cache.since('N0CALL', '', since)
       const read = await reader.since('N0CALL', '', since)
-      expect(read?.head.text()).to.be.a('string').that.equals(kept?.head.text())
-      expect(await read?.head.compressed()).to.deep.equal(await kept?.head.compressed())
+      expect(read?.head.text()).to.be.a('string').that.equals(stored?.head.text())
+      expect(await read?.head.compressed()).to.deep.equal(await stored?.head.compressed())
     }
   })
 
   it('read each message once, and none of an earlier registration', async () => {
     const read: number[] = []
     const rings = sharedRings(async (...asked) => {
-      const found = await store.history.since(...asked)
-      read.push(found?.messages.length ?? 0)
-      return found
+      const answer = await store.history.since(...asked)
+      read.push(answer?.messages.length ?? 0)
+      return answer
     }, 2)
     const texts = () => textsIn(rings)
     await append(store, 'a', 'b')
@@ -71,8 +71,8 @@ describe('The rings of a store that others share', () => {
   it('are read anew where the history has lost what they have', async () => {
     let lost = false
     const rings = sharedRings(async (...asked) => {
-      const found = await store.history.since(...asked)
-      return found && lost ? { ...found, messages: found.messages.slice(0, 1), newest: 1 } : found
+      const answer = await store.history.since(...asked)
+      return answer && lost ? { ...answer, messages: answer.messages.slice(0, 1), newest: 1 } : answer
     })
     await append(store, 'a', 'b')
     expect(await textsIn(rings)).to.deep.equal(['a', 'b'])
@@ -85,21 +85,21 @@ describe('The rings of a store that others share', () => {
     let slow = false
     const rings = sharedRings(async (...asked) => {
       const released = slow && once(events, 'release')
-      const found = await store.history.since(...asked)
+      const answer = await store.history.since(...asked)
       if (released) events.emit('read')
       await released
-      return found
+      return answer
     })
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
     slow = true
-    const asked = rings.since('N0CALL', '', 0)
+    const pendingRead = rings.since('N0CALL', '', 0)
     await once(events, 'read')
     slow = false
     const [b] = await append(store, 'b')
     await rings.since('N0CALL', '', 0)
     events.emit('release')
-    const answer = await asked
+    const answer = await pendingRead
     expect(answerIn(answer).messages.map(({ text }) => text)).to.deep.equal(['a', 'b'])
     expect(answer?.serverTime).to.equal(b?.kind === 'stored' ? b.message.stamp : undefined)
   })

@@ -200,11 +200,11 @@ describe('A connection to APRS-IS', () => {
 
   it('asks one filter at a time, and of those that wait only for the newest', async () => {
     await openUp()
-    const asked: string[] = []
-    server.events.on('filter', (_client, { text }) => asked.push(text))
+    const requests: string[] = []
+    server.events.on('filter', (_client, { text }) => requests.push(text))
     for (const filter of ['g/BB1BB', 'g/CC1CC', 'g/DD1DD']) connection.setFilter(filter)
     await inState('up')
-    expect(asked).to.deep.equal(['g/BB1BB', 'g/DD1DD'])
+    expect(requests).to.deep.equal(['g/BB1BB', 'g/DD1DD'])
   })
 
   it('counts bytes over all its logins', async () => {
@@ -245,10 +245,10 @@ describe('A connection to APRS-IS', () => {
     const TCP = { connect: connectTcp, host: '127.0.0.1' }
 
     /** Names are looked up by `answer`. */
-    function lookUpBy(answer: (found: (error: Error | null, all?: LookupAddress[]) => void) => void): void {
+    function lookUpBy(answer: (match: (error: Error | null, all?: LookupAddress[]) => void) => void): void {
       Object.assign(dns, {
-        lookup: (_name: string, _options: object, found: Parameters<typeof answer>[0]) =>
-          process.nextTick(answer, found),
+        lookup: (_name: string, _options: object, match: Parameters<typeof answer>[0]) =>
+          process.nextTick(answer, match),
       })
     }
 
@@ -299,9 +299,9 @@ describe('A connection to APRS-IS', () => {
     // Shows: sidecar C7.16.
     it('goes on after a name that cannot be resolved, looking it up again at each try', async () => {
       let looked = 0
-      lookUpBy((found) => {
+      lookUpBy((match) => {
         looked += 1
-        found(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
+        match(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
       })
       open({ ...TCP, host: 'nowhere.test' })
       await inState('waiting')
@@ -323,7 +323,7 @@ describe('A connection to APRS-IS', () => {
       })
       // Nobody listens at the other address.
       const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
-      lookUpBy((found) => found(null, addresses))
+      lookUpBy((match) => match(null, addresses))
       try {
         open({ ...TCP, host: 'two.test', port })
         await until(() => ['up', 'waiting'].includes(connection.status().state))

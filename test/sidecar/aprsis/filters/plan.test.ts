@@ -120,18 +120,18 @@ describe('The plan of connections', () => {
           return carrier(index, fitting, mustGo)
         })
         const plan = planConnections(new Set(wanted), carriers, form, compact)
-        const after = result(plan, carriers)
+        const later = result(plan, carriers)
         expect(plan.leftOut).to.deep.equal([])
-        for (const key of wanted) expect(after.some((set) => set.has(key))).to.equal(true)
-        for (const set of after) expect(filterBytes(set, form)).to.be.at.most(LOGIN_FILTER_BYTES)
+        for (const key of wanted) expect(later.some((set) => set.has(key))).to.equal(true)
+        for (const set of later) expect(filterBytes(set, form)).to.be.at.most(LOGIN_FILTER_BYTES)
         for (const set of plan.change.values()) expect(filterBytes(set, form)).to.be.at.most(IN_PLACE_BYTES)
         for (const { id, mustGo } of carriers) expect(mustGo && !plan.retire.has(id)).to.equal(false)
-        expect(after.length).to.be.within(1, limits.maxConnections)
+        expect(later.length).to.be.within(1, limits.maxConnections)
         if (!plan.tight) return
-        expect(after.reduce((sum, set) => sum + set.size, 0)).to.equal(wanted.length)
+        expect(later.reduce((sum, set) => sum + set.size, 0)).to.equal(wanted.length)
         // One more than the bytes need, where calls of different length leave gaps.
         const fewest = Math.ceil(filterBytes(wanted, form) / LOGIN_FILTER_BYTES)
-        expect(after.length).to.be.at.most(fewest + 1)
+        expect(later.length).to.be.at.most(fewest + 1)
       }),
       { numRuns: 60 },
     )

@@ -17,15 +17,15 @@ describe('The readiness of the filters', () => {
 
   it('readiness follows each change of its inputs', () => {
     const heard = watchHeard()
-    const [one, both, other] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
+    const [first, both, second] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
     expect(heard(both, [], [])).to.equal(false)
-    expect(heard(both, [], [one])).to.equal(false)
-    expect(heard(both, ['B'], [one])).to.equal(true)
-    expect(heard(both, [], [one])).to.equal(false)
-    expect(heard(both, [], [one, other])).to.equal(true)
-    expect(heard(both, [], [other])).to.equal(false)
-    expect(heard(other, [], [other])).to.equal(true)
-    expect(heard(other, [], [])).to.equal(false)
+    expect(heard(both, [], [first])).to.equal(false)
+    expect(heard(both, ['B'], [first])).to.equal(true)
+    expect(heard(both, [], [first])).to.equal(false)
+    expect(heard(both, [], [first, second])).to.equal(true)
+    expect(heard(both, [], [second])).to.equal(false)
+    expect(heard(second, [], [second])).to.equal(true)
+    expect(heard(second, [], [])).to.equal(false)
   })
 
   it('looks through the stations once while nothing changes', () => {
@@ -37,7 +37,7 @@ describe('The readiness of the filters', () => {
     }
     const [up, leftOut] = [new Set(['A', 'B']), [] as const]
     const heard = watchHeard()
-    for (let asked = 0; asked < 3; asked += 1) expect(heard(wanted, leftOut, [up])).to.equal(true)
+    for (let round = 0; round < 3; round += 1) expect(heard(wanted, leftOut, [up])).to.equal(true)
     expect(looks).to.equal(1)
   })
 })

@@ -145,16 +145,16 @@ class World {
     this.#run()
   }
 
-  confirm(which: number): void {
-    const live = this.#live[which]
+  confirm(side: number): void {
+    const live = this.#live[side]
     if (!live) return
     live.up = true
     live.passes = live.stations
     this.#run()
   }
 
-  settle(which: number): void {
-    const live = this.#live[which]
+  settle(side: number): void {
+    const live = this.#live[side]
     if (!live?.up || live.passes !== live.stations) return
     live.settled = true
     for (const key of live.stations) if (this.#wanted.has(key)) this.#heard.add(key)
@@ -169,9 +169,9 @@ class World {
 
   finish(): void {
     for (let round = 0; round < 20; round++) {
-      for (let which = 0; which < MAX; which++) {
-        this.confirm(which)
-        this.settle(which)
+      for (let side = 0; side < MAX; side++) {
+        this.confirm(side)
+        this.settle(side)
         this.check()
       }
     }

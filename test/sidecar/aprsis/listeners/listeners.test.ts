@@ -25,17 +25,17 @@ describe('Several instances at APRS-IS', () => {
     stations = ['AA1AA', 'BB1BB-1']
   })
   afterEach(async () => {
-    for (const one of instances.values()) await one.close()
+    for (const item of instances.values()) await item.close()
     await server.close()
   })
 
   function start(name: string, ...[settings, overrides]: Parameters<LinkHarness['connect']>): LinkHarness {
-    const one = new LinkHarness(clock, network)
-    one.server = server
-    one.stations = new Set(stations)
-    one.connect(settings, { shared: leases.of(name), ...overrides })
-    instances.set(name, one)
-    return one
+    const first = new LinkHarness(clock, network)
+    first.server = server
+    first.stations = new Set(stations)
+    first.connect(settings, { shared: leases.of(name), ...overrides })
+    instances.set(name, first)
+    return first
   }
 
   async function ready(...one: Parameters<typeof start>): Promise<LinkHarness> {
@@ -62,9 +62,9 @@ describe('Several instances at APRS-IS', () => {
     instances.delete(name)
   }
 
-  const slotOf = (one: LinkHarness | undefined) => one?.link.status().listener
-  const listening = () => [...instances.values()].filter((one) => slotOf(one) !== null)
-  const callsOf = (one: LinkHarness | undefined) => one?.link.status().connections.map(({ callsign }) => callsign)
+  const slotOf = (item: LinkHarness | undefined) => item?.link.status().listener
+  const listening = () => [...instances.values()].filter((item) => slotOf(item) !== null)
+  const callsOf = (item: LinkHarness | undefined) => item?.link.status().connections.map(({ callsign }) => callsign)
 
   describe('who listens', () => {
     it('as many instances listen as wanted, the first with the configured call', async () => {
@@ -81,7 +81,7 @@ describe('Several instances at APRS-IS', () => {
       const all = ['a', 'b', 'c', 'd'].map((name) => start(name))
       await clock.advance(3000)
       expect(all.map(slotOf).toSorted()).to.deep.equal([0, 1, null, null])
-      for (const one of all.filter((each) => slotOf(each) !== null)) await one.ready()
+      for (const item of all.filter((each) => slotOf(each) !== null)) await item.ready()
       expect(server.traffic.replaced).to.equal(0)
     })
 
@@ -98,11 +98,11 @@ describe('Several instances at APRS-IS', () => {
 
     it('is never an instance with aprsis.listen false, and no more are wanted than may', async () => {
       const deaf = start('deaf', { listen: false })
-      const other = await ready('other')
+      const second = await ready('other')
       await clock.advance(2000)
       expect(slotOf(deaf)).to.equal(null)
       expect(deaf.link.status()).to.deep.include({ listeners: { held: 1, wanted: 1 }, connections: [] })
-      await other.link.close()
+      await second.link.close()
       await clock.advance(10_000)
       expect(deaf.link.status()).to.deep.include({ listener: null, listeners: { held: 0, wanted: 1 } })
     })
@@ -153,10 +153,10 @@ describe('Several instances at APRS-IS', () => {
       return way
     }
 
-    async function loseTheWay(one: LinkHarness): Promise<void> {
+    async function loseTheWay(first: LinkHarness): Promise<void> {
       lost = true
       way.destroy()
-      await one.until(() => !one.link.status().connected)
+      await first.until(() => !first.link.status().connected)
     }
 
     it('yields its slot to a standby after 30 s offline, and fills one only if vacant', async () => {
@@ -206,7 +206,7 @@ describe('Several instances at APRS-IS', () => {
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
       await clock.advance(5000)
       server.dropAll()
-      for (const one of [a, b]) await one?.until(() => !one.link.status().connected)
+      for (const item of [a, b]) await item?.until(() => !item.link.status().connected)
       const { logins } = server.traffic
       await clock.advance(10_000)
       expect(server.traffic.logins).to.equal(logins)
@@ -260,15 +260,15 @@ describe('Several instances at APRS-IS', () => {
         [900, 'b'],
       ] as const) {
         stations = stationKeys(count)
-        for (const one of instances.values()) await one.change(stations)
+        for (const item of instances.values()) await item.change(stations)
         await kill(victim)
         await clock.advance(1000)
         start(`${victim}-again`, { maxConnections: 40 })
         await clock.advance(9000)
-        for (const one of listening()) await one.ready()
+        for (const entry of listening()) await entry.ready()
       }
       expect(listening()).to.have.length(2)
-      for (const one of listening()) await one.reaches(stations)
+      for (const element of listening()) await element.reaches(stations)
       expect(server.traffic.replaced).to.equal(0)
       for (const one of [a, b, c]) expect(one?.events('upstream-no-call')).to.deep.equal([])
     }).timeout(60_000)
@@ -331,8 +331,8 @@ describe('Several instances at APRS-IS', () => {
       return { connect: (to) => network.connect({ ...to, port: (ports.length > 1 ? ports.shift() : ports[0]) ?? 0 }) }
     }
 
-    const serversOf = (one: LinkHarness | undefined) =>
-      one?.link.status().connections.map((connection) => connection.server)
+    const serversOf = (first: LinkHarness | undefined) =>
+      first?.link.status().connections.map((connection) => connection.server)
 
     it('a listener leaves the server that the other one is on', async () => {
       const front = rotating(server, server, server, another)

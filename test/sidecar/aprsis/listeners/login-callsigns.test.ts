@@ -7,12 +7,12 @@ import {
 
 /** All that connections come to, one after the other. */
 function callsInTurn(configured: string): ReadonlySet<string> {
-  const taken = new Set<string>()
-  for (let call = freeLoginCallsign(configured, taken, new Set()); call; ) {
-    taken.add(call)
-    call = freeLoginCallsign(configured, taken, new Set())
+  const takenName = new Set<string>()
+  for (let call = freeLoginCallsign(configured, takenName, new Set()); call; ) {
+    takenName.add(call)
+    call = freeLoginCallsign(configured, takenName, new Set())
   }
-  return taken
+  return takenName
 }
 
 describe('The call of a further connection', () => {

@@ -44,16 +44,16 @@ export class SharedLeases {
         hold: async (names, note = '') => {
           const now = reach()
           const mayTakeOver = now - contact.since >= LEASE_MS
-          const granted = names.filter((one) => {
-            const held = this.#held.get(one)
+          const granted = names.filter((item) => {
+            const held = this.#held.get(item)
             return !held || held.instance === name || (held.until <= now && mayTakeOver)
           })
-          for (const one of granted) this.#held.set(one, { instance: name, until: now + LEASE_MS, note })
+          for (const entry of granted) this.#held.set(entry, { instance: name, until: now + LEASE_MS, note })
           return new Set(granted)
         },
         release: async (names) => {
           reach()
-          for (const one of names) if (this.#held.get(one)?.instance === name) this.#held.delete(one)
+          for (const item of names) if (this.#held.get(item)?.instance === name) this.#held.delete(item)
         },
         list: async () => {
           reach()

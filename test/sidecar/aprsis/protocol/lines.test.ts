@@ -39,11 +39,11 @@ describe('The line splitter', () => {
   it('does not keep an endless line', () => {
     const split = lineSplitter(MAX_LINE_BYTES, () => {})
     const chunk = Buffer.alloc(1024 * 1024, 'x')
-    const before = process.memoryUsage().arrayBuffers
+    const usageBefore = process.memoryUsage().arrayBuffers
     for (let count = 0; count < 50; count++) split(Buffer.from(chunk))
     global.gc?.()
     expect(split(Buffer.from('\nnext\n'))).to.deep.equal(['next'])
-    expect(process.memoryUsage().arrayBuffers - before).to.be.lessThan(60 * 1024 * 1024)
+    expect(process.memoryUsage().arrayBuffers - usageBefore).to.be.lessThan(60 * 1024 * 1024)
   })
 
   it('finds the same lines however the stream is cut', () => {
@@ -55,16 +55,16 @@ describe('The line splitter', () => {
       fc.property(stream, fc.array(fc.nat({ max: 20 }), { maxLength: 40 }), (parts, cuts) => {
         const text = parts.join('')
         const whole = Buffer.from(text)
-        const found: string[] = []
+        const match: string[] = []
         const split = lineSplitter(max, () => {})
-        let at = 0
+        let index = 0
         for (const cut of [...cuts, whole.length]) {
-          found.push(...split(whole.subarray(at, at + cut)))
-          at += cut
+          match.push(...split(whole.subarray(index, index + cut)))
+          index += cut
         }
         const ended = whole.toString('latin1').split('\n').slice(0, -1)
         const lines = ended.map((line) => line.replace(/\r$/, ''))
-        expect(found).to.deep.equal(lines.filter((line) => line !== '' && line.length <= max))
+        expect(match).to.deep.equal(lines.filter((line) => line !== '' && line.length <= max))
       }),
     )
   })

@@ -159,14 +159,14 @@ describe('configuration', () => {
         ['192.0.2.1', '127.0.0.1'],
         ['0.0.0.0', '::1'],
       ] as const
-    ).map(([one, other, ...paths]) => {
-      const config = both({ host: one, port: 80 }, { host: other, port: 80 })
-      return [`one port for both servers on ${one} and ${other}`, config, ...paths] as const
+    ).map(([one, second, ...paths]) => {
+      const config = both({ host: one, port: 80 }, { host: second, port: 80 })
+      return [`one port for both servers on ${one} and ${second}`, config, ...paths] as const
     }),
   ]
   // Shows: sidecar C1.27.
-  for (const [what, config, ...paths] of CASES)
-    it(`${paths.length > 0 ? 'refuses' : 'takes'} ${what}`, () => expect(pathsOf(config)).to.have.members(paths))
+  for (const [caseName, config, ...paths] of CASES)
+    it(`${paths.length > 0 ? 'refuses' : 'takes'} ${caseName}`, () => expect(pathsOf(config)).to.have.members(paths))
 
   it('calls a number that is not whole a fraction', () => {
     const [problem] = problemsOf({ aprsis: { callsign, passcode: 1.5 } })
@@ -186,14 +186,14 @@ describe('configuration', () => {
   describe('for TLS', () => {
     let files: Files
     before(async () => {
-      const [one, other] = await Promise.all([makeCertificates(), makeCertificates()])
+      const [first, second] = await Promise.all([makeCertificates(), makeCertificates()])
       files = {
-        '/etc/sidecar/cert.pem': one.server.cert,
-        '/etc/sidecar/key.pem': one.server.key,
-        '/etc/sidecar/other.pem': other.server.key,
+        '/etc/sidecar/cert.pem': first.server.cert,
+        '/etc/sidecar/key.pem': first.server.key,
+        '/etc/sidecar/other.pem': second.server.key,
         '/etc/sidecar/text.pem': 'SECRET text',
-        '/etc/sidecar/chain.pem': `what it is\n${one.server.cert}\nwho signed it\n${one.ca.cert}`,
-        '/etc/sidecar/broken.pem': `${one.server.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+        '/etc/sidecar/chain.pem': `what it is\n${first.server.cert}\nwho signed it\n${first.ca.cert}`,
+        '/etc/sidecar/broken.pem': `${first.server.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       }
     })
     const listening = (listen: object) => problemsOf({ listen }, { files })
@@ -260,8 +260,8 @@ describe('configuration', () => {
       }
     })
 
-    function expectOne(push: object, given: string, says: RegExp): void {
-      const [problem, ...others] = problemsOf({ push }, { files: { '/etc/sidecar/given': given } })
+    function expectOne(push: object, input: string, says: RegExp): void {
+      const [problem, ...others] = problemsOf({ push }, { files: { '/etc/sidecar/given': input } })
       expect(others).to.deep.equal([])
       expect(`${problem?.reason} ${problem?.remedy}`).to.match(says).and.not.include('SECRET')
     }
@@ -290,8 +290,8 @@ describe('configuration', () => {
         /another kind \(rsa\).*Apple developer account/,
       ],
     ]
-    for (const [what, text, push, says] of TAKEN_FOR_ANOTHER)
-      it(`names the mistake and where to click for ${what}`, () => expectOne(push('given'), text, says))
+    for (const [caseName, text, push, says] of TAKEN_FOR_ANOTHER)
+      it(`names the mistake and where to click for ${caseName}`, () => expectOne(push('given'), text, says))
 
     it('reports a certificate given as a key, and a missing line break between two', async () => {
       const { cert } = (await makeCertificates()).server
@@ -315,16 +315,16 @@ describe('configuration', () => {
         .concat('https://example.org:99999/', 'mailto:root@localhost', 'mailto:root@raspberrypi', 'mailto:me@box.local')
         .concat('mailto:me@[192.168.1.2]', 'https://192.168.1.2/x', 'https://[::1]/x', 'https://nas.internal/x')
         .map((subject) => {
-          const what = `the Web Push subject ${JSON.stringify(subject)}`
-          return [what, subjected(subject), 'push.webpush.subject'] as const
+          const name = `the Web Push subject ${JSON.stringify(subject)}`
+          return [name, subjected(subject), 'push.webpush.subject'] as const
         }),
       ...['mailto:operator@example.org', 'https://example.org/contact'].map(
         (subject) => [`the Web Push subject ${subject}`, subjected(subject)] as const,
       ),
     ]
     // Shows: sidecar C1.28.
-    for (const [what, push, ...paths] of PUSHES)
-      it(`${paths.length > 0 ? 'refuses' : 'takes'} ${what}`, () =>
+    for (const [title, push, ...paths] of PUSHES)
+      it(`${paths.length > 0 ? 'refuses' : 'takes'} ${title}`, () =>
         expect(pushing(push).map(({ path }) => path)).to.deep.equal(paths))
 
     // Shows: sidecar O1.18.

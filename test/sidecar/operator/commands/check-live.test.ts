@@ -30,7 +30,7 @@ describe('the live check', () => {
     const config = { aprsis: { callsign: CALL, passcode: passcodeOf(CALL), host, port, ...aprsis }, push }
     return settingsOf(config, folder.path())
   }
-  const linesOf = async (given: Settings) => (await checkLive(given)).map(({ verdict, text }) => `${verdict} ${text}`)
+  const linesOf = async (input: Settings) => (await checkLive(input)).map(({ verdict, text }) => `${verdict} ${text}`)
 
   // Shows: sidecar O1.21.
   it('logs in beside a working sidecar, has a filter confirmed, and notifies no phone', async () => {

@@ -19,13 +19,13 @@ describe('the check by the address that phones call', () => {
   }
 
   /** Passes requests on to `port`, with what it says of who asks. */
-  async function proxy(port: number, says: (made: string) => string | undefined): Promise<string> {
+  async function proxy(port: number, says: (created: string) => string | undefined): Promise<string> {
     const server = createServer((incoming, outgoing) => {
-      const { 'x-forwarded-for': made, ...headers } = incoming.headers
-      const said = says(String(made))
+      const { 'x-forwarded-for': forwardedFor, ...headers } = incoming.headers
+      const output = says(String(forwardedFor))
       const options = { port, host: '127.0.0.1', method: 'POST', path: incoming.url ?? '' }
       request(
-        { ...options, headers: { ...headers, ...(said !== undefined && { 'X-Forwarded-For': said }) } },
+        { ...options, headers: { ...headers, ...(output !== undefined && { 'X-Forwarded-For': output }) } },
         (answer) => answer.pipe(outgoing.writeHead(answer.statusCode ?? 0)),
       )
         .on('error', () => outgoing.writeHead(502).end())
@@ -36,19 +36,19 @@ describe('the check by the address that phones call', () => {
     return url
   }
 
-  const added = (made: string) => `${made}, 198.51.100.1`
+  const added = (forged: string) => `${forged}, 198.51.100.1`
   const replaced = () => '198.51.100.1'
-  const passedOn = (made: string) => made
+  const passedOn = (forwarded: string) => forwarded
   const dropped = () => undefined
   // Shows: sidecar P1.13.
-  for (const [what, trustProxy, says, expected] of [
+  for (const [name, trustProxy, says, expected] of [
     ['is believed and adds who asks', ['127.0.0.1'], added, 'ok'],
     ['is believed and says who asks alone', true, replaced, 'ok'],
     ['is believed and passes on what clients make up', ['127.0.0.1'], passedOn, NGINX],
     ['is believed and says nothing', true, dropped, NGINX],
     ['is not believed', ['192.0.2.1'], added, TRUST],
   ] as const)
-    it(`tells of a proxy that ${what}`, async () => {
+    it(`tells of a proxy that ${name}`, async () => {
       const settings = await listen(trustProxy)
       const { verdict, text } = await checkPublic(settings, await proxy(settings.port, says))
       if (expected === 'ok') expect(verdict).to.equal('ok')
@@ -64,8 +64,8 @@ describe('the check by the address that phones call', () => {
     const [settings, elsewhere] = [await listen(), await freePort()]
     const away = await checkPublic(settings, await proxy(elsewhere, added))
     expect([away.verdict, away.text.includes('another server answered 502')]).to.deep.equal(['fail', true])
-    const gone = await checkPublic(settings, `http://127.0.0.1:${elsewhere}`)
-    expect([gone.verdict, gone.text.includes('ECONNREFUSED')]).to.deep.equal(['fail', true])
+    const verdicts = await checkPublic(settings, `http://127.0.0.1:${elsewhere}`)
+    expect([verdicts.verdict, verdicts.text.includes('ECONNREFUSED')]).to.deep.equal(['fail', true])
   })
 
   it('does not ask while a sidecar listens there', async () => {

@@ -66,13 +66,13 @@ describe('the check of what a start would find', () => {
     ['a folder', 'database_not_writable', (path) => mkdir(path)],
   ]
   // Shows: sidecar O1.18.
-  for (const [what, code, make] of databases)
-    it(`finds a database that is ${what}`, async () => {
-      const given = settings()
-      if (what !== 'a folder')
-        await (await openSqliteStore(given.database, SETTINGS, systemClock, createLog('silent'))).close()
-      await make(given.database)
-      const { errors } = await checkStart(given)
+  for (const [name, code, make] of databases)
+    it(`finds a database that is ${name}`, async () => {
+      const settingsIn = settings()
+      if (name !== 'a folder')
+        await (await openSqliteStore(settingsIn.database, SETTINGS, systemClock, createLog('silent'))).close()
+      await make(settingsIn.database)
+      const { errors } = await checkStart(settingsIn)
       expect(errors).to.have.length(1)
       expect(errors[0])
         .to.match(/^database: /)

@@ -71,9 +71,9 @@ describe('The move of a database file to PostgreSQL', () => {
     const settings = settingsOf({ database: files.path(), backup: { folder: 'backups' }, stations: { max: 100_000 } })
     const { done, lines } = await moveDatabase(target(), settings)
     expect(done).to.equal(true)
-    const said = lines.join('\n')
-    expect(said).to.match(/^backup\.folder works with a SQLite file only\. Set it to null/m)
-    expect(said).to.match(/^stations\.max is above \d+/m)
+    const output = lines.join('\n')
+    expect(output).to.match(/^backup\.folder works with a SQLite file only\. Set it to null/m)
+    expect(output).to.match(/^stations\.max is above \d+/m)
     expect(lines.at(-1)).to.equal('Then start the sidecar.')
   })
 
@@ -96,7 +96,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await files.clock.advance(2000)
     // The devices of all stations but one are told.
     for (const claim of await file.pushes.claim(ROOM)) if (claim.station !== 'N0CALL-1') await file.pushes.settle(claim)
-    const before = await shownBy(file)
+    const earlier = await shownBy(file)
     await file.close()
     const keys = JSON.stringify(makeVapidKeys())
     await writeFile(`${files.path()}.vapid.json`, keys)
@@ -108,7 +108,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(done).to.equal(true)
     expect(bytes.equals(await readFile(files.path()))).to.equal(true)
     const moved = await openMoved()
-    expect(await shownBy(moved)).to.deep.equal(before)
+    expect(await shownBy(moved)).to.deep.equal(earlier)
     expect(JSON.parse(await moved.keyring.settle(VAPID_KEYS, 'others'))).to.deep.equal(JSON.parse(keys))
     const due = await moved.pushes.claim(ROOM)
     expect(
@@ -121,7 +121,7 @@ describe('The move of a database file to PostgreSQL', () => {
     const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')
     expect(counted).to.deep.equal([{ station_count: 123 }])
     // The file can be gone back to.
-    expect(await shownBy(await openFile())).to.deep.equal(before)
+    expect(await shownBy(await openFile())).to.deep.equal(earlier)
   })
 
   // Shows: sidecar P1.3.
@@ -188,9 +188,9 @@ describe('The move of a database file to PostgreSQL', () => {
   // Shows: sidecar P1.4.
   it('refuses while an instance is at work on the database', async () => {
     await smallFile()
-    const other = await postgres.open({ instance: 'early' })
+    const second = await postgres.open({ instance: 'early' })
     expect(await refused(move())).to.include('Instances are at work on the PostgreSQL database: early.')
-    await other.close()
+    await second.close()
     expect((await move()).done).to.equal(true)
   })
 
@@ -198,8 +198,8 @@ describe('The move of a database file to PostgreSQL', () => {
   it('leaves nothing where it is broken off, and can then be begun anew', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
-    const there = { database: postgres.address, databaseTls: { caFile: null } }
-    const database = await connectPostgres(there, postgres.clock, files.log)
+    const remote = { database: postgres.address, databaseTls: { caFile: null } }
+    const database = await connectPostgres(remote, postgres.clock, files.log)
     const broken = {
       ...contents,
       // biome-ignore lint/correctness/useYield: it breaks off before there is anything.
@@ -233,9 +233,9 @@ describe('The move of a database file to PostgreSQL', () => {
     }
     const moved = run('--move-to', target())
     expect(moved.stdout).to.include(`now has everything from ${files.path()}: stations 1,`)
-    const again = run('--move-to', target())
-    expect(again.stderr).to.match(/^Nothing was moved. .* has stations already/)
-    expect([moved, again, run(target())].map(({ status }) => status)).to.deep.equal([0, 1, 64])
+    const repeated = run('--move-to', target())
+    expect(repeated.stderr).to.match(/^Nothing was moved. .* has stations already/)
+    expect([moved, repeated, run(target())].map(({ status }) => status)).to.deep.equal([0, 1, 64])
   })
 
   it('says what is wrong with the file, or with where it shall go', async () => {

@@ -37,10 +37,10 @@ describe('The files that the systemd service may read', () => {
     const config = await file('sidecar.json', 0o600)
     await mkdir(folder.path('closed'), { mode: 0o700 })
     const ca = await file('closed/ca.pem', 0o644)
-    const said = await unreadableByService(settings(ca), config, GID)
-    expect(said).to.have.length(2)
-    expect(said[0]).to.match(new RegExp(`^The service.* cannot read ${config}\\. Run chgrp mesh-companion`))
-    expect(said[1]).to.match(new RegExp(`^The service.* cannot read ${ca}\\.`))
+    const problems = await unreadableByService(settings(ca), config, GID)
+    expect(problems).to.have.length(2)
+    expect(problems[0]).to.match(new RegExp(`^The service.* cannot read ${config}\\. Run chgrp mesh-companion`))
+    expect(problems[1]).to.match(new RegExp(`^The service.* cannot read ${ca}\\.`))
   })
 
   it('are not looked at without the group of the service', async () => {

@@ -64,8 +64,8 @@ describe('the backups', () => {
     while (metrics.value('backups_made') < 2) await clock.advance(HOUR_MS)
     const digits = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.sqlite$/
     const times = (await files()).map((name) => new Date(name.replace(digits, '$1-$2-$3T$4:$5:$6.$7Z')))
-    expect(new Set(times.map((at) => `${at.getHours()}:${at.getMinutes()}`))).to.deep.equal(new Set(['3:43']))
-    expect(new Set(times.map((at) => at.toDateString())).size)
+    expect(new Set(times.map((index) => `${index.getHours()}:${index.getMinutes()}`))).to.deep.equal(new Set(['3:43']))
+    expect(new Set(times.map((index) => index.toDateString())).size)
       .to.equal(times.length)
       .and.to.be.within(2, 3)
     await backups.close()
@@ -75,33 +75,33 @@ describe('the backups', () => {
   // Shows: sidecar O1.14.
   it('are the newest few, in which nothing is touched that is not theirs by name', async () => {
     await open({ keep: 2 })
-    const others = [
+    const rest = [
       'mesh-companion-N0CALL-11-20250101T000000000Z.sqlite',
       'mesh-companion-N0CALL-10-20250101T000000000Z.sqlite.gz',
       'mesh-companion-N0CALL-10-keep.sqlite',
       'notes.txt',
     ]
-    for (const other of others) await writeFile(folder.path(`backups/${other}`), '')
-    for (let made = 0; made < 4; made++) {
+    for (const fileName of rest) await writeFile(folder.path(`backups/${fileName}`), '')
+    for (let created = 0; created < 4; created++) {
       await backups.make()
       await clock.advance(1)
     }
-    const own = (await files()).filter((name) => !others.includes(name))
-    expect(own.sort()).to.deep.equal([NAME.replace('000Z', '002Z'), NAME.replace('000Z', '003Z')])
-    expect((await files()).length).to.equal(own.length + others.length)
+    const ownPart = (await files()).filter((name) => !rest.includes(name))
+    expect(ownPart.sort()).to.deep.equal([NAME.replace('000Z', '002Z'), NAME.replace('000Z', '003Z')])
+    expect((await files()).length).to.equal(ownPart.length + rest.length)
   })
 
   it('are those of the last nights, where some were made while the clock was ahead', async () => {
     const opened = await open({ keep: 3 })
     const right = clock.now()
     clock.set(Date.UTC(2040, 0))
-    for (let made = 0; made < 3; made++) {
+    for (let round = 0; round < 3; round++) {
       await opened.make()
       await clock.advance(1)
     }
     clock.set(right)
     expect(opened.lastMadeAt()).to.equal(undefined)
-    for (let made = 0; made < 3; made++) {
+    for (let round = 0; round < 3; round++) {
       await opened.make()
       expect(opened.lastMadeAt()).to.equal(clock.now())
       await clock.advance(HOUR_MS)
@@ -138,8 +138,8 @@ describe('the backups', () => {
 
   it('clean up what a crash left in the middle of one', async () => {
     await open()
-    const left = folder.path(`backups/${NAME}.part`)
-    for (const name of [left, `${left}-journal`]) await writeFile(name, 'half')
+    const partFile = folder.path(`backups/${NAME}.part`)
+    for (const name of [partFile, `${partFile}-journal`]) await writeFile(name, 'half')
     await clock.advance(HOUR_MS)
     await backups.make()
     expect(await files()).to.deep.equal([nameAt(NOON + HOUR_MS)])

@@ -7,8 +7,8 @@ const START = Date.UTC(2026, 0, 1)
 /** Cut-offs of hourly runs, in hours after the start. */
 function hourly(expireAfterHours: number, runs: number): (number | undefined)[] {
   const expiry = createExpiry(expireAfterHours * HOUR, START)
-  return Array.from({ length: runs }, (_, at) => {
-    const cutoff = expiry.cutoff(START + (at + 1) * HOUR)
+  return Array.from({ length: runs }, (_, index) => {
+    const cutoff = expiry.cutoff(START + (index + 1) * HOUR)
     return cutoff === undefined ? undefined : (cutoff - START) / HOUR
   })
 }
@@ -34,9 +34,9 @@ describe('the expiry of stations', () => {
     for (const leap of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
       const expiry = createExpiry(720 * HOUR, START)
       for (let hour = 1; hour <= 10; hour++) expiry.cutoff(START + hour * HOUR)
-      const after = START + 10 * HOUR + leap
-      const cutoffs = Array.from({ length: 8 }, (_, hour) => expiry.cutoff(after + hour * HOUR))
-      expect(cutoffs).to.deep.equal([...Array(7).fill(undefined), after + 7 * HOUR - 720 * HOUR])
+      const later = START + 10 * HOUR + leap
+      const cutoffs = Array.from({ length: 8 }, (_, hour) => expiry.cutoff(later + hour * HOUR))
+      expect(cutoffs).to.deep.equal([...Array(7).fill(undefined), later + 7 * HOUR - 720 * HOUR])
     }
   })
 })

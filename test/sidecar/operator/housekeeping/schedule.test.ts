@@ -43,9 +43,9 @@ describe('the schedule', () => {
     await clock.advance(HOUR)
     runs.length = 0
     clock.set(START)
-    const before = process.cpuUsage()
+    const usageBefore = process.cpuUsage()
     await clock.advance(HOUR)
-    const { user, system } = process.cpuUsage(before)
+    const { user, system } = process.cpuUsage(usageBefore)
     expect(runs).to.deep.equal(['2026-01-01 13:17:00'])
     // Counting the hours takes a hundred times as long.
     expect((user + system) / 1000).to.be.lessThan(2000)

@@ -47,7 +47,7 @@ describe('the status page', () => {
     const dropped = (recentDrops: number) => ({
       obstacles: [],
       gateways: [],
-      upstream: { ...upstream, connections: upstream.connections.map((one) => ({ ...one, recentDrops })) },
+      upstream: { ...upstream, connections: upstream.connections.map((item) => ({ ...item, recentDrops })) },
     })
     expect(page(dropped(2))).to.include('✓ Ready.')
     const markup = page(dropped(3))
@@ -83,13 +83,19 @@ describe('the status page', () => {
   it('says which instances listen, and of those of others by which calls and where', () => {
     const { upstream } = eventfulStatus()
     expect(text(page())).not.to.include('listeners')
-    const others = [
+    const otherListeners = [
       { slot: 1, instance: 'east <2>', servers: ['T2ONE', 'T2TWO'], callsigns: ['N0CALL-98', 'N0CALL-99'] },
     ]
-    const shared = text(page({ upstream: { ...upstream, listeners: { held: 2, wanted: 2 }, others } }))
+    const shared = text(page({ upstream: { ...upstream, listeners: { held: 2, wanted: 2 }, others: otherListeners } }))
     expect(shared).to.include('This instance listens. 2 of 2 listeners are active.')
     expect(shared).to.include('east &lt;2&gt; T2ONE, T2TWO N0CALL-98, N0CALL-99')
-    const idle = { ...upstream, listener: null, connections: [], listeners: { held: 1, wanted: 2 }, others }
+    const idle = {
+      ...upstream,
+      listener: null,
+      connections: [],
+      listeners: { held: 1, wanted: 2 },
+      others: otherListeners,
+    }
     const standby = text(page({ upstream: idle, obstacles: [], gateways: [] }))
     expect(standby).to.include('✓ Ready. Other instances listen to APRS-IS.')
     expect(standby).to.include('This instance does not listen. 1 of 2 listeners are active.')

@@ -37,7 +37,7 @@ describe('the lag of the event loop', () => {
     it("the lag excludes the probe's own pause, and does not depend on scrapes", async () => {
       const shown = createMetrics()
       const { close } = watchEventLoop(shown, new FakeClock(), delays)
-      for (let asked = 0; asked < 5; asked++) expect(await lagOf(shown)).to.equal(1)
+      for (let round = 0; round < 5; round++) expect(await lagOf(shown)).to.equal(1)
       close()
     })
 

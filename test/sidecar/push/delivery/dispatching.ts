@@ -148,7 +148,7 @@ export class Dispatching {
       await clock.advance(next - clock.elapsed())
       do await new Promise((resolve) => setImmediate(resolve))
       while (this.#queue.claiming + this.dispatcher.inFlight() > 0)
-      next = this.#queue.putOff.filter((at) => at > clock.elapsed() && at <= end).sort((one, other) => one - other)[0]
+      next = this.#queue.putOff.filter((index) => index > clock.elapsed() && index <= end).sort((a, b) => a - b)[0]
     }
     await clock.advance(end - clock.elapsed())
   }

@@ -48,14 +48,14 @@ describe('a push subscription', () => {
     expect(problems({ endpoint: 'ftp://a.example', keys: {} })).to.deep.equal(['endpoint', 'keys.p256dh', 'keys.auth'])
   })
 
-  for (const [what, p256dh] of [
+  for (const [caseName, p256dh] of [
     ['a number', 1],
     ['too short', P256DH.slice(0, -2)],
     ['compressed', createECDH('prime256v1').generateKeys('base64url', 'compressed')],
     ['not on the curve', Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]).toString('base64url')],
     ['not base64', `${P256DH.slice(0, -1)}!`],
   ] as const)
-    it(`has no public key that is ${what}`, () =>
+    it(`has no public key that is ${caseName}`, () =>
       expect(problems({ ...VALID, keys: { ...KEYS, p256dh } })).to.deep.equal(['keys.p256dh']))
 
   for (const auth of [null, '', 'MDEy', `${AUTH}AAAA`])

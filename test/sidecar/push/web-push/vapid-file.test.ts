@@ -23,13 +23,13 @@ describe('The keys of Web Push', () => {
 
   // Shows: sidecar C14.12.
   it('creates VAPID keys once, beside the database and readable by the owner only', async () => {
-    const made = await open()
+    const created = await open()
     const file = folder.path('data/sidecar.sqlite.vapid.json')
     expect((await stat(file)).mode & 0o777).to.equal(0o600)
     expect(await readdir(folder.path('data'))).to.deep.equal(['sidecar.sqlite.vapid.json'])
-    expect(await open()).to.deep.equal(made)
+    expect(await open()).to.deep.equal(created)
     expect(events()).to.deep.equal([['info', 'webpush-keys-made']])
-    expect(JSON.stringify(lines)).to.not.include(made?.privateKey)
+    expect(JSON.stringify(lines)).to.not.include(created?.privateKey)
   })
 
   it('are not made while Web Push is off', async () => {
@@ -66,8 +66,8 @@ describe('The keys of Web Push', () => {
   it('are looked for again when a start was killed while it made them', async () => {
     await mkdir(folder.path('data'))
     await writeFile(folder.path('data/sidecar.sqlite.vapid.json.new'), '{"publicKey":"')
-    const made = await open()
-    expect(await open()).to.deep.equal(made)
+    const created = await open()
+    expect(await open()).to.deep.equal(created)
   })
 
   it('need a folder that can be written into', async () => {

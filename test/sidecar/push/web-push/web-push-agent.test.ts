@@ -20,8 +20,8 @@ describe('The connections to push services', () => {
     dns.addresses.set('among.example.org', ['8.8.8.8', '10.0.0.1'])
     const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
     const failure = async (host: string) => {
-      const asked = request(`https://${host}:${port}/`, { agent }).end()
-      const [error] = await once(asked, 'error')
+      const tunnelled = request(`https://${host}:${port}/`, { agent }).end()
+      const [error] = await once(tunnelled, 'error')
       return error.code
     }
     const names = ['localhost', 'intranet', 'v4.example.org', 'v6.example.org', 'among.example.org']

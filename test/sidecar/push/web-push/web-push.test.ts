@@ -21,12 +21,12 @@ import { BIG, NOTIFICATION, VAPID, webPushSubject } from '../services.ts'
 const REFUSED = { kind: 'token_gone', unasked: true }
 
 describe('Web Push through web-push', () => {
-  const at = gatewaySetup(webPushSubject)
-  const { send } = at
-  const phone = (): SubscriptionJson => JSON.parse(at.subject.token)
+  const index = gatewaySetup(webPushSubject)
+  const { send } = index
+  const phone = (): SubscriptionJson => JSON.parse(index.subject.token)
   const open = (settings: Partial<WebPushSettings> = {}, surroundings: WebPushSurroundings = {}, keys = VAPID) => {
-    const all = { ...at.service.settings, keyFile: null, ...settings }
-    return at.closing(openWebPush(all, keys, at.log, { clock: at.clock, ...surroundings }))
+    const all = { ...index.service.settings, keyFile: null, ...settings }
+    return index.closing(openWebPush(all, keys, index.log, { clock: index.clock, ...surroundings }))
   }
   const sendBy = (gateway: PushGateway, to: SubscriptionJson, collapseId = NOTIFICATION.collapseId) =>
     gateway.send(JSON.stringify(to), { ...NOTIFICATION, collapseId })
@@ -50,7 +50,7 @@ describe('Web Push through web-push', () => {
     [{ status: 503, stalled: true }, 'try_later', /not available/],
     [{ status: 400, endless: true }, 'try_later', /\(status 400\)$/],
   ]
-  gatewayContract<WebPushFault, WebPushFixture>(at, {
+  gatewayContract<WebPushFault, WebPushFixture>(index, {
     answers: [
       ...answers.map(([fault, ...rest]) => [`takes ${JSON.stringify(fault)} for ${rest[0]}`, fault, ...rest] as const),
       ['knows by an ntfy server when a phone is off line', NTFY.phoneAway, 'phone_away', /off line \(status 507\)$/],
@@ -75,12 +75,12 @@ describe('Web Push through web-push', () => {
   // Shows: sidecar C14.2.
   it('delivers title, body and data encrypted for the phone, urgent and for a day', async () => {
     expect(await send()).to.deep.equal(ACCEPTED)
-    const [{ topic, size, ...received } = expect.fail('nothing came')] = at.service.received
+    const [{ topic, size, ...received } = expect.fail('nothing came')] = index.service.received
     expect(received).to.deep.equal({
       endpoint: phone().endpoint,
       ttl: 86_400,
       urgency: 'high',
-      subject: at.service.settings.subject,
+      subject: index.service.settings.subject,
       payload: { title: 'W1AW', body: 'Hello', ...NOTIFICATION.data },
     })
     expect(size).to.be.above(86 + 17)
@@ -88,36 +88,36 @@ describe('Web Push through web-push', () => {
 
   // Shows: sidecar C14.4.
   it('sends a topic that is stable over restarts and does not reveal the station', async () => {
-    const others = makeVapidKeys()
-    await sendBy(at.gateway, phone())
-    await sendBy(at.gateway, phone(), 'aprs-N0CALL-8')
+    const otherKeys = makeVapidKeys()
+    await sendBy(index.gateway, phone())
+    await sendBy(index.gateway, phone(), 'aprs-N0CALL-8')
     await sendBy(open(), phone())
-    await sendBy(open({}, {}, others), at.service.subscribe(others.publicKey))
-    const [first, other, again, elsewhere] = at.service.received.map(({ topic }) => topic)
+    await sendBy(open({}, {}, otherKeys), index.service.subscribe(otherKeys.publicKey))
+    const [first, second, repeated, elsewhere] = index.service.received.map(({ topic }) => topic)
     expect(first).to.match(/^[\w-]{32}$/)
-    expect(again).to.equal(first)
-    expect(other).to.not.equal(first)
+    expect(repeated).to.equal(first)
+    expect(second).to.not.equal(first)
     expect(elsewhere).to.not.equal(first)
   })
 
   // Shows: sidecar C14.3.
   it('fits what is too big into the limit to the byte', async () => {
-    expect(await send(at.subject.token, BIG)).to.deep.equal(ACCEPTED)
-    const [received] = at.service.received
+    expect(await send(index.subject.token, BIG)).to.deep.equal(ACCEPTED)
+    const [received] = index.service.received
     expect(received?.size).to.equal(4096)
     expect(received?.payload).to.include(NOTIFICATION.data).and.not.to.have.property('fromAvatarImage')
   })
 
   it('keeps a connection for the next notification', async () => {
     // An answer counts before its end has come, which a connection has to wait for.
-    while (at.service.connections === at.service.received.length) await send()
+    while (index.service.connections === index.service.received.length) await send()
   })
 
   // Shows: sidecar C14.6.
   it('passes on how long to wait, in seconds or as a date', async () => {
-    at.service.fail({ status: 429, headers: { 'retry-after': '120' } })
+    index.service.fail({ status: 429, headers: { 'retry-after': '120' } })
     expect(await send()).to.have.property('afterMs', 120_000)
-    at.service.fail({ status: 503, headers: { 'retry-after': new Date(at.clock.now() + 60_000).toUTCString() } })
+    index.service.fail({ status: 503, headers: { 'retry-after': new Date(index.clock.now() + 60_000).toUTCString() } })
     expect(await send())
       .to.have.property('afterMs')
       .that.is.within(58_000, 60_000)
@@ -125,36 +125,36 @@ describe('Web Push through web-push', () => {
 
   // Shows: sidecar C14.10.
   it('counts a 201 with an endless or stalled body as accepted, and disconnects', async () => {
-    at.service.fail({ status: 201, endless: true })
+    index.service.fail({ status: 201, endless: true })
     expect(await send()).to.deep.equal(ACCEPTED)
-    await at.service.waitForDisconnects(1)
-    at.service.fail({ status: 201, stalled: true })
+    await index.service.waitForDisconnects(1)
+    index.service.fail({ status: 201, stalled: true })
     expect(await send()).to.deep.equal(ACCEPTED)
-    await at.gateway.close()
-    await at.service.waitForDisconnects(2)
+    await index.gateway.close()
+    await index.service.waitForDisconnects(2)
   })
 
   it('lets a service that hangs hold no more than its share of the slots', async () => {
     const certificates = await makeCertificates({ names: ['localhost'] })
-    const hanging = at.closing(await startWebPush({ certificates }))
-    const working = at.closing(await startWebPush({ certificates, name: 'localhost' }))
+    const hanging = index.closing(await startWebPush({ certificates }))
+    const working = index.closing(await startWebPush({ certificates, name: 'localhost' }))
     const gateway = open({ ...hanging.settings })
-    const [stuck, other] = [hanging, working].map((service) => service.subscribe(VAPID.publicKey))
+    const [stuck, second] = [hanging, working].map((service) => service.subscribe(VAPID.publicKey))
     hanging.fail('hang', SLOTS_PER_HOST)
     const waiting = Array.from({ length: SLOTS_PER_HOST }, () => sendBy(gateway, stuck!))
     expect(await sendBy(gateway, stuck!)).to.include({ kind: 'busy', unasked: true })
-    expect(await sendBy(gateway, other!)).to.deep.equal(ACCEPTED)
+    expect(await sendBy(gateway, second!)).to.deep.equal(ACCEPTED)
     await hanging.waitForAttempts(SLOTS_PER_HOST)
-    await at.clock.advance(10_000)
+    await index.clock.advance(10_000)
     for (const outcome of await Promise.all(waiting)) expect(outcome).to.include({ kind: 'try_later' })
     expect(await sendBy(gateway, stuck!)).to.deep.equal(ACCEPTED)
   })
 
   // Shows: sidecar C14.9.
   it('does not follow a redirect', async () => {
-    const elsewhere = at.closing(await startWebPush())
+    const elsewhere = index.closing(await startWebPush())
     for (const status of [301, 302, 307, 308]) {
-      at.service.fail({ status, headers: { location: `${elsewhere.url}/push/x` } })
+      index.service.fail({ status, headers: { location: `${elsewhere.url}/push/x` } })
       expect(await send()).to.include({ kind: 'try_later' })
     }
     expect(elsewhere.attempts).to.equal(0)
@@ -162,10 +162,10 @@ describe('Web Push through web-push', () => {
 
   // Shows: sidecar C14.5.
   it('takes an end of the subscription, and what is none, for gone', async () => {
-    at.service.unsubscribe(phone())
+    index.service.unsubscribe(phone())
     expect(await send()).to.include({ kind: 'token_gone' })
     expect(await send('not a subscription')).to.include(REFUSED)
-    expect(at.service.attempts).to.equal(1)
+    expect(index.service.attempts).to.equal(1)
   })
 
   describe('where private networks are not allowed', () => {
@@ -176,9 +176,9 @@ describe('Web Push through web-push', () => {
     let phone: SubscriptionJson
     beforeEach(async () => {
       const certificates = await makeCertificates({ names: [PUBLIC_NAME] })
-      service = at.closing(await startWebPush({ certificates, name: PUBLIC_NAME }))
+      service = index.closing(await startWebPush({ certificates, name: PUBLIC_NAME }))
       phone = service.subscribe()
-      dns = at.closing(await startDnsServer())
+      dns = index.closing(await startDnsServer())
       guarded = open({ ...service.settings, allowPrivate: false }, { dnsServers: [dns.server] })
     })
 
@@ -198,7 +198,7 @@ describe('Web Push through web-push', () => {
       proxyEnvironment()
       let tunnels: readonly string[]
       beforeEach(async () => {
-        const proxy = at.closing(await startConnectProxy({ to: Number(new URL(service.url).port) }))
+        const proxy = index.closing(await startConnectProxy({ to: Number(new URL(service.url).port) }))
         tunnels = proxy.tunnels
         process.env.HTTPS_PROXY = `http://127.0.0.1:${proxy.port}`
       })

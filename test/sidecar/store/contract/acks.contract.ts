@@ -49,10 +49,10 @@ export function acksContract(stores: ContractStores): void {
       Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))
     expect(await acksOf(numbered(5))).to.deep.equal([true, true, true, false, false])
     expect(await acksOf(numbered(1, { from: 'W2AW' }))).to.deep.equal([true])
-    const others = Array.from({ length: 10 }, (_, index) => `K${index}AB`)
-    for (const key of others) await store.stations.register(registration(key, { ackMessages: true }))
+    const otherCallsigns = Array.from({ length: 10 }, (_, index) => `K${index}AB`)
+    for (const key of otherCallsigns) await store.stations.register(registration(key, { ackMessages: true }))
     const acks: boolean[] = []
-    for (const to of others) acks.push(...(await acksOf(numbered(3, { to }))))
+    for (const to of otherCallsigns) acks.push(...(await acksOf(numbered(3, { to }))))
     expect(acks.filter(Boolean)).to.have.length(27)
     await stores.shift(60_000)
     expect(await acksOf(numbered(5, { text: Buffer.from('b') }))).to.deep.equal([true, true, true, false, false])

@@ -124,10 +124,10 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       await store.stations.remove(KEY)
       expect(await current()).to.be.above(registeredAt)
       await store.stations.register(registration(KEY, { deviceId: PHONE }))
-      const again = await current()
+      const repeated = await current()
       const time = await receive()
       expect(await current()).to.equal(store.stations.get(KEY)?.registeredAt)
-      expect((await sync(again)).messages.map((one) => one.stamp)).to.deep.equal([time])
+      expect((await sync(repeated)).messages.map((item) => item.stamp)).to.deep.equal([time])
     })
   })
 
@@ -280,21 +280,21 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     if (phone.keeps === 'last') phone.cursor = answerStamp
   }
 
-  async function run({ act: one, at, afterTurns }: Step['acts'][number]): Promise<void> {
-    const before = crashes
-    const instance = open[at % instances] as (typeof open)[number]
+  async function run({ act: one, at: index, afterTurns }: Step['acts'][number]): Promise<void> {
+    const earlier = crashes
+    const instance = open[index % instances] as (typeof open)[number]
     await turns(afterTurns)
-    if (crashes > before) return
+    if (crashes > earlier) return
     if (one.does === 'receive') {
       const outcomes = await append(instance.store, ...one.to.map((to) => message(`text ${++sent}`, { to })))
       for (const outcome of outcomes)
-        if (outcome.kind === 'stored' && crashes === before)
+        if (outcome.kind === 'stored' && crashes === earlier)
           stored.get(outcome.message.to as (typeof STATIONS)[number])?.push(outcome.message.stamp)
       return
     }
     const phone = phones[one.phone] as (typeof phones)[number]
     // One call of a phone after the other, as far as they may move its cursor.
-    phone.asking = phone.asking.then(() => ask(phone, instance, one.does, () => one.isLost || crashes > before))
+    phone.asking = phone.asking.then(() => ask(phone, instance, one.does, () => one.isLost || crashes > earlier))
     return phone.asking
   }
 
@@ -327,4 +327,4 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
   for (const { store } of open) await store.close()
 }
 
-const inOrder = (times: readonly number[]) => [...new Set(times)].sort((one, other) => one - other)
+const inOrder = (times: readonly number[]) => [...new Set(times)].sort((a, b) => a - b)

@@ -62,10 +62,10 @@ export function devicesContract(stores: ContractStores): void {
     expect(await register(BROWSER)).to.equal('joined')
     await stores.shift(HOUR)
     expect(await register({ ...TABLET, pushToken: 'another' })).to.equal('refreshed')
-    const before = store.stations.get(KEY)
+    const earlier = store.stations.get(KEY)
     await reopen()
     const station = store.stations.get(KEY)
-    expect(station).to.deep.equal(before)
+    expect(station).to.deep.equal(earlier)
     expect(station?.devices).to.have.length(3)
     for (const { deviceId: id, ...rest } of [PHONE, { ...TABLET, pushToken: 'another' }, BROWSER])
       expect(device(id)).to.include({ ackMessages: false, tokenDead: false, ...rest })
@@ -152,9 +152,9 @@ export function devicesContract(stores: ContractStores): void {
   it('knows no other one: nothing is read for it, and nothing removed', async () => {
     await register(TABLET)
     await receive()
-    for (const other of ['', 'tablet', TABLET.deviceId.toLowerCase()]) {
-      expect(await store.history.since(KEY, other, 0)).to.equal(undefined)
-      expect(await store.stations.remove(KEY, { deviceId: other })).to.equal('none')
+    for (const deviceId of ['', 'tablet', TABLET.deviceId.toLowerCase()]) {
+      expect(await store.history.since(KEY, deviceId, 0)).to.equal(undefined)
+      expect(await store.stations.remove(KEY, { deviceId: deviceId })).to.equal('none')
     }
     expect(ids()).to.deep.equal([TABLET.deviceId])
   })
@@ -195,7 +195,7 @@ export function devicesContract(stores: ContractStores): void {
     await reopen()
     expect(await register(PHONE)).to.equal('refreshed')
     expect(device('')).to.include({ pushToken: 'of the phone', tokenDead: false })
-    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.stamp)).to.deep.equal([time])
+    expect((await store.history.since(KEY, '', 0))?.messages.map((item) => item.stamp)).to.deep.equal([time])
   })
 
   // Shows: sidecar C16.15.
@@ -206,7 +206,7 @@ export function devicesContract(stores: ContractStores): void {
     await register({ ...PHONE, pushToken: 'of a stranger' })
     expect(await store.stations.remove(KEY, { deviceId: '', pushToken: 'of a stranger' })).to.equal('silenced')
     await register(PHONE)
-    expect((await store.history.since(KEY, '', 0))?.messages.map((one) => one.stamp)).to.deep.equal([time])
+    expect((await store.history.since(KEY, '', 0))?.messages.map((item) => item.stamp)).to.deep.equal([time])
   })
 
   it('removes a station with all of them', async () => {
@@ -310,8 +310,8 @@ export function devicesContract(stores: ContractStores): void {
       await stores.shift(60_000)
       expect(await register(named(8))).to.equal('joined')
       await reopen({ stations: { max: 1, expireAfterHours } })
-      const left = [0, 2, 3, 4, 5, 6, 7, 8].map((index) => named(index).deviceId)
-      expect(ids()).to.have.members(left)
+      const remaining = [0, 2, 3, 4, 5, 6, 7, 8].map((index) => named(index).deviceId)
+      expect(ids()).to.have.members(remaining)
     })
 
   it('gives the avatar of whichever uploaded it last', async () => {

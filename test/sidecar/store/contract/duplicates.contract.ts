@@ -26,16 +26,16 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
 
   // Shows: sidecar 2.4, 4.1, 16.1, C4.14.
   it('takes sender, addressee, sequence id and text together', async () => {
-    const others = [{ from: 'W1AW-1' }, { to: 'W1AW' }, { seqId: '2' }].map((changes) => message('a', changes))
-    expect(await kindsOf(store, 'a', ...others, 'A', 'a')).to.deep.equal([...Array(5).fill('stored'), 'duplicate'])
+    const variants = [{ from: 'W1AW-1' }, { to: 'W1AW' }, { seqId: '2' }].map((changes) => message('a', changes))
+    expect(await kindsOf(store, 'a', ...variants, 'A', 'a')).to.deep.equal([...Array(5).fill('stored'), 'duplicate'])
   })
 
-  for (const [what, seqId, horizon] of [
+  for (const [name, seqId, horizon] of [
     ['a numbered message', '1', 120 * MINUTE],
     ['a message without a number', '', 30_000],
   ] as const) {
     // Shows: sidecar C1.14, C4.14, F1.21.
-    it(`forgets ${what} at the configured age, counted from the stored copy`, async () => {
+    it(`forgets ${name} at the configured age, counted from the stored copy`, async () => {
       let age = 0
       const kindAt = async (ms: number) => {
         await stores.shift(ms - age)
@@ -189,14 +189,14 @@ export async function agreesWithModel(
         for (const [index, { from, to, seqId, text }] of calls.flat().entries()) {
           const identity = `${from} ${seqId} ${text}`
           const ring = rings.get(to)
-          const before = storedAt.get(`${to} ${identity}`) ?? Number.NEGATIVE_INFINITY
-          const known = Math.abs(now - before) < (seqId === '' ? 30_000 : 120 * MINUTE)
-          if (ring && !known) {
+          const earlier = storedAt.get(`${to} ${identity}`) ?? Number.NEGATIVE_INFINITY
+          const isKnown = Math.abs(now - earlier) < (seqId === '' ? 30_000 : 120 * MINUTE)
+          if (ring && !isKnown) {
             storedAt.set(`${to} ${identity}`, now)
             ring.push(identity)
           }
           if (ring && ring.length > 3) ring.shift()
-          expect(answers.flat()[index]?.kind).to.equal(ring ? (known ? 'duplicate' : 'stored') : 'no_station')
+          expect(answers.flat()[index]?.kind).to.equal(ring ? (isKnown ? 'duplicate' : 'stored') : 'no_station')
         }
       }
       for (const [station, ring] of rings) {

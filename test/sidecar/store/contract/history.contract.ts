@@ -34,7 +34,7 @@ export function historyContract(stores: ContractStores): void {
   it('stamps the messages of a batch in order, and returns an outcome for each', async () => {
     const [b, c] = [message('b', { to: 'W1AW' }), message('c', { to: 'K9NONE' })]
     const outcomes = await append(store, 'a', b, 'a', c, 'd')
-    expect(outcomes.map((one) => one.kind)).to.deep.equal(['stored', 'stored', 'duplicate', 'no_station', 'stored'])
+    expect(outcomes.map((item) => item.kind)).to.deep.equal(['stored', 'stored', 'duplicate', 'no_station', 'stored'])
     const times = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? [outcome.message.stamp] : []))
     expect(times).to.deep.equal([...times].sort((a, b) => a - b))
     expect(new Set(times).size).to.equal(3)
@@ -60,8 +60,8 @@ export function historyContract(stores: ContractStores): void {
   })
 
   it('returns messages newer than both cursors, with the time of the newest', async () => {
-    const [first, second] = (await append(store, 'a', 'b')).map((one) =>
-      one.kind === 'stored' ? one.message.stamp : 0,
+    const [first, second] = (await append(store, 'a', 'b')).map((item) =>
+      item.kind === 'stored' ? item.message.stamp : 0,
     )
     for (const [since, from, expected] of [
       [0, first, ['b']],
@@ -84,7 +84,8 @@ export function historyContract(stores: ContractStores): void {
   describe('as a ring', () => {
     // Shows: sidecar 2.5, 3.7, 16.4, 21.1, C4.18.
     it('keeps the newest 50 of each station', async () => {
-      const numbered = (from: number, count: number) => Array.from({ length: count }, (_, at) => `text ${from + at}`)
+      const numbered = (from: number, count: number) =>
+        Array.from({ length: count }, (_, index) => `text ${from + index}`)
       // The last batch is more than there is room for.
       for (const [from, count] of [
         [0, 40],

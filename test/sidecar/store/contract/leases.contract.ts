@@ -39,9 +39,9 @@ export function leasesContract(stores: ContractStores): void {
     const { instances } = store
     expect(instances.name).to.equal('one')
     instances.publishNote('{"version":1}')
-    const [found, ...others] = await instances.list()
+    const [instance, ...others] = await instances.list()
     expect(others).to.deep.equal([])
-    expect(found).to.include({ name: 'one', note: '{"version":1}' })
-    expect(found?.startedAt).to.equal(stores.now())
+    expect(instance).to.include({ name: 'one', note: '{"version":1}' })
+    expect(instance?.startedAt).to.equal(stores.now())
   })
 }

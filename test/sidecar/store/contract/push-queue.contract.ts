@@ -81,10 +81,10 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   const claimed = async () => keysOf(await claim())
   /** The only one. */
   async function claimOne(): Promise<PushClaim> {
-    const [one, ...others] = await claim()
+    const [first, ...others] = await claim()
     expect(others).to.deep.equal([])
-    if (!one) throw new Error('Nothing is due.')
-    return one
+    if (!first) throw new Error('Nothing is due.')
+    return first
   }
   const windowEnds = () => advance(WINDOW_MS)
   /** Once listeners are called. */
@@ -139,9 +139,9 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 0, refusals: 1 })
     await windowEnds()
-    const again = await claimOne()
-    expect(again).to.include({ tries: 0, refusals: 1, firstTryMs: 0 })
-    await store.pushes.settle(again)
+    const repeated = await claimOne()
+    expect(repeated).to.include({ tries: 0, refusals: 1, firstTryMs: 0 })
+    await store.pushes.settle(repeated)
     await receive('A')
     await windowEnds()
     expect(await claimOne()).to.include({ tries: 0, refusals: 0, firstTryMs: 0 })
@@ -225,7 +225,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     for (const key of ['A', 'B', 'C']) await receive(key)
     await windowEnds()
     const claims = await claim()
-    for (const one of claims) await store.pushes.retryLater(one, { delayMs: 10 * WINDOW_MS, tries: 1, refusals: 0 })
+    for (const item of claims) await store.pushes.retryLater(item, { delayMs: 10 * WINDOW_MS, tries: 1, refusals: 0 })
     const isKnown = () => PLATFORMS.map(store.pushes.waiting).join() === '2,1,0'
     // Of a store that others use too it may be known late.
     while (!isKnown()) await advance(1000)
@@ -239,11 +239,11 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       await soon()
     }
     await windowEnds()
-    for (const one of await claim()) if (one.station === 'C') await store.pushes.settle(one)
+    for (const item of await claim()) if (item.station === 'C') await store.pushes.settle(item)
     await reopen()
-    const told = due()
+    const pending = due()
     await advance(PUSH_LEASE_MS)
-    await told
+    await pending
     expect(await claimed()).to.deep.equal(['B', 'A'])
   })
 
@@ -271,9 +271,9 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(calls).to.equal(0)
     await reopen()
     await windowEnds()
-    const left = await claim()
-    expect(keysOf(left)).to.have.members(['A', 'B'])
-    expect(left.map(({ unpushed }) => unpushed.count)).to.deep.equal([1, 1])
+    const remaining = await claim()
+    expect(keysOf(remaining)).to.have.members(['A', 'B'])
+    expect(remaining.map(({ unpushed }) => unpushed.count)).to.deep.equal([1, 1])
   })
 
   if (leasesEnd)
@@ -311,8 +311,8 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
    */
   async function play(moves: readonly string[], names: readonly string[]): Promise<number> {
     const suffix = `-${++serial}`
-    const of = (name: string) => ({ key: `${name[0]}${suffix}`, deviceId: name.slice(1) })
-    for (const name of names) await register(of(name).key, { ...of(name), pushToken: name })
+    const deviceOf = (name: string) => ({ key: `${name[0]}${suffix}`, deviceId: name.slice(1) })
+    for (const name of names) await register(deviceOf(name).key, { ...deviceOf(name), pushToken: name })
     const models = new Map(names.map((name) => [name, createModel()]))
     for (const move of moves) {
       const now = stores.now()
@@ -322,16 +322,16 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
         await advance(WAIT_MS)
         if (leasesEnd) for (const each of models.values()) each.loseLease()
       } else if (does === 'store') {
-        await receive(of(name).key)
-        for (const [other, each] of models) if (other[0] === name[0]) each.stored(now)
+        await receive(deviceOf(name).key)
+        for (const [otherPhone, each] of models) if (otherPhone[0] === name[0]) each.stored(now)
       } else if (does === 'claim') {
         const claims = await claim()
-        const brought = claims.map(({ station, unpushed }) => `${station[0]}${unpushed.count}`)
-        if (name) expect(brought.join() || 'none').to.equal(name)
-        for (const [other, each] of models) {
-          const { key, deviceId } = of(other)
-          const its = claims.find(({ station, device }) => station === key && device.id === deviceId)
-          each.claimed(now, its)
+        const claimedCounts = claims.map(({ station, unpushed }) => `${station[0]}${unpushed.count}`)
+        if (name) expect(claimedCounts.join() || 'none').to.equal(name)
+        for (const [otherPhone, each] of models) {
+          const { key, deviceId } = deviceOf(otherPhone)
+          const claimed = claims.find(({ station, device }) => station === key && device.id === deviceId)
+          each.claimed(now, claimed)
         }
       } else if (held) {
         await (does === 'settle' ? store.pushes.settle(held) : store.pushes.retryLater(held, PUT_OFF))
@@ -339,8 +339,8 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
         await soon()
       }
     }
-    for (const name of names) await store.stations.remove(of(name).key)
-    return [...models.values()].reduce((left, { unpushed }) => left + unpushed, 0)
+    for (const name of names) await store.stations.remove(deviceOf(name).key)
+    return [...models.values()].reduce((remaining, { unpushed }) => remaining + unpushed, 0)
   }
 }
 
@@ -349,8 +349,8 @@ const NAMES = ['A', 'Atablet', 'B']
 
 /** Lets each property end with everything told. */
 const END = NAMES.flatMap((name) => {
-  const told = ['wait', 'wait', 'claim', `settle ${name}`]
-  return [`settle ${name}`, ...told, ...told]
+  const expectedSteps = ['wait', 'wait', 'claim', `settle ${name}`]
+  return [`settle ${name}`, ...expectedSteps, ...expectedSteps]
 })
 
 /** What the queue is to know of one device. */

@@ -17,7 +17,7 @@ export function serverTimeContract(stores: ContractStores): void {
   let sent = 0
   const receive = (to: string = STATIONS[0]) => stampOf(store, message(`text ${++sent}`, { to }))
   const expectGrowing = (stamps: readonly number[]) =>
-    expect(stamps).to.deep.equal([...new Set(stamps)].sort((one, other) => one - other))
+    expect(stamps).to.deep.equal([...new Set(stamps)].sort((a, b) => a - b))
 
   it('is newer than all stored messages and older than later ones of any station', async () => {
     const stamps = [await receive()]
@@ -41,10 +41,10 @@ export function serverTimeContract(stores: ContractStores): void {
   })
 
   it('of a registration lies between earlier stamps and the first message', async () => {
-    const before = await receive()
+    const earlier = await receive()
     const outcome = await store.stations.register(registration('K9NEW', { platform: 'ios' }))
     const registeredAt = outcome.kind === 'created' ? outcome.station.registeredAt : Number.NaN
-    expect(registeredAt).to.be.above(before)
+    expect(registeredAt).to.be.above(earlier)
     expect(await receive('K9NEW')).to.be.above(registeredAt)
   })
 }

@@ -26,7 +26,7 @@ export function stationsContract(stores: ContractStores): void {
 
   // Shows: sidecar 9.1.
   it('creates a station at its first registration and refreshes it at the next', async () => {
-    const before = stores.now()
+    const startMs = stores.now()
     const first = await store.stations.register(registration('N0CALL'))
     expect(first.kind).to.equal('created')
     expect(await kindOf('N0CALL')).to.equal('refreshed')
@@ -40,7 +40,7 @@ export function stationsContract(stores: ContractStores): void {
       ackMessages: false,
       registeredAt: station?.registeredAt,
     })
-    expect(station?.devices[0]?.lastSeenAt).to.equal(before)
+    expect(station?.devices[0]?.lastSeenAt).to.equal(startMs)
     expect(first).to.have.nested.property('station.registeredAt', station?.registeredAt)
   })
 
@@ -67,12 +67,12 @@ export function stationsContract(stores: ContractStores): void {
     await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'D')
     expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])
-    const [one = '', other = ''] = store.stations.keys()
-    expect(await kindOf(one, { pushToken: 'new' })).to.equal('refreshed')
+    const [first = '', second = ''] = store.stations.keys()
+    expect(await kindOf(first, { pushToken: 'new' })).to.equal('refreshed')
     expect(await store.stations.register(registration('E', { avatar: PHOTO }))).to.deep.equal({ kind: 'full' })
-    await store.stations.remove(one)
+    await store.stations.remove(first)
     expect(await kindOf('E')).to.equal('created')
-    expect([...store.stations.keys()].sort()).to.deep.equal([other, 'E'].sort())
+    expect([...store.stations.keys()].sort()).to.deep.equal([second, 'E'].sort())
   })
 
   describe('when it is full', () => {
@@ -214,10 +214,10 @@ export function stationsContract(stores: ContractStores): void {
     }
 
     async function changed(avatar: AvatarUpload, expected: object): Promise<Avatar | undefined> {
-      const found = await upload(avatar)
-      expect(found).to.deep.include(expected)
-      expect(found && 'updatedAt' in found ? found.updatedAt : 0).to.equal(stores.now())
-      return found
+      const avatarAnswer = await upload(avatar)
+      expect(avatarAnswer).to.deep.include(expected)
+      expect(avatarAnswer && 'updatedAt' in avatarAnswer ? avatarAnswer.updatedAt : 0).to.equal(stores.now())
+      return avatarAnswer
     }
 
     // Shows: sidecar 5.11.

@@ -5,7 +5,7 @@ type Run = (text: string) => Promise<readonly Record<string, unknown>[]>
  * Empties the tables of a schema between tests. That takes a fifth of the time of dropping and creating them again.
  *
  * `note` keeps the first rows of a new schema, and a fingerprint of its definitions. `empty` compares the fingerprint
- * and restores these rows. After a test that has changed a definition it does nothing, and the schema must be recreated.
+ * and restores these rows. If a test has changed a definition, it does nothing, and the schema must be recreated.
  */
 export class EmptiedTables {
   readonly #run: Run

@@ -70,21 +70,21 @@ const FINE = [
 ] as const
 
 describe('A check of a PostgreSQL database', () => {
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
   let address = ''
-  before(() => own.run('CREATE ROLE guest LOGIN'))
-  afterEach(() => own.run('ALTER ROLE guest RESET ALL'))
+  before(() => suiteDatabase.run('CREATE ROLE guest LOGIN'))
+  afterEach(() => suiteDatabase.run('ALTER ROLE guest RESET ALL'))
   beforeEach(async () => {
     address = await freshDatabase()
   })
 
   async function prepare(text: string): Promise<void> {
-    if (text.startsWith(GRANTED)) await migrate(await own.connect(undefined, undefined, address))
+    if (text.startsWith(GRANTED)) await migrate(await suiteDatabase.connect(undefined, undefined, address))
     await runAt(address, text.replace('DATABASE db', `DATABASE ${new URL(address).pathname.slice(1)}`))
   }
   const asGuest = () => address.replace('mesh@', 'guest@')
   const start = (clock = systemClock) =>
-    openPostgresStore({ ...SETTINGS, ...own.at(asGuest()) }, clock, createLog('silent'))
+    openPostgresStore({ ...SETTINGS, ...suiteDatabase.at(asGuest()) }, clock, createLog('silent'))
   const check = (database = asGuest()) =>
     checkStart(settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'W1AW' }, database }))
   /** All that was ever made or altered there, and by which transaction. */
@@ -95,37 +95,37 @@ describe('A check of a PostgreSQL database', () => {
     )
 
   // Shows: sidecar P1.11.
-  for (const [what, text, code, words] of REFUSED)
-    it(`finds ${what}, as a start does, and changes nothing`, async () => {
+  for (const [name, text, code, words] of REFUSED)
+    it(`finds ${name}, as a start does, and changes nothing`, async () => {
       await prepare(text)
-      const before = await catalog()
+      const earlier = await catalog()
       const { errors } = await check()
       expect(errors).to.have.length(1)
       expect(errors[0])
         .to.match(/^database: /)
         .and.match(words)
-      expect(await catalog()).to.deep.equal(before)
+      expect(await catalog()).to.deep.equal(earlier)
       expect((await rejection(start(HASTY))).code).to.equal(code)
-      if (code === 'database_newer' || code === 'database_outdated') expect(await catalog()).to.deep.equal(before)
+      if (code === 'database_newer' || code === 'database_outdated') expect(await catalog()).to.deep.equal(earlier)
     })
 
   it('finds several hosts of which none answers, and none wrong where one does', async () => {
     await prepare('GRANT CREATE ON DATABASE db TO guest')
     const { port } = new URL(address)
     const [closed, none] = [await freePort(), await freePort()]
-    const at = (...ports: readonly (string | number)[]) =>
-      asGuest().replace(`127.0.0.1:${port}`, ports.map((one) => `127.0.0.1:${one}`).join())
-    expect((await check(at(closed, none))).errors.join()).to.match(/^database: PostgreSQL cannot be reached/)
-    expect((await check(at(closed, port))).errors).to.deep.equal([])
+    const index = (...ports: readonly (string | number)[]) =>
+      asGuest().replace(`127.0.0.1:${port}`, ports.map((item) => `127.0.0.1:${item}`).join())
+    expect((await check(index(closed, none))).errors.join()).to.match(/^database: PostgreSQL cannot be reached/)
+    expect((await check(index(closed, port))).errors).to.deep.equal([])
   })
 
   // Shows: sidecar P1.11.
-  for (const [what, text] of FINE)
-    it(`finds no problem for a user who may ${what}, before and after the start`, async () => {
+  for (const [caseName, text] of FINE)
+    it(`finds no problem for a user who may ${caseName}, before and after the start`, async () => {
       await prepare(text)
-      const before = await catalog()
+      const earlier = await catalog()
       expect((await check()).errors).to.deep.equal([])
-      expect(await catalog()).to.deep.equal(before)
+      expect(await catalog()).to.deep.equal(earlier)
       await (await start()).close()
       expect((await check()).errors).to.deep.equal([])
       await (await start()).close()

@@ -19,18 +19,18 @@ import { authority, HASTY, ownDatabase } from './shared-server.ts'
 const SECRET = 'correct-horse-battery'
 
 describe('Opening the store in PostgreSQL', () => {
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
   const { log, lines, logged, shown } = recordedLog()
-  beforeEach(() => own.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE'))
+  beforeEach(() => suiteDatabase.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE'))
 
   async function open(changes: Partial<PostgresStoreSettings> = {}, clock: Clock = systemClock) {
-    const store = await openPostgresStore({ ...SETTINGS, ...own.at(), ...changes }, clock, log)
-    own.closing.push(store.close)
+    const store = await openPostgresStore({ ...SETTINGS, ...suiteDatabase.at(), ...changes }, clock, log)
+    suiteDatabase.closing.push(store.close)
     return store
   }
 
-  const its = sidecarProcesses()
-  const through = (port: number) => own.address.replace(/:\d+\//, `:${port}/`)
+  const sidecars = sidecarProcesses()
+  const through = (port: number) => suiteDatabase.address.replace(/:\d+\//, `:${port}/`)
 
   it('makes the tables where there are none, however many instances start at once', async () => {
     const stores = await Promise.all(['a', 'b', 'c', 'd'].map((instance) => open({ instance })))
@@ -43,27 +43,29 @@ describe('Opening the store in PostgreSQL', () => {
   it('refuses a server behind the timeline that the database remembers of it', async () => {
     const first = await open()
     await first.probe()
-    const [clock] = await own.run('SELECT timeline, server FROM mesh_companion.clock')
-    const [system] = await own.run('SELECT system_identifier AS server FROM pg_control_system()')
+    const [clock] = await suiteDatabase.run('SELECT timeline, server FROM mesh_companion.clock')
+    const [system] = await suiteDatabase.run('SELECT system_identifier AS server FROM pg_control_system()')
     expect(clock).to.deep.equal({ timeline: 1, ...system })
     await first.close()
-    await own.run('UPDATE mesh_companion.clock SET timeline = 2')
+    await suiteDatabase.run('UPDATE mesh_companion.clock SET timeline = 2')
     expect((await rejection(open({}, HASTY))).code).to.equal('database_older')
     // As a dump that was restored elsewhere.
-    await own.run('UPDATE mesh_companion.clock SET server = server + 1')
+    await suiteDatabase.run('UPDATE mesh_companion.clock SET server = server + 1')
     await open()
   })
 
   it('takes each step after the baseline once, and none of a step that fails', async () => {
-    const postgres = await own.tables()
-    const version = async () => (await own.run('SELECT version FROM clock'))[0]?.version
+    const postgres = await suiteDatabase.tables()
+    const version = async () => (await suiteDatabase.run('SELECT version FROM clock'))[0]?.version
     const steps = ['CREATE TABLE remark (x int); INSERT INTO remark VALUES (1)', 'UPDATE remark SET x = x + 1']
     await rejection(migrate(postgres, [...steps, 'SELECT * FROM nowhere']))
     expect(await version()).to.equal(BASELINE)
     await migrate(postgres, steps.slice(0, 1))
     await migrate(postgres, steps)
     await migrate(postgres, steps)
-    expect(await own.run('SELECT x, version FROM remark, clock')).to.deep.equal([{ x: 2, version: BASELINE + 2 }])
+    expect(await suiteDatabase.run('SELECT x, version FROM remark, clock')).to.deep.equal([
+      { x: 2, version: BASELINE + 2 },
+    ])
     expect((await rejection(migrate(postgres))).code).to.equal('database_newer')
   })
 
@@ -73,7 +75,7 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   it('waits for a database that is away, says so, and says when it is back', async () => {
-    const { relay, address } = await own.relayed()
+    const { relay, address } = await suiteDatabase.relayed()
     await relay.cut()
     const opening = open({ database: address }, { ...HASTY, elapsed: systemClock.elapsed })
     await logged('store-write-failed')
@@ -87,17 +89,17 @@ describe('Opening the store in PostgreSQL', () => {
   // Shows: sidecar C6.2.
   it('stays open on a stop that comes after the start, until it is closed', async () => {
     const stopping = new AbortController()
-    const settings = { ...SETTINGS, ...own.at() }
+    const settings = { ...SETTINGS, ...suiteDatabase.at() }
     const store = await openPostgresStore(settings, systemClock, log, undefined, stopping.signal)
-    own.closing.push(store.close)
+    suiteDatabase.closing.push(store.close)
     stopping.abort()
     expect((await store.stations.register(registration('N0CALL'))).kind).to.equal('created')
   })
 
   it('keeps an otherwise idle process alive until the database is there', async () => {
-    const { relay, address } = await own.relayed()
+    const { relay, address } = await suiteDatabase.relayed()
     await relay.cut()
-    const child = its.start(['--config', await its.configure({ database: address })])
+    const child = sidecars.start(['--config', await sidecars.configure({ database: address })])
     await child.logged('store-write-failed')
     await relay.mend()
     expect(await child.url()).to.match(/^http/)
@@ -109,15 +111,15 @@ describe('Opening the store in PostgreSQL', () => {
     expect(error.remedy).to.contain('"database"')
   })
 
-  for (const [what, code, at] of [
+  for (const [caseName, code, index] of [
     ['a server that is away', 'database_unreachable', `mesh:${SECRET}@127.0.0.1:AWAY/postgres`],
     ['a database that is not there', 'database_missing', `mesh:${SECRET}@127.0.0.1:PORT/no_such_database`],
     ['a user who is not known', 'database_role_missing', `nobody_known:${SECRET}@127.0.0.1:PORT/postgres`],
     ['an address that is none', 'database_unreachable', `mesh:${SECRET}@[::1/postgres`],
   ] as const)
-    it(`is refused with ${what}, and shows the password in no error or log line`, async () => {
-      const { port } = new URL(own.address)
-      const database = `postgres://${at.replace('PORT', port).replace('AWAY', String(await freePort()))}`
+    it(`is refused with ${caseName}, and shows the password in no error or log line`, async () => {
+      const { port } = new URL(suiteDatabase.address)
+      const database = `postgres://${index.replace('PORT', port).replace('AWAY', String(await freePort()))}`
       // Only for who cannot be reached a start waits.
       const error = await rejection(open({ database }, code === 'database_unreachable' ? HASTY : systemClock))
       expect(error.code).to.equal(code)
@@ -139,7 +141,7 @@ describe('Opening the store in PostgreSQL', () => {
     it('takes the name of a killed instance after six seconds without a sign of it', async () => {
       await (await open({ instance: 'one' })).close()
       // What a kill leaves: it was there a moment ago, and said no good-bye.
-      await own.run(
+      await suiteDatabase.run(
         "UPDATE mesh_companion.instance SET owner = 'a life before', seen_at = mesh_companion.now_ms() - 5500",
       )
       expect((await open({ instance: 'one' })).instances.name).to.equal('one')
@@ -155,13 +157,17 @@ describe('Opening the store in PostgreSQL', () => {
 
     it('encrypts all connections where an authority is named', async () => {
       // What the tests before have left may stay for a while.
-      const [{ begun } = {}] = await own.run('SELECT clock_timestamp()::text AS begun')
-      await open({ ...(await trusting(await authority())), database: own.address.replace('127.0.0.1', 'localhost') })
+      const [{ begun } = {}] = await suiteDatabase.run('SELECT clock_timestamp()::text AS begun')
+      await open({
+        ...(await trusting(await authority())),
+        database: suiteDatabase.address.replace('127.0.0.1', 'localhost'),
+      })
       const kinds = async () => {
-        const found = await own.run(`SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+        const isEncrypted =
+          await suiteDatabase.run(`SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
            WHERE application_name = 'mesh-companion-sidecar' AND datname = current_database()
              AND backend_start > '${begun}'`)
-        return found.map(({ ssl }) => ssl).join()
+        return isEncrypted.map(({ ssl }) => ssl).join()
       }
       expect(await kinds()).to.equal('true')
     })
@@ -174,7 +180,7 @@ describe('Opening the store in PostgreSQL', () => {
 
     it('refuses a server that does not speak it', async () => {
       const { port, close } = await onLoopback(createServer((socket) => socket.once('data', () => socket.end('N'))))
-      own.closing.push(close)
+      suiteDatabase.closing.push(close)
       const database = through(port)
       const error = await rejection(open({ ...(await trusting(await authority())), database }))
       expect(error.code).to.equal('database_untrusted')
@@ -182,9 +188,9 @@ describe('Opening the store in PostgreSQL', () => {
 
     it('is used to all that is not this machine, with the certificate checked', async () => {
       for (const host of ['db.example', '192.0.2.1', '127.0.0.1.example', '[2001:db8::1]']) {
-        const found = readAddress(`postgresql://u:p%40ss@${host}:5433/mesh`)
-        expect(found).to.include({ port: 5433, user: 'u', password: 'p@ss', database: 'mesh' })
-        expect(await tlsTo(found, null)).to.deep.equal({ rejectUnauthorized: true })
+        const address = readAddress(`postgresql://u:p%40ss@${host}:5433/mesh`)
+        expect(address).to.include({ port: 5433, user: 'u', password: 'p@ss', database: 'mesh' })
+        expect(await tlsTo(address, null)).to.deep.equal({ rejectUnauthorized: true })
       }
       for (const host of ['localhost', '127.0.0.1', '[::1]', '%2Fvar%2Frun%2Fpostgresql'])
         expect(isLocal(readAddress(`postgres://${host}/mesh`)), host).to.equal(true)

@@ -23,7 +23,7 @@ export interface PostgresStores
 
 /** Call inside a `describe`. */
 export function postgresStores(): PostgresStores {
-  const own = ownDatabase()
+  const database = ownDatabase()
   const { log, lines } = recordedLog()
   let folder = ''
   let clock = new FakeClock()
@@ -33,7 +33,7 @@ export function postgresStores(): PostgresStores {
   async function wipe(): Promise<void> {
     const clockOfTest = `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
       $$ SELECT pg_read_file('${join(folder, 'now')}')::bigint $$`
-    await (await own.tables(undefined, clockOfTest)).close()
+    await (await database.tables(undefined, clockOfTest)).close()
   }
 
   before(async () => {
@@ -51,12 +51,12 @@ export function postgresStores(): PostgresStores {
       return clock
     },
     get address() {
-      return own.address
+      return database.address
     },
-    connect: own.connect,
-    run: own.run,
-    hold: own.hold,
-    waiting: own.waiting,
+    connect: database.connect,
+    run: database.run,
+    hold: database.hold,
+    waiting: database.waiting,
     lines,
     now: () => clock.now(),
     async shift(ms) {
@@ -69,9 +69,9 @@ export function postgresStores(): PostgresStores {
       // A name for each life: what a life before had under way when the clock leapt may come after its good-bye, and
       // hold its name.
       lives += 1
-      const settings = { ...SETTINGS, ...own.at(), instance: `life ${lives}`, ...changes }
+      const settings = { ...SETTINGS, ...database.at(), instance: `life ${lives}`, ...changes }
       const store = await openPostgresStore(settings, clock, log)
-      own.closing.push(store.close)
+      database.closing.push(store.close)
       return store
     },
   }

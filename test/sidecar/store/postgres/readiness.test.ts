@@ -6,19 +6,19 @@ import { append, held, register, rejection, SETTINGS } from '../sqlite/temporary
 import { hastened, ownDatabase } from './shared-server.ts'
 
 describe('A store in PostgreSQL where messages cannot be written', () => {
-  const own = ownDatabase()
+  const database = ownDatabase()
   const { log, logged, shown } = recordedLog()
   let store: Store
 
   beforeEach(async () => {
-    await own.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+    await database.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
     // Its probes come at once; the server's time is real.
-    store = await openPostgresStore({ ...SETTINGS, ...own.at() }, hastened(50), log)
-    own.closing.push(store.close)
+    store = await openPostgresStore({ ...SETTINGS, ...database.at() }, hastened(50), log)
+    database.closing.push(store.close)
     await register(store, 'N0CALL')
   })
 
-  for (const [what, code, broken, mended] of [
+  for (const [name, code, broken, mended] of [
     ['the table of rings is locked', 'database_unreachable', 'BEGIN; LOCK TABLE mesh_companion.ring', ''],
     [
       'the schema is gone',
@@ -34,15 +34,15 @@ describe('A store in PostgreSQL where messages cannot be written', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`notices and logs once that ${what}, and its end, without storing anything`, async () => {
-      const end = await own.hold(broken)
+    it(`notices and logs once that ${name}, and its end, without storing anything`, async () => {
+      const end = await database.hold(broken)
       await logged('store-write-failed')
       expect(store.fault()).to.equal(code)
       if (code === 'database_incomplete') expect((await rejection(append(store, 'lost'))).code).to.equal(code)
       await store.probe()
       expect(store.fault()).to.equal(code)
       await end()
-      await own.run(mended)
+      await database.run(mended)
       await logged('store-write-recovered')
       expect(store.fault()).to.equal(undefined)
       expect(shown('event').filter((event) => String(event).startsWith('store-'))).to.deep.equal([

@@ -42,9 +42,9 @@ describe('PostgreSQL refuses the sidecar', function () {
   after(() => server.stop())
 
   // Shows: sidecar P1.18.
-  for (const [how, who, database, code, words] of REFUSALS)
+  for (const [how, user, database, code, words] of REFUSALS)
     it(`${how}, and both the start and --check say ${code} with what to do`, async () => {
-      const address = server.address.replace('mesh@', `${who}@`).replace(/[^/]*$/, database)
+      const address = server.address.replace('mesh@', `${user}@`).replace(/[^/]*$/, database)
       const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null } }
       const error = await rejection(openPostgresStore(settings, systemClock, createLog('silent')))
       // A start makes what a check only asks for.

@@ -90,7 +90,7 @@ export interface OwnDatabase {
 export function ownDatabase(): OwnDatabase {
   let address = ''
   const closing: (() => unknown)[] = []
-  const at = (another = address): PostgresSettings => ({ database: another, databaseTls: { caFile: null } })
+  const index = (another = address): PostgresSettings => ({ database: another, databaseTls: { caFile: null } })
 
   before(async function () {
     this.timeout(120_000)
@@ -101,7 +101,7 @@ export function ownDatabase(): OwnDatabase {
   })
 
   async function connect(clock = systemClock, log = createLog('silent'), another = address): Promise<Queried> {
-    const opened = await connectPostgres(at(another), clock, log)
+    const opened = await connectPostgres(index(another), clock, log)
     closing.push(opened.close)
     return opened
   }
@@ -113,7 +113,7 @@ export function ownDatabase(): OwnDatabase {
       return address
     },
     closing,
-    at,
+    at: index,
     connect,
     async tables(perStation, statements = '') {
       const isEmpty = await emptied.empty()

@@ -25,7 +25,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
     await writeFile(folder.path(name), JSON.stringify(keys))
     return { keys, webpush: { subject: SUBJECT, keyFile: name } }
   }
-  const kept = () => stores.run('SELECT name, value FROM keyring')
+  const stored = () => stores.run('SELECT name, value FROM keyring')
 
   // Shows: sidecar P1.1.
   it('are the same at all instances that start at once, made by one, and stay', async () => {
@@ -42,36 +42,36 @@ describe('The keys of Web Push on PostgreSQL', () => {
   })
 
   it('are not made while Web Push is off', async () => {
-    const [one] = await instances('a')
-    expect(await agree(one?.keyring, {})).to.equal(undefined)
-    expect(await kept()).to.deep.equal([])
+    const [first] = await instances('a')
+    expect(await agree(first?.keyring, {})).to.equal(undefined)
+    expect(await stored()).to.deep.equal([])
   })
 
   // Shows: sidecar P1.1.
   it("come from the first instance's file, and a file with other keys is refused", async () => {
-    const [own, other] = [await keyFile('own.json'), await keyFile('other.json')]
+    const [ownKeys, second] = [await keyFile('own.json'), await keyFile('other.json')]
     const [a, b] = await instances('a', 'b')
-    expect(await agree(a?.keyring, own.webpush)).to.deep.equal(own.keys)
-    expect(await agree(b?.keyring)).to.deep.equal(own.keys)
-    const error = await rejection(agree(b?.keyring, other.webpush))
+    expect(await agree(a?.keyring, ownKeys.webpush)).to.deep.equal(ownKeys.keys)
+    expect(await agree(b?.keyring)).to.deep.equal(ownKeys.keys)
+    const error = await rejection(agree(b?.keyring, second.webpush))
     expect(error.message).to.include('other.json has other VAPID keys than the database')
     expect(error.remedy).to.include('Leave push.webpush.keyFile out')
   })
 
   it('are compared by --check, which brings none into the database', async () => {
-    const [own, other] = [await keyFile('own.json'), await keyFile('other.json')]
-    const check = async ({ webpush }: typeof own) => {
+    const [ownKeys, second] = [await keyFile('own.json'), await keyFile('other.json')]
+    const check = async ({ webpush }: typeof ownKeys) => {
       const ports = { listen: { port: 0 }, admin: { port: 0 } }
       const settings = settingsOf({ database: stores.address, push: { webpush }, ...ports }, folder.path())
       return (await checkStart(settings)).errors
     }
-    expect(await check(own)).to.deep.equal([])
-    const [one] = await instances('a')
-    expect(await check(own)).to.deep.equal([])
-    expect(await kept()).to.deep.equal([])
-    await agree(one?.keyring, own.webpush)
-    expect(await check(own)).to.deep.equal([])
-    const [refused, ...others] = await check(other)
+    expect(await check(ownKeys)).to.deep.equal([])
+    const [first] = await instances('a')
+    expect(await check(ownKeys)).to.deep.equal([])
+    expect(await stored()).to.deep.equal([])
+    await agree(first?.keyring, ownKeys.webpush)
+    expect(await check(ownKeys)).to.deep.equal([])
+    const [refused, ...others] = await check(second)
     expect(refused).to.match(/has other VAPID keys than the database.*Leave push\.webpush\.keyFile out/)
     expect(others).to.deep.equal([])
   })
@@ -80,10 +80,10 @@ describe('The keys of Web Push on PostgreSQL', () => {
     const [a] = await instances('a')
     const keys = await agree(a?.keyring)
     await stores.run('UPDATE keyring SET value = left(value, 150)')
-    const before = await kept()
+    const earlier = await stored()
     const error = await rejection(agree(a?.keyring))
     expect(error.message).to.equal('The VAPID keys in the database are damaged.')
     expect(error.message + error.remedy).to.not.include(keys?.privateKey.slice(0, 10))
-    expect(await kept()).to.deep.equal(before)
+    expect(await stored()).to.deep.equal(earlier)
   })
 })

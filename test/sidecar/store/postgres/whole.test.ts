@@ -8,21 +8,21 @@ import { ownDatabase } from './shared-server.ts'
 const SECRET = 'h0rse-battery'
 
 describe('Sidecars on one PostgreSQL', () => {
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
 
   // Shows: sidecar P1.7.
   it('show the password of the database nowhere', async () => {
     const lines: string[] = []
     const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
     const settings = (database: string) => settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis, database })
-    const url = new URL(own.address)
+    const url = new URL(suiteDatabase.address)
     // The server asks for none.
     url.password = SECRET
     const { close, adminUrl } = await startSidecar(
       settings(url.href),
       createLog('debug', { write: (line) => void lines.push(line) }),
     )
-    own.closing.push(close)
+    suiteDatabase.closing.push(close)
     const shown = async (path: string) => (await fetch(adminUrl + path)).text()
     expect(await shown('/')).to.include(`PostgreSQL database ${url.host}${url.pathname}.`)
     expect(await shown('/metrics')).to.match(/^mesh_companion_instances [1-9]/m)

@@ -5,11 +5,11 @@ import { rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 describe('A process that is killed', () => {
   const stores = temporaryStores()
-  const its = sidecarProcesses()
+  const sidecars = sidecarProcesses()
 
   // Shows: sidecar C8.9.
   it('keeps other processes from its file as long as it lives, and no longer', async () => {
-    const sidecar = its.start(['--config', await its.configure({ database: stores.path() })])
+    const sidecar = sidecars.start(['--config', await sidecars.configure({ database: stores.path() })])
     await sidecar.url()
     const error = await rejection(openSqliteStore(stores.path(), SETTINGS, stores.clock, stores.log))
     expect(error.code).to.equal('database_locked')

@@ -38,11 +38,11 @@ describe('The housekeeping of the store in SQLite', () => {
     expect([expired, store.stations.get('N1CALL')?.devices[0]?.pushToken]).to.deep.equal([0, 'another'])
 
     await stores.clock.advance(2 * HOUR)
-    const [gone, outcome] = await Promise.all([
+    const [removed, outcome] = await Promise.all([
       store.housekeeping.expire(stores.clock.now(), NEVER),
       store.stations.register(changed),
     ])
-    expect([gone, outcome.kind, store.stations.size]).to.deep.equal([1, 'created', 1])
+    expect([removed, outcome.kind, store.stations.size]).to.deep.equal([1, 'created', 1])
   })
 
   // Shows: sidecar C11.4.
@@ -59,11 +59,11 @@ describe('The housekeeping of the store in SQLite', () => {
     )
 
     expect(await store.housekeeping.tidy(NEVER)).to.equal(1202)
-    const [left] = await connection.all(
+    const [remaining] = await connection.all(
       `SELECT (SELECT count(*) FROM device) AS devices, (SELECT count(*) FROM avatar) AS avatars,
         (SELECT count(*) FROM message) AS messages`,
     )
-    expect(left).to.deep.equal({ devices: 2, avatars: 2, messages: 2 })
+    expect(remaining).to.deep.equal({ devices: 2, avatars: 2, messages: 2 })
     expect(await connection.all('PRAGMA foreign_key_check')).to.deep.equal([])
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
   })
@@ -92,12 +92,12 @@ describe('The housekeeping of the store in SQLite', () => {
     let removed: number[]
 
     async function fill(): Promise<Store> {
-      const before = await stores.open()
+      const firstLife = await stores.open()
       const keys = Array.from({ length: STATIONS }, (_, index) => `N${index}CALL`)
-      await register(before, ...keys)
+      await register(firstLife, ...keys)
       for (const to of keys)
-        await append(before, ...Array.from({ length: 50 }, (_, index) => message(`number ${index}`, { to })))
-      await before.close()
+        await append(firstLife, ...Array.from({ length: 50 }, (_, index) => message(`number ${index}`, { to })))
+      await firstLife.close()
       await stores.clock.advance(1000 * HOUR)
       const file = await openFile(stores.path())
       removed = []
@@ -128,11 +128,11 @@ describe('The housekeeping of the store in SQLite', () => {
       })
       let requests = 0
       while (!over) {
-        const before = removed.length
+        const countBefore = removed.length
         await Promise.all([newer(store, 'W9ME'), append(store, message(`number ${requests}`, { to: 'W9ME' }))])
         requests += 1
         // The one that was under way when it asked, and its own.
-        expect(removed.length - before).to.be.at.most(3)
+        expect(removed.length - countBefore).to.be.at.most(3)
       }
       expect(await expiring).to.equal(STATIONS)
       expect(Math.max(...removed)).to.be.within(1, 100)

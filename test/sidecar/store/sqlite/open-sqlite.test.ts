@@ -59,14 +59,14 @@ describe('Opening the store', () => {
   }
 
   // Shows: sidecar C8.7, C8.10.
-  for (const [what, code, make] of BROKEN_FILES)
-    it(`refuses a file that is ${what}, and leaves it as it was`, async () => {
+  for (const [caseName, code, make] of BROKEN_FILES)
+    it(`refuses a file that is ${caseName}, and leaves it as it was`, async () => {
       await filledFile()
       await make(stores.path())
       await chmod(stores.path(), 0o644)
-      const before = await readFile(stores.path())
+      const bytesBefore = await readFile(stores.path())
       expect(await refusal()).to.include({ code, remedy: STORE_FAULTS[code].remedy })
-      expect((await readFile(stores.path())).equals(before)).to.equal(true)
+      expect((await readFile(stores.path())).equals(bytesBefore)).to.equal(true)
       if (code === 'database_foreign') expect(statSync(stores.path()).mode & 0o777).to.equal(0o644)
     })
 
@@ -117,8 +117,8 @@ describe('Closing the store', () => {
     await Promise.all([store.close(), store.close()])
     expect((await waiting)[0]?.kind).to.equal('stored')
     expect(() => statSync(`${stores.path()}-wal`)).to.throw('ENOENT')
-    const again = await stores.open()
-    expect(await held(again)).to.deep.equal(['just in time'])
+    const repeated = await stores.open()
+    expect(await held(repeated)).to.deep.equal(['just in time'])
   })
 
   it('refuses every call afterwards', async () => {

@@ -137,7 +137,7 @@ export function append(
   { history }: Pick<Store, 'history'>,
   ...messages: readonly (string | ReceivedMessage)[]
 ): Promise<readonly AppendOutcome[]> {
-  const batch = messages.map((one) => (typeof one === 'string' ? message(one) : one))
+  const batch = messages.map((item) => (typeof item === 'string' ? message(item) : item))
   return history.append(batch, false)
 }
 
@@ -164,9 +164,9 @@ export async function newer(
   since = 0,
   device = '',
 ): Promise<{ readonly messages: readonly StoredMessage[]; readonly answerStamp: number }> {
-  const found = await store.history.since(station, device, since)
-  if (!found) throw new Error(`${station} is not registered, or has no such device.`)
-  return found
+  const answer = await store.history.since(station, device, since)
+  if (!answer) throw new Error(`${station} is not registered, or has no such device.`)
+  return answer
 }
 
 export function texts(messages: readonly { readonly text: Buffer }[]): string[] {
@@ -176,10 +176,10 @@ export function texts(messages: readonly { readonly text: Buffer }[]): string[] 
 /** All that a store shows of its stations. */
 export async function shownBy({ stations, history }: Store): Promise<object> {
   const keys = [...stations.keys()].sort()
-  const found = await Promise.all(keys.map(async (key) => (await newer({ history }, key)).messages))
+  const histories = await Promise.all(keys.map(async (key) => (await newer({ history }, key)).messages))
   return {
     stations: keys.map((key) => stations.get(key)),
-    histories: found.map((messages) => messages.map((one) => ({ ...one, text: one.text.toString('latin1') }))),
+    histories: histories.map((messages) => messages.map((item) => ({ ...item, text: item.text.toString('latin1') }))),
     avatars: [...(await stations.avatars(keys))].sort(),
   }
 }

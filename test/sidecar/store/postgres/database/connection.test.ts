@@ -41,10 +41,10 @@ describe('The connections to PostgreSQL', () => {
   it('makes each connection ready although the first learns the database meanwhile', async () => {
     const { query } = await connect()
     const unlock = await database.hold('BEGIN; LOCK TABLE mesh_companion.clock')
-    const asked = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
+    const pending = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
     await until('four reads of the clock', async () => (await active('SELECT timeline FROM clock')) === 4)
     await unlock()
-    expect(await asked).to.deep.equal(Array(4).fill([{ one: 1 }]))
+    expect(await pending).to.deep.equal(Array(4).fill([{ one: 1 }]))
   })
 
   it('are dropped where they turn out to lead to a database that takes no writes', async () => {
@@ -52,20 +52,20 @@ describe('The connections to PostgreSQL', () => {
     await probe()
     const write = 'UPDATE clock SET per_station = per_station'
     const pids = async () => {
-      const asked = Array.from({ length: 6 }, () =>
+      const pending = Array.from({ length: 6 }, () =>
         query<{ pid: number }>('SELECT pg_backend_pid() AS pid, pg_sleep(0.02)'),
       )
-      return (await Promise.all(asked)).flat().map(({ pid }) => pid)
+      return (await Promise.all(pending)).flat().map(({ pid }) => pid)
     }
     const name = new URL(database.address).pathname.slice(1)
     const beside = database.address.replace(/[^/]*$/, 'postgres')
     database.closing.push(() => runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`))
     await runAt(beside, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    const before = await pids()
+    const earlier = await pids()
     // By each of the connections: the first of them was there before.
     const refusals = await Promise.all(Array.from({ length: 4 }, () => query(write).catch(({ code }) => code)))
     expect(refusals).to.include('database_read_only')
-    expect((await pids()).filter((pid) => before.includes(pid))).to.deep.equal([])
+    expect((await pids()).filter((pid) => earlier.includes(pid))).to.deep.equal([])
     expect(fault()).to.equal('database_read_only')
     // Who was connected before goes on to be refused: only new connections find the way.
     await runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`)
@@ -102,12 +102,12 @@ describe('The connections to PostgreSQL', () => {
     await failUnderWay(query)
     expect(planned).to.have.lengthOf(1)
     planned.shift()?.()
-    const asked = [probe(), probe()]
+    const probes = [probe(), probe()]
     await until('a write', async () => (await active('try_to_store')) > 0)
     await failUnderWay(query)
     expect(planned).to.have.lengthOf(0)
     await unlock()
-    await Promise.all(asked)
+    await Promise.all(probes)
     expect(fault()).to.equal(undefined)
     expect(await count('try_to_store')).to.equal(1)
   })
@@ -143,10 +143,10 @@ describe('The connections to PostgreSQL', () => {
     await postgres.onOwnConnection(async ({ query }) => {
       await Promise.all([postgres.query('SELECT 1'), postgres.read('SELECT 1'), query('SELECT 1')])
       const port = Number(new URL(database.address).port).toString(16).toUpperCase().padStart(4, '0')
-      const ours = new RegExp(`^ *\\d+: \\S+ \\S+:${port} 01 \\S+ 02:(\\S+)`, 'gm')
-      const found = [...(await readFile('/proc/net/tcp', 'utf8')).matchAll(ours)]
+      const product = new RegExp(`^ *\\d+: \\S+ \\S+:${port} 01 \\S+ 02:(\\S+)`, 'gm')
+      const timers = [...(await readFile('/proc/net/tcp', 'utf8')).matchAll(product)]
       // In hundredths of a second. Connections of others may be among them.
-      expect(found.filter(([, left]) => Number.parseInt(left ?? '', 16) <= 1000)).to.have.lengthOf.at.least(3)
+      expect(timers.filter(([, left]) => Number.parseInt(left ?? '', 16) <= 1000)).to.have.lengthOf.at.least(3)
     })
   })
 
@@ -200,9 +200,11 @@ describe('The connections to PostgreSQL', () => {
 
   const lockClock = () => database.hold('BEGIN; SELECT FROM mesh_companion.clock FOR UPDATE')
 
-  const others = (text: string) =>
+  const connectionsWith = (text: string) =>
     `FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%${text}%'`
-  const count = async (text: string) => (await database.run(`SELECT 1 ${others(text)}`)).length
-  const active = async (text: string) => (await database.run(`SELECT 1 ${others(text)} AND state = 'active'`)).length
-  const kill = async (text: string) => (await database.run(`SELECT pg_terminate_backend(pid) ${others(text)}`)).length
+  const count = async (text: string) => (await database.run(`SELECT 1 ${connectionsWith(text)}`)).length
+  const active = async (text: string) =>
+    (await database.run(`SELECT 1 ${connectionsWith(text)} AND state = 'active'`)).length
+  const kill = async (text: string) =>
+    (await database.run(`SELECT pg_terminate_backend(pid) ${connectionsWith(text)}`)).length
 })

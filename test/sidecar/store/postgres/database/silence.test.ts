@@ -53,7 +53,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
           pass(beforeMs)
           expect(limits.size).to.equal(2)
           pass(answerMs ?? MINUTE_MS)
-          for (const one of await answers) if (one.status === 'rejected') throw one.reason
+          for (const item of await answers) if (item.status === 'rejected') throw item.reason
         }),
       )
       expect((await ended).code).to.equal('database_unreachable')

@@ -11,10 +11,10 @@ describe('The work under a lease', () => {
 
   // Shows: sidecar P1.6.
   it('housekeeping is done by one instance at a time, and by no other in the same hour', async () => {
-    const [one, other] = [await stores.open({ instance: 'one' }), await stores.open({ instance: 'other' })]
+    const [first, second] = [await stores.open({ instance: 'one' }), await stores.open({ instance: 'other' })]
     const events = new EventEmitter()
     const begun = once(events, 'begun')
-    const long = underLease(one.leases, 'work', stores.clock, async () => {
+    const long = underLease(first.leases, 'work', stores.clock, async () => {
       events.emit('begun')
       await once(events, 'end')
     })
@@ -22,7 +22,7 @@ describe('The work under a lease', () => {
 
     let times = 0
     const tryOther = async () => {
-      await underLease(other.leases, 'work', stores.clock, async () => {
+      await underLease(second.leases, 'work', stores.clock, async () => {
         times += 1
       })
       return times
@@ -31,7 +31,7 @@ describe('The work under a lease', () => {
       expect(await tryOther()).to.equal(0)
       await stores.shift(LEASE_MS / 3)
       // The lease of a renewal that is still on its way has not lapsed: two of three such spans are left.
-      await until('the renewal', async () => (await one.leases.list())[0]?.mine === true)
+      await until('the renewal', async () => (await first.leases.list())[0]?.mine === true)
     }
     events.emit('end')
     await long

@@ -21,8 +21,8 @@ describe('Several instances on one PostgreSQL', () => {
     const a = await open('a')
     await held(a, 'listener/0')
     await stores.run("UPDATE instance SET owner = ''; UPDATE lease SET owner = 'a life before'")
-    const again = await open('a')
-    expect(await held(again, 'listener/0')).to.deep.equal([])
+    const repeated = await open('a')
+    expect(await held(repeated, 'listener/0')).to.deep.equal([])
   })
 
   it('see what each says of itself', async () => {
@@ -39,7 +39,7 @@ describe('Several instances on one PostgreSQL', () => {
 
   it('reports that another instance took the name in a standstill, until it is free', async () => {
     const a = await open('a')
-    const taken = async () => {
+    const takenName = async () => {
       await stores.clock.advance(1000)
       await a.leases.list() // behind the beat
       return a.fault()
@@ -47,12 +47,12 @@ describe('Several instances on one PostgreSQL', () => {
     await stores.run("UPDATE instance SET owner = 'somebody else', seen_at = now_ms() + 1000")
     await until('the other owner to be noticed', async () => {
       await stores.run('UPDATE instance SET seen_at = now_ms() + 1000')
-      return taken()
+      return takenName()
     })
     expect(a.fault()).to.equal('instance_taken')
     expect(stores.lines.filter(({ event }) => event === 'instance-taken').length).to.equal(1)
     await stores.run("UPDATE instance SET owner = ''")
-    await until('the name to be free', async () => (await taken()) === undefined)
+    await until('the name to be free', async () => (await takenName()) === undefined)
   })
 
   describe('keep house', () => {
@@ -88,8 +88,8 @@ describe('Several instances on one PostgreSQL', () => {
       expect(await a.housekeeping.tidy(NEVER)).to.equal(603)
       const tables = ['ring', 'avatar', 'dropped', 'ack_sent', 'new_station', 'station_change', 'instance', 'lease']
       const counts = tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`)
-      const [left] = (await stores.run(`SELECT ${counts.join(', ')}`)) as [object]
-      expect(left).to.deep.equal({
+      const [remaining] = (await stores.run(`SELECT ${counts.join(', ')}`)) as [object]
+      expect(remaining).to.deep.equal({
         ring: 50,
         avatar: 0,
         dropped: 1,

@@ -31,7 +31,9 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     const all = await Promise.all(['a', 'b', 'c', 'd'].map(open))
     const names = Array.from({ length: 42 }, (_, index) => `call/N0CALL-${index + 16}`)
     const granted = await Promise.all(
-      all.flatMap((store, at) => [0, 1].map(async () => (await held(store, ...names)).map((name) => `${name} ${at}`))),
+      all.flatMap((store, index) =>
+        [0, 1].map(async () => (await held(store, ...names)).map((name) => `${name} ${index}`)),
+      ),
     )
     expect(new Set(granted.flat()).size).to.equal(names.length)
   })

@@ -26,9 +26,9 @@ describe('What an instance stores in PostgreSQL', () => {
   })
 
   function instance(queries: Queries = database, clock: Clock = systemClock, onRetry = () => {}) {
-    const told: StationKey[] = []
-    const onStored = (keys: readonly StationKey[]) => void told.push(...keys)
-    return { ...openAppends({ ...APPENDS, database: queries, clock, onStored, onRetry }), told }
+    const notified: StationKey[] = []
+    const onStored = (keys: readonly StationKey[]) => void notified.push(...keys)
+    return { ...openAppends({ ...APPENDS, database: queries, clock, onStored, onRetry }), told: notified }
   }
   const another = async () => instance(await stores.connect())
 
@@ -45,18 +45,22 @@ describe('What an instance stores in PostgreSQL', () => {
   }
 
   it('exactly one of two instances that hear a message acknowledges it', async () => {
-    const other = await another()
-    const one = instance()
+    const second = await another()
+    const first = instance()
     for (let round = 0; round < 30; round += 1) {
       const batch = Array.from({ length: 8 }, (_, index) =>
         message('text', { from: `K${index}A`, seqId: `${round}`, to: index % 2 === 0 ? KEY : 'W1AW' }),
       )
       // Every other time as a retransmission of what none of them could acknowledge.
-      const before = round % 2 === 0 ? [] : await one.append(batch, false)
-      const [here, there] = await Promise.all([one.append(batch, true), other.append(batch, true)])
-      const acks = [...here, ...there].filter((outcome) => outcome.kind !== 'no_station' && outcome.ack)
+      const earlier = round % 2 === 0 ? [] : await first.append(batch, false)
+      const [firstOutcomes, secondOutcomes] = await Promise.all([first.append(batch, true), second.append(batch, true)])
+      const acks = [...firstOutcomes, ...secondOutcomes].filter(
+        (outcome) => outcome.kind !== 'no_station' && outcome.ack,
+      )
       expect(acks).to.have.length(round < 10 ? 8 : 0)
-      expect([...before, ...here, ...there].filter(({ kind }) => kind === 'stored')).to.have.length(8)
+      expect([...earlier, ...firstOutcomes, ...secondOutcomes].filter(({ kind }) => kind === 'stored')).to.have.length(
+        8,
+      )
     }
   })
 
@@ -131,23 +135,23 @@ describe('What an instance stores in PostgreSQL', () => {
   })
 
   it('is not held back by a call beside it that the database refuses', async () => {
-    const { append, told } = instance()
+    const { append, told: notified } = instance()
     const good = append([message('a')], false)
     await Promise.resolve()
     await Promise.resolve()
-    const [before, bad, after] = await Promise.allSettled([
+    const [earlier, bad, later] = await Promise.allSettled([
       append([message('b')], false),
       append([message('c', { to: 'N0\0CALL' })], false),
       append([message('d')], false),
     ])
-    expect([await good, before, after].map((one) => ('status' in one ? one.status : 'fulfilled'))).to.deep.equal([
+    expect([await good, earlier, later].map((item) => ('status' in item ? item.status : 'fulfilled'))).to.deep.equal([
       'fulfilled',
       'fulfilled',
       'fulfilled',
     ])
     expect(bad.status === 'rejected' && bad.reason).to.include({ code: 'store_fault' })
     expect(texts(await held())).to.deep.equal(['a', 'b', 'd'])
-    expect(told).to.deep.equal([KEY, KEY, KEY])
+    expect(notified).to.deep.equal([KEY, KEY, KEY])
   })
 
   it('keeps at most 100,000 rows of dropped messages, and no old acks', async function () {

@@ -17,45 +17,45 @@ const REFUSE = `
 
 describe('The cursors of several instances', () => {
   const stores = postgresStores()
-  let here: Store
-  let there: Store
+  let firstStore: Store
+  let remote: Store
   let first: number
   let second: number
   beforeEach(async () => {
-    here = await stores.open()
-    there = await stores.open()
-    await here.stations.register(registration(KEY, { deviceId: PHONE }))
-    first = await stampOf(here, 'a')
-    second = await stampOf(here, 'b')
-    await stampOf(here, 'c')
+    firstStore = await stores.open()
+    remote = await stores.open()
+    await firstStore.stations.register(registration(KEY, { deviceId: PHONE }))
+    first = await stampOf(firstStore, 'a')
+    second = await stampOf(firstStore, 'b')
+    await stampOf(firstStore, 'c')
   })
 
-  const one = async (text: string) => Number(Object.values((await stores.run(text))[0] ?? {})[0])
-  const written = () => one('SELECT newest_cursor FROM device')
+  const oneRow = async (text: string) => Number(Object.values((await stores.run(text))[0] ?? {})[0])
+  const written = () => oneRow('SELECT newest_cursor FROM device')
 
   it('go by what the phone brought to any of them, once that is written down', async () => {
-    expect(await here.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
-    expect(await there.cursors.stampFor(KEY, PHONE)).to.be.below(first)
+    expect(await firstStore.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
+    expect(await remote.cursors.stampFor(KEY, PHONE)).to.be.below(first)
     await stores.clock.advance(WRITTEN_AFTER_MS)
     await until('the cursor to be written', async () => (await written()) > 0)
-    expect(await there.cursors.stampFor(KEY, PHONE)).to.equal(first)
+    expect(await remote.cursors.stampFor(KEY, PHONE)).to.equal(first)
   })
 
   it('are never replaced by older ones', async () => {
-    await here.cursors.stampFor(KEY, PHONE, first)
-    await there.cursors.stampFor(KEY, PHONE, second)
-    await there.close()
-    await here.close()
+    await firstStore.cursors.stampFor(KEY, PHONE, first)
+    await remote.cursors.stampFor(KEY, PHONE, second)
+    await remote.close()
+    await firstStore.close()
     expect(await written()).to.equal(second)
   })
 
   it('are written down later where the database does not take them', async () => {
-    await here.cursors.stampFor(KEY, PHONE, first)
+    await firstStore.cursors.stampFor(KEY, PHONE, first)
     await stores.run(REFUSE)
     await stores.clock.advance(WRITTEN_AFTER_MS)
     const refusals = "SELECT coalesce(pg_sequence_last_value('refused'::regclass), 0)"
-    await until('a write to be refused', async () => (await one(refusals)) > 0)
-    expect([await written(), await here.cursors.stampFor(KEY, PHONE)]).to.deep.equal([0, first])
+    await until('a write to be refused', async () => (await oneRow(refusals)) > 0)
+    expect([await written(), await firstStore.cursors.stampFor(KEY, PHONE)]).to.deep.equal([0, first])
     await stores.run('DROP TRIGGER refuse ON device')
     await until('the cursor to be written', async () => {
       await stores.clock.advance(WRITTEN_AFTER_MS)

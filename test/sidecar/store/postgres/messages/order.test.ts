@@ -44,22 +44,22 @@ function holdingConnection(
   async function connected(): Promise<pg.Client> {
     if (client) return client
     const options = '-c search_path=mesh_companion -c jit=off'
-    const made = new pg.Client({ connectionString: address, application_name: name, options })
-    made.on('error', () => undefined)
-    await made.connect()
-    client = made
-    return made
+    const connection = new pg.Client({ connectionString: address, application_name: name, options })
+    connection.on('error', () => undefined)
+    await connection.connect()
+    client = connection
+    return connection
   }
 
   return {
     queries: {
       async query<Row>(text: string, values: readonly SqlValue[] = []) {
         try {
-          const one = await connected()
-          await one.query('BEGIN')
-          const { rows } = await one.query(text, [...values])
-          await one.query('SELECT pg_sleep($1)', [holdMs / 1000])
-          await one.query('COMMIT')
+          const first = await connected()
+          await first.query('BEGIN')
+          const { rows } = await first.query(text, [...values])
+          await first.query('SELECT pg_sleep($1)', [holdMs / 1000])
+          await first.query('COMMIT')
           return rows.map((row) => ({ ...row, base: Number(row.base) })) as readonly Row[]
         } catch (error) {
           await client?.end().catch(() => undefined)
@@ -76,7 +76,7 @@ function holdingConnection(
 }
 
 describe('The order of what several instances store', () => {
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
   let plays = 0
   let killed = 0
 
@@ -92,7 +92,7 @@ describe('The order of what several instances store', () => {
     let writing = true
 
     async function write(statements: Play['writers'][number], index: number): Promise<void> {
-      const connection = holdingConnection(own.address, name)
+      const connection = holdingConnection(suiteDatabase.address, name)
       const appends = openAppends({
         ...APPENDS,
         database: connection.queries,
@@ -104,8 +104,8 @@ describe('The order of what several instances store', () => {
           connection.hold(holdMs)
           begun += 1
           if (killsAt.includes(begun)) kill()
-          const whose = shared ? 'shared' : `of ${index}`
-          const batch = to.map((at, place) => message(`${whose} ${step} ${place}`, { to: keys[at] as string }))
+          const owner = shared ? 'shared' : `of ${index}`
+          const batch = to.map((index, place) => message(`${owner} ${step} ${place}`, { to: keys[index] as string }))
           for (const outcome of await appends.append(batch, false)) {
             if (outcome.kind !== 'stored') continue
             const text = `${outcome.message.to} ${outcome.message.text}`
@@ -134,10 +134,10 @@ describe('The order of what several instances store', () => {
         last = !writing
         for (const phone of phones) {
           const { last: serverTime, station } = await reader.read(phone.key, '', phone.cursor)
-          for (const one of station?.messages ?? []) {
-            if (one.stamp <= (phone.got.at(-1)?.stamp ?? phone.cursor) || one.stamp >= serverTime)
-              throw new Error(`${one.stamp} is no time between ${phone.cursor} and ${serverTime}.`)
-            phone.got.push(one)
+          for (const item of station?.messages ?? []) {
+            if (item.stamp <= (phone.got.at(-1)?.stamp ?? phone.cursor) || item.stamp >= serverTime)
+              throw new Error(`${item.stamp} is no time between ${phone.cursor} and ${serverTime}.`)
+            phone.got.push(item)
           }
           if (serverTime < phone.cursor) throw new Error('The cursor went back.')
           phone.cursor = serverTime
@@ -167,9 +167,9 @@ describe('The order of what several instances store', () => {
 
   it('gives each reader each message once and in order, even if writers are killed', async function () {
     this.timeout(600_000)
-    const database = await own.tables(PER_STATION)
+    const database = await suiteDatabase.tables(PER_STATION)
     await fc.assert(
-      fc.asyncProperty(play, (one) => run(database, one)),
+      fc.asyncProperty(play, (item) => run(database, item)),
       { numRuns: propertyRuns(12) },
     )
     expect(killed).to.be.above(0)

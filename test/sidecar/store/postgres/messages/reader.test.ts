@@ -10,10 +10,10 @@ import { APPENDS, registerIn } from './message-tables.ts'
 const PER_STATION = 5
 
 describe('Syncs that are read through', () => {
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
 
   it('share statements of 32 at most, two of them at a time, and each gets its own', async () => {
-    const database = await own.tables(PER_STATION)
+    const database = await suiteDatabase.tables(PER_STATION)
     const keys = Array.from({ length: 20 }, (_, index) => `S${index}`)
     await registerIn(database, ...keys)
     const appends = openAppends({ ...APPENDS, database })
@@ -45,14 +45,14 @@ describe('Syncs that are read through', () => {
 
   // Shows: sidecar P1.14.
   it('change the lineage after a restore to an older state or a new timeline', async () => {
-    const database = await own.tables(PER_STATION)
+    const database = await suiteDatabase.tables(PER_STATION)
     await registerIn(database, 'S1')
     let timeline = 1
     const reader = openReader(database, () => timeline)
     const lineage = async () => (await reader.read('S1', '', 0)).lineage
     const first = await lineage()
     expect(await lineage()).to.equal(first)
-    await own.run('UPDATE clock SET last = last - 1')
+    await suiteDatabase.run('UPDATE clock SET last = last - 1')
     const restored = await lineage()
     expect(restored).to.not.equal(first)
     expect(await lineage()).to.equal(restored)

@@ -69,10 +69,10 @@ describe('The push queue in PostgreSQL', () => {
     })
   })
 
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
 
   it('settles what a phone was told of once a database that was away is back', async () => {
-    const database = await own.tables(1)
+    const database = await suiteDatabase.tables(1)
     await registerIn(database, 'W1AW')
     const parts = { coalesceMs: 0, clock: systemClock }
     const appends = openAppends({ ...SETTINGS, ...parts, database, onStored: () => undefined })

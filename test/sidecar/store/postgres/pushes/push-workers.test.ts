@@ -17,23 +17,23 @@ const LATER = `
     $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${PUSH_LEASE_MS} $$`
 
 describe('Workers that claim pushes from one table', () => {
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
 
   it('each lease gives a station to one worker, and none is lost if workers are killed', async () => {
-    const database = await own.tables(1)
+    const database = await suiteDatabase.tables(1)
     await registerIn(database, ...STATIONS)
     const { append } = openAppends({ ...APPENDS, coalesceMs: 0, database })
     await append(
       STATIONS.map((to) => message('Hello', { to })),
       false,
     )
-    const told = new Map<string, number>()
+    const notifiedTimes = new Map<string, number>()
     /** Claimed by somebody, and not settled: by whom. */
     const held = new Map<string, number>()
 
     /** Claims and settles until nothing is due, or until it is killed after some claims, in the middle of them. */
     async function work(worker: number, lives: number): Promise<void> {
-      const connections = await own.connect()
+      const connections = await suiteDatabase.connect()
       const parts = { database: connections, coalesceMs: 2000, stationOf: () => undefined, clock: systemClock }
       const queue = openPushQueue({ ...parts, owner: `worker ${worker}` })
       for (let life = 0; life < lives; life += 1) {
@@ -45,7 +45,7 @@ describe('Workers that claim pushes from one table', () => {
         }
         const settled = life === lives - 1 ? claims.slice(0, claims.length / 2) : claims
         for (const { station } of settled) {
-          told.set(station, (told.get(station) ?? 0) + 1)
+          notifiedTimes.set(station, (notifiedTimes.get(station) ?? 0) + 1)
           // Before the statement: from its commit on it may be another's, and nothing here is due again.
           held.delete(station)
         }
@@ -56,16 +56,18 @@ describe('Workers that claim pushes from one table', () => {
     }
 
     await Promise.all(WORKERS.map((worker) => work(worker, worker % 2 === 0 ? Number.POSITIVE_INFINITY : 3)))
-    const left = held.size
-    expect(left).to.be.above(0)
-    expect(told.size).to.equal(STATIONS.length - left)
+    const remaining = held.size
+    expect(remaining).to.be.above(0)
+    expect(notifiedTimes.size).to.equal(STATIONS.length - remaining)
 
-    await own.run(LATER)
+    await suiteDatabase.run(LATER)
     held.clear()
     await Promise.all(WORKERS.map((worker) => work(worker, Number.POSITIVE_INFINITY)))
-    expect(told.size).to.equal(STATIONS.length)
-    expect(new Set(told.values())).to.deep.equal(new Set([1]))
-    expect(await own.run('SELECT FROM push_due')).to.deep.equal([])
-    expect(await own.run('SELECT FROM device JOIN ring USING (station) WHERE pushed_through < time')).to.deep.equal([])
+    expect(notifiedTimes.size).to.equal(STATIONS.length)
+    expect(new Set(notifiedTimes.values())).to.deep.equal(new Set([1]))
+    expect(await suiteDatabase.run('SELECT FROM push_due')).to.deep.equal([])
+    expect(
+      await suiteDatabase.run('SELECT FROM device JOIN ring USING (station) WHERE pushed_through < time'),
+    ).to.deep.equal([])
   })
 })

@@ -15,9 +15,9 @@ const HASTY = hastened(50)
 const DEAF = () => undefined
 
 describe('The registry of several instances', () => {
-  const own = ownDatabase()
+  const suiteDatabase = ownDatabase()
   const log = createLog('silent')
-  beforeEach(() => own.tables(3))
+  beforeEach(() => suiteDatabase.tables(3))
 
   interface Changes {
     readonly clock?: Clock
@@ -25,10 +25,10 @@ describe('The registry of several instances', () => {
     readonly settings?: StoreSettings
   }
   async function open({ clock = STILL, listen, settings = SETTINGS }: Changes = {}): Promise<Registry> {
-    const { query, read, timeline, ...its } = await own.connect()
+    const { query, read, timeline, ...its } = await suiteDatabase.connect()
     const postgres = { query, read, timeline, listen: listen ?? its.listen }
     const registry = await openRegistry({ postgres, settings, clock, log })
-    own.closing.push(registry.close)
+    suiteDatabase.closing.push(registry.close)
     return registry
   }
 
@@ -39,7 +39,7 @@ describe('The registry of several instances', () => {
       registry.onChange(look)
       look()
     })
-  const one = async (text: string) => (await own.run(text))[0]
+  const oneRow = async (text: string) => (await suiteDatabase.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
   it('finds at once what another instance has registered, and nothing once removed', async () => {
@@ -99,19 +99,19 @@ describe('The registry of several instances', () => {
     )
     const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
     expect([count('created'), count('joined'), count('devices_full')]).to.deep.equal([1, 7, 4])
-    await own.run('UPDATE device SET last_seen_at = 0 WHERE key = (SELECT max(key) FROM device)')
+    await suiteDatabase.run('UPDATE device SET last_seen_at = 0 WHERE key = (SELECT max(key) FROM device)')
     const { kind } = await register(instances[0] as Registry, 'N0CALL', { deviceId: 'new', pushToken: 'new' })
     expect(kind).to.equal('joined')
-    const left = await one('SELECT count(*)::int AS devices, min(last_seen_at) > 0 AS recent FROM device')
-    expect(left).to.deep.equal({ devices: 8, recent: true })
+    const counts_ = await oneRow('SELECT count(*)::int AS devices, min(last_seen_at) > 0 AS recent FROM device')
+    expect(counts_).to.deep.equal({ devices: 8, recent: true })
   })
 
   it('reads what it missed when its connection for notifications was cut', async () => {
-    const { listen } = await own.connect(HASTY)
+    const { listen } = await suiteDatabase.connect(HASTY)
     const [a, b] = [await open({ listen: DEAF }), await open({ listen })]
     await register(a, 'N0CALL')
     await until(b, () => b.size === 1)
-    await own.run(
+    await suiteDatabase.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
     )
     await register(a, 'N1CALL')
@@ -127,10 +127,10 @@ describe('The registry of several instances', () => {
       const kinds = new Set((await Promise.all(calls)).map(({ kind }) => kind))
       expect([...kinds]).to.deep.equal([token === 'first' ? 'created' : 'refreshed'])
     }
-    expect(await one("SELECT count(*)::int AS devices FROM device WHERE push_token LIKE 'second%'")).to.deep.equal({
+    expect(await oneRow("SELECT count(*)::int AS devices FROM device WHERE push_token LIKE 'second%'")).to.deep.equal({
       devices: 1000,
     })
-    expect(await one('SELECT station_count FROM clock')).to.deep.equal({ station_count: 1000 })
+    expect(await oneRow('SELECT station_count FROM clock')).to.deep.equal({ station_count: 1000 })
   })
 
   // Shows: sidecar P1.15.
@@ -151,15 +151,15 @@ describe('The registry of several instances', () => {
       avatar,
     })
     const outcomesOf = async (batches: readonly (readonly Registration[])[]) => {
-      await own.tables(3)
+      await suiteDatabase.tables(3)
       const registry = await open({ listen: DEAF, settings })
       const outcomes: RegisterOutcome[] = []
       for (const batch of batches) outcomes.push(...(await Promise.all(batch.map(registry.register))))
-      const tables = await own.run(`SELECT station, key, push_token, token_dead, icon FROM device
+      const tables = await suiteDatabase.run(`SELECT station, key, push_token, token_dead, icon FROM device
         LEFT JOIN avatar USING (station) ORDER BY key`)
-      const counts = await own.run('SELECT station_count FROM clock')
+      const counts = await suiteDatabase.run('SELECT station_count FROM clock')
       // Connections of all runs together would be more than the server takes.
-      for (const close of own.closing.splice(0).reverse()) await close()
+      for (const close of suiteDatabase.closing.splice(0).reverse()) await close()
       return { outcomes: outcomes.map(withoutTimes), tables, counts }
     }
     // In one statement, A1A and C1C want the last place. It went to the one that the plan read first.
@@ -184,8 +184,8 @@ describe('The registry of several instances', () => {
       from('B1B', '', 'two', 2),
     ]
     await fc.assert(
-      fc.asyncProperty(fc.array(calls, { minLength: 2, maxLength: 12 }), async (given) => {
-        const registrations = given.map(({ avatar: uploaded, ...changes }) =>
+      fc.asyncProperty(fc.array(calls, { minLength: 2, maxLength: 12 }), async (input) => {
+        const registrations = input.map(({ avatar: uploaded, ...changes }) =>
           registration(changes.key, { ...changes, ...(uploaded && { avatar: uploaded }) }),
         )
         const together = await outcomesOf([registrations])
@@ -201,7 +201,7 @@ describe('The registry of several instances', () => {
     await register(a, 'N0CALL', { pushToken: 'first' })
     await register(b, 'N0CALL', { pushToken: 'second' })
     expect((await register(a, 'N0CALL', { pushToken: 'first' })).kind).to.equal('refreshed')
-    expect(await one("SELECT push_token FROM device WHERE key = 'N0CALL'")).to.include({
+    expect(await oneRow("SELECT push_token FROM device WHERE key = 'N0CALL'")).to.include({
       push_token: 'first',
     })
   })
@@ -209,11 +209,11 @@ describe('The registry of several instances', () => {
   it('writes a heartbeat without changes once an hour, and notifies no instance of it', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL')
-    const state = () => one('SELECT last_seen_at, device.xmin::text, last FROM device, clock')
+    const state = () => oneRow('SELECT last_seen_at, device.xmin::text, last FROM device, clock')
     const first = await state()
     await register(a, 'N0CALL')
     expect(await state()).to.deep.equal(first)
-    await own.run('UPDATE device SET last_seen_at = last_seen_at - 3600001')
+    await suiteDatabase.run('UPDATE device SET last_seen_at = last_seen_at - 3600001')
     await register(a, 'N0CALL')
     const later = await state()
     expect(Number(later?.last_seen_at)).to.be.at.least(Number(first?.last_seen_at))
@@ -225,8 +225,8 @@ describe('The registry of several instances', () => {
     const strange = { pushToken: 'a\0b', avatar: { icon: 'c\0d', image: '', hash: 'icon:x' } }
     expect((await register(a, 'N0CALL', strange)).kind).to.equal('created')
     expect((await register(a, 'N0CALL', strange)).kind).to.equal('refreshed')
-    expect(await one('SELECT push_token FROM device')).to.deep.equal({ push_token: 'a\uFFFDb' })
-    expect(await one('SELECT count(*)::int AS changes FROM station_change')).to.deep.equal({
+    expect(await oneRow('SELECT push_token FROM device')).to.deep.equal({ push_token: 'a\uFFFDb' })
+    expect(await oneRow('SELECT count(*)::int AS changes FROM station_change')).to.deep.equal({
       changes: 1,
     })
   })
@@ -234,12 +234,12 @@ describe('The registry of several instances', () => {
   it('deletes everything that a station has when it is removed', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
-    await own.run(`SELECT make_rings('{N0CALL}', 3);
+    await suiteDatabase.run(`SELECT make_rings('{N0CALL}', 3);
        INSERT INTO push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
        INSERT INTO dropped (station, identity, received_at) VALUES ('N0CALL', '', 1)`)
     const tables = ['station', 'device', 'ring', 'avatar', 'push_due', 'dropped']
     const counts = tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`)
-    const rows = async () => Object.values((await one(`SELECT ${counts.join()}`)) ?? {})
+    const rows = async () => Object.values((await oneRow(`SELECT ${counts.join()}`)) ?? {})
     expect(await rows()).to.deep.equal([1, 1, 3, 1, 1, 1])
     await a.remove('N0CALL')
     expect(await rows()).to.deep.equal([0, 0, 0, 0, 0, 0])
@@ -250,12 +250,12 @@ describe('The registry of several instances', () => {
     await Promise.all(
       instances.flatMap((instance, i) => Array.from({ length: 20 }, (_, n) => register(instance, `N${i}X${n}`))),
     )
-    const found = await one(
+    const row = await oneRow(
       `SELECT count(*)::int AS stations, count(DISTINCT registered_at)::int AS stamps,
          bool_and(registered_at <= last) AS seen, (SELECT count(*)::int FROM station_change) AS changes
        FROM station, clock`,
     )
-    expect(found).to.deep.equal({ stations: 60, stamps: 60, seen: true, changes: 60 })
+    expect(row).to.deep.equal({ stations: 60, stamps: 60, seen: true, changes: 60 })
   })
 
   it('counts the new stations of a client on all instances together, for an hour', async () => {
@@ -266,21 +266,21 @@ describe('The registry of several instances', () => {
     )
     expect(outcomes.filter(({ kind }) => kind === 'created').length).to.equal(5)
     expect(outcomes.filter(({ kind }) => kind === 'limited').length).to.equal(15)
-    expect(await one('SELECT count(*)::int AS rows FROM new_station')).to.deep.equal({ rows: 5 })
-    await own.run('UPDATE new_station SET at = at - 3600000')
+    expect(await oneRow('SELECT count(*)::int AS rows FROM new_station')).to.deep.equal({ rows: 5 })
+    await suiteDatabase.run('UPDATE new_station SET at = at - 3600000')
     expect((await register(instances[0] as Registry, 'N9CALL')).kind).to.equal('created')
-    expect(await one('SELECT count(*)::int AS rows FROM new_station')).to.deep.equal({ rows: 1 })
+    expect(await oneRow('SELECT count(*)::int AS rows FROM new_station')).to.deep.equal({ rows: 1 })
   })
 
-  for (const [what, happens] of [
+  for (const [name, happens] of [
     ['changes that it has not seen are forgotten already', 'last = last + 1, changes_since = last + 1'],
     ['the database has gone back to an older state', 'last = last - 1000'],
   ] as const)
-    it(`looks each second in case notifications are lost, and reads all again if ${what}`, async () => {
+    it(`looks each second in case notifications are lost, and reads all again if ${name}`, async () => {
       const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
       await register(a, 'N0CALL')
       await until(b, () => b.size === 1)
-      await own.run(`DELETE FROM station; UPDATE clock SET ${happens}`)
+      await suiteDatabase.run(`DELETE FROM station; UPDATE clock SET ${happens}`)
       await until(b, () => b.size === 0)
     })
 })

@@ -45,8 +45,8 @@ describe('A backup', () => {
     await backup
     // 2 MB are ten slices and more.
     expect(meanwhile).to.be.above(5)
-    const kept = await contentOf('backup.sqlite', settings)
-    expect(kept.filter((text) => text === filler)).to.have.length(100)
+    const stored = await contentOf('backup.sqlite', settings)
+    expect(stored.filter((text) => text === filler)).to.have.length(100)
   })
 
   it('appears under its name only when complete, and leaves nothing if stopped', async () => {

@@ -27,9 +27,9 @@ describe('A restore', () => {
   async function messagesOf(path = stores.path(), since = 0, ...stored: readonly string[]): Promise<readonly string[]> {
     const store = await stores.open({}, path)
     await append(store, ...stored)
-    const found = await held(store, 'N0CALL', since)
+    const messages = await held(store, 'N0CALL', since)
     await store.close()
-    return found
+    return messages
   }
 
   /** What a phone with that cursor finds of a message that comes next. */
@@ -38,15 +38,15 @@ describe('A restore', () => {
   // Shows: sidecar O1.15.
   it('replaces the database by the backup, and keeps both files as they were', async () => {
     await storeAndBackup()
-    const before = await readFile(backup())
-    const { kept, stations, messages } = await restore()
+    const bytesBefore = await readFile(backup())
+    const { kept: keptPath, stations, messages } = await restore()
     expect([stations, messages]).to.deep.equal([1, 1])
     expect(await messagesOf()).to.deep.equal(['kept'])
-    expect((await readFile(backup())).equals(before)).to.equal(true)
+    expect((await readFile(backup())).equals(bytesBefore)).to.equal(true)
     expect((await stat(stores.path())).mode & 0o777).to.equal(0o600)
     // Twice on, the first one kept is the backup of now.
     await stores.clock.advance(1000)
-    await restore(kept)
+    await restore(keptPath)
     expect(await messagesOf()).to.deep.equal(['kept', 'later'])
   })
 
@@ -75,9 +75,9 @@ describe('A restore', () => {
     const cursor = await storeAndBackup()
     await writeFile(stores.path(), 'no database any more')
     await writeFile(`${stores.path()}-wal`, 'nor this a log')
-    const { kept } = await restore()
-    expect(await readFile(kept ?? '', 'utf8')).to.equal('no database any more')
-    expect(await readFile(`${kept}-wal`, 'utf8')).to.equal('nor this a log')
+    const { kept: keptPath } = await restore()
+    expect(await readFile(keptPath ?? '', 'utf8')).to.equal('no database any more')
+    expect(await readFile(`${keptPath}-wal`, 'utf8')).to.equal('nor this a log')
     expect(await afterwards(cursor)).to.deep.equal(['after'])
     await restoreDatabase(backup(), stores.path('elsewhere.sqlite'), stores.clock.now())
     expect(await afterwards(cursor, stores.path('elsewhere.sqlite'))).to.deep.equal(['after'])
@@ -100,8 +100,8 @@ describe('A restore', () => {
     await mkdir(stores.path('crashed'))
     for (const suffix of ['', '-wal'])
       await copyFile(stores.path() + suffix, stores.path('crashed/store.sqlite') + suffix)
-    const { kept } = await restoreDatabase(backup(), stores.path('crashed/store.sqlite'), stores.clock.now())
-    expect(await messagesOf(kept)).to.deep.equal(['in the log'])
+    const { kept: keptPath } = await restoreDatabase(backup(), stores.path('crashed/store.sqlite'), stores.clock.now())
+    expect(await messagesOf(keptPath)).to.deep.equal(['in the log'])
   })
 
   // Shows: sidecar C13.15.
@@ -121,8 +121,8 @@ describe('A restore', () => {
   it('replaces what a link leads to, and not the link', async () => {
     await storeAndBackup()
     await symlink(stores.path(), stores.path('link.sqlite'))
-    const { kept } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
-    expect(kept).to.match(/store\.sqlite\.before-restore-/)
+    const { kept: keptPath } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
+    expect(keptPath).to.match(/store\.sqlite\.before-restore-/)
     expect(await messagesOf()).to.deep.equal(['kept'])
   })
 
@@ -152,17 +152,17 @@ describe('A restore', () => {
     expect(await owners('store.sqlite')).to.deep.equal([12_345, 23_456])
     await mkdir(stores.path('theirs'))
     await chown(stores.path('theirs'), 12_346, 23_457)
-    for (const [place, given] of [
+    for (const [place, input] of [
       ['theirs/store.sqlite', 'theirs/store.sqlite'],
       ['theirs/new/store.sqlite', 'theirs/new'],
     ] as const) {
       await restoreDatabase(backup(), stores.path(place), stores.clock.now())
-      expect(await owners(given)).to.deep.equal([12_346, 23_457])
+      expect(await owners(input)).to.deep.equal([12_346, 23_457])
     }
   })
 
   describe('refuses, and leaves everything as it was,', () => {
-    const made = async (make: (path: string) => Promise<unknown>) => {
+    const fileMadeBy = async (make: (path: string) => Promise<unknown>) => {
       await copyFile(backup(), stores.path('copy'))
       await make(stores.path('copy'))
       return stores.path('copy')
@@ -171,12 +171,12 @@ describe('A restore', () => {
       ['a backup that is not there', undefined, () => stores.path('nowhere')],
       ['a folder', undefined, () => stores.path('.')],
       ['the database itself', undefined, () => stores.path()],
-      ['an empty file', 'database_foreign', () => made(truncate)],
-      ...BROKEN_FILES.map(([what, code, make]) => [`a backup that is ${what}`, code, () => made(make)] as const),
+      ['an empty file', 'database_foreign', () => fileMadeBy(truncate)],
+      ...BROKEN_FILES.map(([what, code, make]) => [`a backup that is ${what}`, code, () => fileMadeBy(make)] as const),
     ]
-    for (const [what, code, make] of sources) {
+    for (const [caseName, code, make] of sources) {
       // Shows: sidecar O1.15.
-      it(what, async () => {
+      it(caseName, async () => {
         await storeAndBackup()
         const error = await rejection(restore(await make()))
         expect(error.code).to.equal(code)
@@ -193,9 +193,9 @@ describe('A restore', () => {
       await foreign(cookies)
       const error = await rejection(restoreDatabase(backup(), cookies, stores.clock.now()))
       expect(error.code).to.equal('database_foreign')
-      const other = await connect(cookies, 0)
-      expect(await other.all('SELECT name FROM cookie')).to.deep.equal([])
-      await other.close()
+      const second = await connect(cookies, 0)
+      expect(await second.all('SELECT name FROM cookie')).to.deep.equal([])
+      await second.close()
     })
 
     it('a database in memory', async () => {

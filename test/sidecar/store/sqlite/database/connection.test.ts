@@ -20,8 +20,8 @@ describe('A connection', () => {
   it('holds no lock once a statement has returned its rows', async () => {
     await connection.exec('CREATE TABLE number (x); INSERT INTO number VALUES (1), (2), (3)')
     await connection.all('SELECT x FROM number')
-    const other = await connect(stores.path(), 0)
-    await other.exec('DROP TABLE number')
-    await other.close()
+    const second = await connect(stores.path(), 0)
+    await second.exec('DROP TABLE number')
+    await second.close()
   })
 })

@@ -98,8 +98,8 @@ describe('Group commit', () => {
     })
     const largest: Write<number, number> = {
       async run(tx, inputs) {
-        const [found] = await tx.look<{ value: number }>('SELECT max(value) AS value FROM number')
-        await tx.last('INSERT INTO number VALUES (?)', (found?.value ?? 0) + 1)
+        const [highest] = await tx.look<{ value: number }>('SELECT max(value) AS value FROM number')
+        await tx.last('INSERT INTO number VALUES (?)', (highest?.value ?? 0) + 1)
         return inputs
       },
     }
@@ -242,7 +242,7 @@ describe('A store on a failing disk', () => {
     expect(fourth.answerStamp).to.be.at.least(stores.clock.now())
   })
 
-  for (const [what, code, broken, mended] of [
+  for (const [caseName, code, broken, mended] of [
     ['its file', 'database_not_writable', 'PRAGMA query_only = ON', 'PRAGMA query_only = OFF'],
     [
       'the table of messages alone',
@@ -252,7 +252,7 @@ describe('A store on a failing disk', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`reports why it writes nothing into ${what}, and recovers without a caller`, async () => {
+    it(`reports why it writes nothing into ${caseName}, and recovers without a caller`, async () => {
       const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
       await connection.exec(broken)

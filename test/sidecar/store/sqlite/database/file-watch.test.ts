@@ -32,14 +32,14 @@ describe('The watch over the file of the database', () => {
 
   const events = () => stores.lines.map(({ level, event }) => [level, event])
 
-  for (const [what, happens] of [
+  for (const [name, happens] of [
     ['is deleted', (path: string) => rm(path)],
     ['is replaced', (path: string) => copyFile(path, `${path}.copy`).then(() => rename(`${path}.copy`, path))],
     ['loses its log', (path: string) => rm(`${path}-wal`)],
     ['goes with its folder', (path: string) => rm(dirname(path), { recursive: true })],
   ] as const) {
     // Shows: sidecar C13.15.
-    it(`reports within 10 s that it ${what}: logs it once, and keeps listing it`, async () => {
+    it(`reports within 10 s that it ${name}: logs it once, and keeps listing it`, async () => {
       await happens(await open())
       await tenSeconds()
       await tenSeconds()

@@ -28,12 +28,12 @@ describe('The log of a database', () => {
     (await readdir(dirname(stores.path()))).filter((name) => /^store\.sqlite.*-wal$/.test(name))
   const events = () => stores.lines.map(({ level, event }) => [level, event])
 
-  for (const [what, happens] of [
+  for (const [caseName, happens] of [
     ['was replaced', (path: string) => copyFile(backup(), `${path}.new`).then(() => rename(`${path}.new`, path))],
     ['was deleted, and another one is put there', (path: string) => rm(path)],
   ] as const) {
     // Shows: sidecar C13.15.
-    it(`is put aside with a warning, not used for another file, if its own ${what}`, async () => {
+    it(`is put aside with a warning, not used for another file, if its own ${caseName}`, async () => {
       await closedAfter(happens)
       expect(events()).to.deep.equal([['warn', 'database-log-left']])
       expect((await beside()).join()).to.match(/^store\.sqlite\.gone-\w+-wal$/)

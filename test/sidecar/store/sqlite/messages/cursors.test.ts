@@ -32,12 +32,12 @@ describe('The server time of an answer', () => {
     const time = await stampOf(store, 'a')
     await newer(store, 'N0CALL', time, PHONE.deviceId)
     await append(store, message('b', { seqId: '2' }))
-    for (let at = 0; at < 2 * MAX_DEVICES; at += 1) {
-      await store.stations.register(registration(`N1CALL-${at}`, PHONE))
+    for (let index = 0; index < 2 * MAX_DEVICES; index += 1) {
+      await store.stations.register(registration(`N1CALL-${index}`, PHONE))
       await stores.shift(1)
-      const cursor = await store.cursors.stampFor(`N1CALL-${at}`, PHONE.deviceId)
-      await newer(store, `N1CALL-${at}`, cursor, PHONE.deviceId)
-      await store.stations.remove(`N1CALL-${at}`)
+      const cursor = await store.cursors.stampFor(`N1CALL-${index}`, PHONE.deviceId)
+      await newer(store, `N1CALL-${index}`, cursor, PHONE.deviceId)
+      await store.stations.remove(`N1CALL-${index}`)
     }
     expect(await store.cursors.stampFor('N0CALL', PHONE.deviceId)).to.equal(time)
     expect(await store.cursors.stampFor('N0CALL', 'nobody')).to.equal(0)

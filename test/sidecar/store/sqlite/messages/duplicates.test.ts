@@ -10,20 +10,20 @@ describe('What is remembered of messages that rings have dropped', () => {
   const small = { history: { ...SETTINGS.history, perStation: 1 } }
 
   async function rows(connection: Connection): Promise<{ count: number; oldest: string }> {
-    const [found] = await connection.all<{ count: number; oldest: string }>(
+    const [row] = await connection.all<{ count: number; oldest: string }>(
       'SELECT count(*) AS count, seq_id AS oldest FROM message WHERE time = (SELECT min(time) FROM message) OR time > 0',
     )
-    return found ?? { count: 0, oldest: '' }
+    return row ?? { count: 0, oldest: '' }
   }
 
   // Shows: sidecar C4.23.
   it('is bounded: the oldest go, some at a time', async () => {
-    const before = await stores.openOver(small)
-    await register(before.store, 'N0CALL')
-    await before.connection.exec(`
+    const firstLife = await stores.openOver(small)
+    await register(firstLife.store, 'N0CALL')
+    await firstLife.connection.exec(`
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST})
       INSERT INTO message SELECT i, 'N0CALL', 'W1AW', i, x'', ${stores.clock.now()} FROM n`)
-    await before.store.close()
+    await firstLife.store.close()
 
     const { store, connection } = await stores.openOver(small)
     const ends = ['1', String(MOST)].map((seqId) => message('', { seqId }))
@@ -33,7 +33,7 @@ describe('What is remembered of messages that rings have dropped', () => {
       await append(store, ...texts)
       expect((await rows(connection)).count).to.be.within(MOST, MOST + 2 * SWEPT_AT_ONCE)
     }
-    for (let one = 0; one < 3; one += 1) await append(store, `alone ${one}`)
+    for (let round = 0; round < 3; round += 1) await append(store, `alone ${round}`)
     const { count, oldest } = await rows(connection)
     expect(count).to.be.within(MOST, MOST + SWEPT_AT_ONCE)
     expect(Number(oldest)).to.equal(MOST + 3 * SWEPT_AT_ONCE + 4 - count)

@@ -34,18 +34,18 @@ describe('The history in SQLite', () => {
   // Shows: sidecar C4.23.
   it('keeps what the ring drops until no copy of it can come any more', async () => {
     await openWith(1)
-    const kept = async () => {
+    const stored = async () => {
       await store.housekeeping.tidy(NEVER)
       return (await connection.all<{ text: string }>('SELECT text FROM message')).map(({ text }) => `${text}`)
     }
     await append(store, 'a', 'b')
     await stores.clock.advance(60 * MINUTE)
     await append(store, 'c')
-    expect(await kept()).to.deep.equal(['a', 'b', 'c'])
+    expect(await stored()).to.deep.equal(['a', 'b', 'c'])
     await stores.clock.advance(60 * MINUTE)
-    expect(await kept()).to.deep.equal(['b', 'c'])
+    expect(await stored()).to.deep.equal(['b', 'c'])
     await stores.clock.advance(60 * MINUTE)
-    expect(await kept()).to.deep.equal(['c'])
+    expect(await stored()).to.deep.equal(['c'])
   })
 
   it('leaves nothing in the file behind a clock that was far ahead for a while', async () => {
@@ -103,7 +103,7 @@ describe('The history in SQLite', () => {
   it('applies registrations, removals and messages in order within a transaction', async () => {
     await openWith(1)
     const to = (key: string) => message('for another', { to: key })
-    const [first, , removed, after, , anew] = await Promise.all([
+    const [first, , removed, later, , anew] = await Promise.all([
       kindsOf(store, 'a', 'b'),
       register(store, 'K9NEW'),
       store.stations.remove('N0CALL'),
@@ -112,7 +112,7 @@ describe('The history in SQLite', () => {
       kindsOf(store, 'a', 'b'),
     ])
     expect([first, removed]).to.deep.equal([['stored', 'stored'], 'station'])
-    expect(after).to.deep.equal(['no_station', 'stored', 'stored'])
+    expect(later).to.deep.equal(['no_station', 'stored', 'stored'])
     expect(anew).to.deep.equal(['stored', 'stored'])
     expect(await held(store)).to.deep.equal(['b'])
     await store.stations.remove('N0CALL')

@@ -50,43 +50,43 @@ describe('The queue of pushes in SQLite', () => {
     disk.fails = false
     await append(store, message('other', { to: 'N1CALL' }))
     await stores.clock.advance(2000)
-    const [other] = await store.pushes.claim(ROOM)
-    await store.pushes.settle(other!)
-    const left = await leftAfterCrash()
-    expect(left.map(({ unpushed: { count, newest } }) => [count, newest.seqId])).to.deep.equal([[1, '2']])
+    const [another] = await store.pushes.claim(ROOM)
+    await store.pushes.settle(another!)
+    const remaining = await leftAfterCrash()
+    expect(remaining.map(({ unpushed: { count, newest } }) => [count, newest.seqId])).to.deep.equal([[1, '2']])
   })
 
   it('sets no timer after close, and leaves none behind', async () => {
     const { store, claims } = await claimed('N0CALL')
-    const before = stores.clock.pending
+    const countBefore = stores.clock.pending
     await register(store, 'N1CALL')
     await append(store, message('other', { to: 'N1CALL' }))
-    expect(stores.clock.pending).to.be.above(before)
+    expect(stores.clock.pending).to.be.above(countBefore)
     store.pushes.close()
     await store.pushes.retryLater(claims[0]!, { delayMs: 1000, tries: 1, refusals: 0 })
-    expect(stores.clock.pending).to.equal(before)
+    expect(stores.clock.pending).to.equal(countBefore)
   })
 
   it('writes settlements every 100 ms while others are pending, and with the last', async () => {
     const keys = ['N0CALL', 'N1CALL', 'N2CALL']
     const { store, claims } = await claimed(...keys)
-    const left = async () => (await leftAfterCrash()).map(({ station }) => station)
+    const remaining = async () => (await leftAfterCrash()).map(({ station }) => station)
     await store.pushes.settle(claims[0]!)
-    expect(await left()).to.deep.equal(keys)
+    expect(await remaining()).to.deep.equal(keys)
     await stores.clock.advance(100)
     await store.pushes.settle(claims[1]!)
-    expect(await left()).to.deep.equal(['N2CALL'])
+    expect(await remaining()).to.deep.equal(['N2CALL'])
     await store.pushes.settle(claims[2]!)
-    expect(await left()).to.deep.equal([])
+    expect(await remaining()).to.deep.equal([])
   })
 
   it('keeps entries due in order if a claim cannot read them, and calls again', async () => {
-    const before = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
+    const firstLife = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
-      await append(before, message('hi', { to }))
+      await append(firstLife, message('hi', { to }))
       await stores.clock.advance(1)
     }
-    await before.close()
+    await firstLife.close()
     const { store, connection } = await stores.openOver()
     const disk = failing(connection, /^SELECT time AS stamp, station AS "to"/)
     let calls = 0

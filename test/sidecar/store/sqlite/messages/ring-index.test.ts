@@ -54,15 +54,15 @@ describe('What memory knows of the rings in the file', () => {
   }
   const close = () => database.close(async () => undefined)
 
-  async function take(tx: Transaction, one: Step): Promise<void> {
+  async function take(tx: Transaction, first: Step): Promise<void> {
     const now = stores.clock.now()
-    if (one.kind === 'sweep') {
-      const before = known(rings).rings
+    if (first.kind === 'sweep') {
+      const ringsBefore = contentsOf(rings).rings
       await rings.sweep(tx, now)
-      return void expect(known(rings).rings).to.deep.equal(before)
+      return void expect(contentsOf(rings).rings).to.deep.equal(ringsBefore)
     }
-    if (one.kind === 'discard') return void (await rings.discard(tx, [one.station], one.atMost))
-    const messages = one.to.map((to) => ({ to, stamp: ++time }))
+    if (first.kind === 'discard') return void (await rings.discard(tx, [first.station], first.atMost))
+    const messages = first.to.map((to) => ({ to, stamp: ++time }))
     rings.add(tx, messages, now)
     await tx.all(INSERT, JSON.stringify(messages.map(({ to, stamp }) => [stamp, to])))
   }
@@ -71,7 +71,7 @@ describe('What memory knows of the rings in the file', () => {
     return database.write(
       {
         async run(tx, inputs: readonly undefined[]) {
-          for (const one of steps) await take(tx, one)
+          for (const item of steps) await take(tx, item)
           if (fails) throw new Error('after all not')
           return inputs.map(() => undefined)
         },
@@ -80,11 +80,11 @@ describe('What memory knows of the rings in the file', () => {
     )
   }
 
-  const known = (of: RingIndex) => ({
-    rings: STATIONS.map((key) => of.newer(key, 0)),
-    newest: STATIONS.map((key) => of.newest(key)),
-    dropped: of.dropped(),
-    keys: [...of.keys()].sort(),
+  const contentsOf = (index: RingIndex) => ({
+    rings: STATIONS.map((key) => index.newer(key, 0)),
+    newest: STATIONS.map((key) => index.newest(key)),
+    dropped: index.dropped(),
+    keys: [...index.keys()].sort(),
   })
 
   it('equals what the next start would read, after any successes and failures', async () => {
@@ -98,14 +98,14 @@ describe('What memory knows of the rings in the file', () => {
             // What a failed write has the database try by itself is over then: the file is looked at between two
             // transactions.
             await database.probe()
-            expect(known(rings)).to.deep.equal(known((await openRingIndex(connection, SETTINGS)).rings))
+            expect(contentsOf(rings)).to.deep.equal(contentsOf((await openRingIndex(connection, SETTINGS)).rings))
             await stores.clock.advance(pauseMs)
           }
           // And what was dropped goes in time, to the last row.
           await stores.clock.advance(HOUR)
           while (rings.isSweepable(stores.clock.now())) await run([{ kind: 'sweep' }], false)
           expect(rings.dropped()).to.deep.equal([])
-          const held = STATIONS.flatMap((key) => rings.newer(key, 0)).sort((one, other) => one - other)
+          const held = STATIONS.flatMap((key) => rings.newer(key, 0)).sort((a, b) => a - b)
           expect(
             (await connection.all<{ time: number }>('SELECT time FROM message')).map((row) => row.time),
           ).to.deep.equal(held)
@@ -119,11 +119,11 @@ describe('What memory knows of the rings in the file', () => {
 
   it('keeps what was dropped before the start just as long, from when it came', async () => {
     await open()
-    const came = stores.clock.now()
+    const arrivedAt = stores.clock.now()
     const rows = Array.from({ length: 2 * (PER_STATION + 2) }, (_, index) => [
       index + 1,
       STATIONS[index % 2],
-      came + 1000 * index,
+      arrivedAt + 1000 * index,
     ])
     await connection.all(
       "INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', value ->> 2 FROM json_each(?)",
@@ -134,9 +134,9 @@ describe('What memory knows of the rings in the file', () => {
     await stores.clock.advance(HOUR - 1)
     expect(state()).to.deep.equal([false, [1, 2, 3, 4]])
     await stores.clock.advance(1)
-    for (const left of [[2, 3, 4], [3, 4], [4], []]) {
+    for (const remaining of [[2, 3, 4], [3, 4], [4], []]) {
       await run([{ kind: 'sweep' }], false)
-      expect(state()).to.deep.equal([false, left])
+      expect(state()).to.deep.equal([false, remaining])
       await stores.clock.advance(1000)
     }
     await close()

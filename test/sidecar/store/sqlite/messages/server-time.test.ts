@@ -26,11 +26,11 @@ describe('Server time in SQLite', () => {
     const store = await stores.open()
     for (let turns = 0; turns < 20; turns += 1) {
       stores.clock.set(stores.clock.now() + 60_000)
-      const one = store.stamps.issue()
+      const first = store.stamps.issue()
       for (let turn = 0; turn < turns; turn += 1) await nextTurn()
       stores.clock.set(stores.clock.now() + 60_000)
-      const other = store.stamps.issue()
-      expect(await other).to.not.equal(await one)
+      const second = store.stamps.issue()
+      expect(await second).to.not.equal(await first)
     }
   })
 
@@ -63,12 +63,12 @@ describe('Server time in SQLite', () => {
       const [row] = await connection.all<{ count: number }>('SELECT total_changes() AS count')
       return row?.count ?? 0
     }
-    const before = await changes()
+    const earlier = await changes()
     for (let second = 0; second < 100; second += 1) {
       stores.clock.set(stores.clock.now() + 1000)
       await store.stamps.issue()
     }
-    expect((await changes()) - before).to.be.within(10, 25)
+    expect((await changes()) - earlier).to.be.within(10, 25)
   })
 
   it('refuses rather than to repeat itself while nothing can be reserved', async () => {
@@ -85,11 +85,11 @@ describe('Server time in SQLite', () => {
 
   it('loses no stamps to a transaction that is rolled back', async () => {
     const store = await stores.openWith('N0CALL')
-    const before = await store.stamps.issue()
+    const earlier = await store.stamps.issue()
     const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))
     const spoilt = message('last', { from: undefined as unknown as string })
     await rejection(append(store, ...batch, spoilt))
-    expect(await store.stamps.issue()).to.equal(before + 1)
+    expect(await store.stamps.issue()).to.equal(earlier + 1)
   })
 
   // Shows: sidecar 6.2, C4.8, C4.16, C4.17, C8.11.
