@@ -21,7 +21,7 @@ const ROUND_MS = 800
 const PEER = 'bare node:http, with the same messages coming: parses and looks up, checks and stores nothing'
 const PEER_WITH_CURSORS = `${PEER}, and never has messages`
 const PEER_WITH_TLS = PEER.replace('node:http', 'node:https')
-/** Of whom no message is older; as long as those that answers bring. */
+/** A cursor older than every message, with as many digits as those of answers. */
 export const FIRST_CURSOR = 1_000_000_000_000
 
 export type LoadClient = Program<typeof import('./http-load-client.ts')>
@@ -56,16 +56,17 @@ const QUESTIONS: readonly Question[] = [
 ]
 
 /**
- * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest
- * hundredth of them took (`….p99`), with the CPU time that the server takes for one (`….cpu`): 100 of 5,000 stations
- * call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn, whose messages were read from
- * the file before. `….cursors`: they go on from the server time of their last answer, as phones do. `….tls`: the
- * sidecar serves TLS, and the peer does. The peer is Node's HTTP server in a process of its own, which parses the
- * request, looks the station up, sends the same bytes, and gets as many lines from upstream; it checks and stores
- * nothing.
+ * Requests per second over 64 keep-alive connections while 1,000 messages a second arrive.
+ * `….p99` is the wait of the slowest hundredth, and `….cpu` the server's CPU time for one request. 100 of 5,000
+ * stations send requests and get their messages; a sync returns 50.
  *
- * `….rows` says what the size of the file costs: 100 stations call and get the messages, with 250,000 rows in the file
- * and with 5,000.
+ * - `….all`: all 5,000 stations in turn, with messages that must be read from the file first.
+ * - `….cursors`: they continue from the server time of their last answer, as phones do.
+ * - `….tls`: the sidecar serves TLS, and so does the peer.
+ * - `….rows`: 100 stations, with 250,000 rows in the file instead of 5,000.
+ *
+ * The peer is Node's HTTP server in its own process. It parses the request, looks the station up, sends the same bytes,
+ * and gets as many lines from upstream. It checks and stores nothing.
  */
 export async function apiBench(): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')
@@ -211,7 +212,7 @@ async function withMessages(
   return result
 }
 
-/** As {@link registerStations} registered it, so that nothing changes. */
+/** The same registration as {@link registerStations} sends, so that nothing changes. */
 function registration(callsign: string): object {
   const phone = { platform: 'android', pushToken: `token-of-${callsign}` }
   return { ...claim(callsign), ...phone, ackMessages: false, avatarHash: '' }

@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net'
 
-/** What the attacking program is told to do. */
+/** Orders for the attacking program. */
 export interface AttackOrder {
   readonly port: number
   /** Whole requests as they go over the wire; each address sends all of them. */
   readonly requests: readonly string[]
   /** Addresses of this machine that it calls from. */
   readonly addresses: readonly string[]
-  /** Of each address. */
+  /** For each address. */
   readonly connections: number
   readonly durationMs: number
 }

@@ -16,7 +16,7 @@ import { type BareUpstream, bareUpstream } from './upstream.ts'
 
 const STATIONS = 200
 const STATIONS_PER_CALL = 50
-/** What one address may send in a minute by default. */
+/** Default limit of requests a minute for one address. */
 const CALLS_PER_ADDRESS = 120
 const CONNECTIONS_PER_ADDRESS = 60
 const ATTACKERS = ['127.0.0.2', '127.0.0.3']
@@ -27,10 +27,13 @@ const ROUNDS = 5
 const LISTENER = 'LISTENR'
 
 /**
- * What an attack by `/v1/avatars` from two addresses within all default limits costs others: each sends 120 calls for
- * 50 avatars of 24 KB at once, over 60 connections, and hardly reads. `avatars.rss` is the most resident memory
- * meanwhile, `avatars.ack` the slowest ack of messages that arrive one after the other, `avatars.ack.p99` that of the
- * slowest hundredth; `avatars.postgres.…` the same on PostgreSQL.
+ * The cost of an attack by `/v1/avatars` from two addresses within all default limits. Each sends 120 requests for 50
+ * avatars of 24 KB at once over 60 connections, and hardly reads.
+ *
+ * - `avatars.rss`: the highest resident memory meanwhile.
+ * - `avatars.ack`: the slowest ack of messages that arrive one after the other.
+ * - `avatars.ack.p99`: the ack of the slowest hundredth.
+ * - `avatars.postgres.…`: the same on PostgreSQL.
  */
 export async function avatarsBench(): Promise<readonly Measurement[]> {
   const onSqlite = await rowsOn('avatars')

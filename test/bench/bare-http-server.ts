@@ -3,9 +3,9 @@ import { createServer as createTlsServer } from 'node:https'
 import { connect } from 'node:net'
 import { onLoopback } from '../support/on-loopback.ts'
 
-/** What it is told when it starts. */
+/** Orders for the server at its start. */
 interface BareOrder {
-  /** Of its answer to every station that it knows. */
+  /** Headers of its answer to every known station. */
   readonly headers: Readonly<Record<string, string>>
   /** In base64. */
   readonly body: string

@@ -4,7 +4,9 @@ import { recordsInMemory } from '../../fixtures/host/accounts-memory.ts'
 
 const PLUGIN = new URL('../../dist/plugin/index.js', import.meta.url)
 
-/** As it is shipped: what runs the sources of this project names each function anew, which costs as much again. */
+/**
+ * Loads the shipped files. The loader of this project's sources names each function anew, which costs as much again.
+ */
 export async function load(): Promise<typeof import('../../plugin/index.ts')> {
   if (!existsSync(PLUGIN)) throw new Error('There is no dist/: run `npm run build` first.')
   return (await import(PLUGIN.href)) as typeof import('../../plugin/index.ts')

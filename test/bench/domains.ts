@@ -5,8 +5,8 @@ const ROUNDS = 5
 const DOMAINS = 1000
 
 /**
- * What many domains at one IdP cost: CPU and resident memory of a registration of 1,000, from the call until the last
- * one is discovered, in a new process each time.
+ * The cost of many domains at one IdP: CPU and resident memory of registering 1,000, until the last one is discovered,
+ * in a new process each time.
  */
 export async function domainsBench(): Promise<readonly Measurement[]> {
   const idp = await startProgram<typeof import('./login-idp.ts')>('login-idp.ts')

@@ -3,14 +3,11 @@ import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { alone, alternate, beside, inTurn, type Measurement, median } from './measurement.ts'
 import { startPushGateway } from './push-gateway.ts'
 
-/** Of a burst. */
+/** Messages of a burst. */
 export const MESSAGES = 10_000
 const STATIONS = 5000
 const DEVICES = 3
-/**
- * Of which a ring holds 50: what the others are remembered by has reached its bound too, so that one goes for each that
- * comes.
- */
+/** A ring holds 50 of these. The memory of duplicates has reached its bound too, so each new message removes one. */
 const MESSAGES_EACH = 72
 const ROUNDS = 5
 const LONE_MESSAGES = 200
@@ -21,16 +18,15 @@ const TRICKLE_PER_SECOND = 1000
 const TRICKLE_MS = 3000
 
 /**
- * From the APRS-IS socket to a durable row, in the built sidecar with 5,000 stations: a burst until the last message is
- * stored, and a lone message until its ack comes back, which is sent only once the row is durable. Throws when a
- * message is lost. A gateway is configured, and each message makes a push due; none is sent, since its window is longer
- * than the bench.
+ * From the APRS-IS socket to a durable row, in the built sidecar with 5,000 stations. A burst lasts until its last
+ * message is stored. A lone message lasts until its ack, which follows the durable row. Throws if a message is lost.
+ * Each message makes a push due, but none is sent: their window is longer than the bench.
  *
- * `pipeline.durable` is the worst that there is: every history is full, and the burst goes to all stations in turn, so
- * that each message drops one of another station; `….cpu` is the CPU time of a message in it, `….bytes` what the
- * sidecar hands to the system to be written. `pipeline.trickle` and `….bytes` are the same at 1,000 messages a second,
- * where fewer go into one commit. `pipeline.devices` says what more phones cost: the worst burst to stations of three
- * devices each, which makes three pushes due for each message, beside the same to stations of one.
+ * - `pipeline.durable`: the worst case. Every history is full and the burst goes to all stations in turn, so each
+ *   message drops one of another station. `….cpu` is the CPU time of a message, `….bytes` what the sidecar writes.
+ * - `pipeline.trickle`, `….bytes`: the same at 1,000 messages a second, with fewer in one commit.
+ * - `pipeline.devices`: the worst burst to stations of three devices, so three pushes for each message, beside stations
+ *   of one.
  */
 export async function durableBench(): Promise<readonly Measurement[]> {
   const gateway = await startPushGateway('fcm')

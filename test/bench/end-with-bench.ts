@@ -1,9 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 
-/**
- * Ends the process where the bench breaks off without having closed it: nothing else would, and it would disturb
- * whatever is measured next.
- */
+/** Ends the process if the bench aborts without closing it. Otherwise it would disturb the next measurement. */
 export function endWithBench(child: ChildProcess): void {
   const end = () => child.kill('SIGKILL')
   process.once('exit', end)

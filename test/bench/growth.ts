@@ -39,10 +39,10 @@ const ADD = `
   INSERT INTO message (time, station, source, seq_id, text, received_at)
   SELECT ?2 + key, value, 'K' || (?2 + key) % 977 || 'ABC-7', key, randomblob(60), ?2 FROM json_each(?1)`
 
-/** What was measured at one size. */
+/** Measurements at one size. */
 type Figures = Readonly<Record<keyof typeof UNITS, number>>
 
-/** Of each figure its unit, and whether it is to stay as it is, or to grow as the number of stations does. */
+/** Unit of each figure, and whether it should stay constant or grow with the number of stations. */
 const UNITS = {
   start: ['ms', 'linear'],
   message: ['µs CPU/message', 'same'],
@@ -55,12 +55,11 @@ const UNITS = {
 } as const
 
 /**
- * What more stations cost: a start with a full file; a message, a sync, a registration of a station that was not there,
- * and a look at `/metrics`; resident memory; an hour's housekeeping; and the file. Of 5,000, 20,000 and 50,000
- * stations, to whom messages are distributed by Zipf's law, as are those who ask: the second gets half as many as the
- * first. The file has up to 50 of each, in the order in which they would have come, five times as many as stations. The
- * peer is what 5,000 stations took, as often as there are as many stations where a figure is one of all: below 1 it
- * grows faster than they do.
+ * The cost of more stations: start with a full file; a message, a sync, a new registration and a request for
+ * `/metrics`; resident memory; an hour's housekeeping; and file size. With 5,000, 20,000 and 50,000 stations. Senders
+ * and readers follow Zipf's law: the second station gets half as many messages as the first. The file has up to 50 for
+ * each, in order of arrival, five times as many as stations. The peer is the figure at 5,000 stations, multiplied for
+ * figures of all stations. A ratio below 1 means that it grows faster than the number of stations.
  */
 export async function growthBench(): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')

@@ -2,10 +2,10 @@ import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { usageOf } from './process-usage.ts'
 
-/** What the load program is told to do. */
+/** Orders for the load program. */
 export interface LoadOrder {
   readonly port: number
-  /** Of the server. */
+  /** Process id of the server. */
   readonly pid: number | undefined
   /** In PEM, of who signed the server's certificate, where it serves TLS. */
   readonly ca?: string | undefined
@@ -25,7 +25,7 @@ const BUFFER_BYTES = 65_536
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const SINCE = '"since":'
 const SERVER_TIME = '"serverTime":'
-/** Of a time in milliseconds, from 2001 to 2286. */
+/** Digits of a time in milliseconds, from 2001 to 2286. */
 const TIME_BYTES = 13
 const OK = Buffer.from('HTTP/1.1 200 ')
 
@@ -127,7 +127,7 @@ export async function load(order: LoadOrder) {
     p99Ms: quantile(0.99),
     /** CPU time of the server, in microseconds a request. */
     cpuUs: cpu / waits.length,
-    /** Of an average answer, headers included. */
+    /** Of an average answer, with headers. */
     answerBytes: received / waits.length,
   }
 }

@@ -8,7 +8,7 @@ import { type BareUpstream, bareUpstream } from './upstream.ts'
 const MOST_MS = 60_000
 /** Each question costs the sidecar milliseconds that are not the messages'. */
 const ASK_EVERY_MS = 1000
-/** Of the messages that it is loaded with. */
+/** Messages in flight at once. */
 const AT_ONCE = 10_000
 /** More than one process is sent. */
 const MESSAGES_APART = 100_000_000
@@ -24,7 +24,7 @@ export interface Load extends Pick<Registrations, 'platform' | 'devices'> {
   readonly messagesEach: number
   /** Where it stores; in a file where that is not given. */
   readonly database?: string
-  /** Which it is of so many that share the database, all of which listen, each to messages of its own. */
+  /** Index of this sidecar among those that share the database. Each listens to messages of its own. */
   readonly place?: number
   readonly of?: number
   /** `push` of the configuration; where it is not given, no gateway is on. */
@@ -61,7 +61,7 @@ export async function startLoaded(load: Load) {
   /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */
   const send = (count: number, ofStations?: number): void => upstream.send(messages(count, ofStations))
   const acks = acknowledgements(upstream, `M${place}`)
-  /** Of all messages, since the start, but those that ask for an ack. */
+  /** Stored messages since the start, without those that request an ack. */
   const storedCount = async () => (await counter(sidecar, 'messages_stored')) - acks.count()
   const loaded = {
     sidecar,

@@ -8,10 +8,10 @@ const ROUNDS = 5
 /** Until V8 has compiled what a login runs: the first thousands take two to three times as long. */
 const WARM_UP_LOGINS = 3000
 const LOGINS_A_ROUND = 100
-/** Of each browser: a single burst of 100 says more of the moment than of who answers it. */
+/** Rounds per browser. A single burst of 100 depends more on the moment than on the server. */
 const FEWEST_EACH = 3
 const LONE_LOGINS = 2
-/** Whatever is kept of a login for a second is of no use to the next one. */
+/** Anything cached for one login for a second does not help the next one. */
 const LONE_EVERY_MS = 1_100
 const PEER =
   'express-openid-connect (session in a cookie; verifies no signature of the ID token, remembers no answer, no account, no group)'

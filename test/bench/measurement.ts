@@ -5,9 +5,9 @@ export interface Measurement {
   readonly ours: number
   /** Null where there is nothing to compare with; then `peerName` and `ratio` are null too. */
   readonly peer: number | null
-  /** What it is, and what it does not do of what ours does. */
+  /** Name of the peer, with what it does not do. */
   readonly peerName: string | null
-  /** How many times better ours is, whatever the unit: above 1 is better. */
+  /** How many times better the product is, in any unit: above 1 is better. */
   readonly ratio: number | null
 }
 
@@ -33,7 +33,7 @@ export function beside(
   return { name, unit, ours, peer, peerName, ratio: better === 'more' ? ours / peer : peer / ours }
 }
 
-/** What so many rounds give, one after the other. */
+/** Runs rounds one after the other, and resolves with their results. */
 export async function inTurn<Result>(rounds: number, round: () => Promise<Result>): Promise<readonly Result[]> {
   const results: Result[] = []
   while (results.length < rounds) results.push(await round())
@@ -58,14 +58,14 @@ export function medians<Figure extends string>(
   return { ours: middle('ours'), peer: middle('peer') }
 }
 
-/** What each round of the sides gave. */
+/** The results of each side's rounds. */
 type Results<Runs> = {
   readonly [Side in keyof Runs]: Runs[Side] extends () => infer Result ? Awaited<Result>[] : never
 }
 
 /**
- * `rounds` rounds of each side. The sides take turns, and who begins changes each round, so that whatever else the
- * machine does falls on all alike.
+ * Runs `rounds` rounds of each side. The sides take turns, and the first one changes each round, so that other load on
+ * the machine affects all alike.
  */
 export async function takeTurns<Runs extends Readonly<Record<string, () => unknown>>>(
   rounds: number,

@@ -19,7 +19,7 @@ const COUNTS = [1, 100, 1_000, 10_000, 20_000]
  * looked for.
  */
 const ROUNDS = 21
-/** What somebody signed in asks for: the page of 1.4 MB, and one of the small files that it has. */
+/** Requests of a signed-in user: the page of 1.4 MB, and one of its small files. */
 const KINDS = [
   { name: 'page', path: '', requests: 20 },
   { name: 'file', path: 'scripts/common-0.0.1.js', requests: 400 },
@@ -39,9 +39,9 @@ interface Side {
 }
 
 /**
- * What a request of somebody signed in costs, and the memory of kept sessions. One login is real; the others are copies
- * of its session, with names of their own, signed by the server's key, and of the record of its tokens, which are in
- * the database when the server starts.
+ * The cost of a request of a signed-in user, and the memory of kept sessions. One login is real. The others are copies
+ * of its session with names of their own, signed with the server's key, and copies of its token record. They are in the
+ * database when the server starts.
  */
 export async function meshSessionsBench(): Promise<readonly Measurement[]> {
   const open: MeshSetup[] = []
@@ -94,7 +94,7 @@ async function realSession(setup: MeshSetup) {
   return { session, record }
 }
 
-/** Starts the server anew with so many of them, and has each seen once. */
+/** Restarts the server with this many sessions, and uses each once. */
 async function keepSessions(side: Side, { session, record }: Session, count: number): Promise<void> {
   const names = Array.from({ length: count - side.cookies.length }, () => randomBytes(16).toString('base64url'))
   const records = names.map(
@@ -112,7 +112,7 @@ function cookiesOf(session: Session['session'], handle: string): string {
   const signIn = session.oidcSignIn === undefined ? {} : { oidcSignIn: { ...session.oidcSignIn, handle } }
   const text = JSON.stringify({ ...session, ...signIn, x: randomBytes(6).toString('base64') })
   const cookie = `xid=${Buffer.from(text).toString('base64')}`
-  // As `keygrip` does it.
+  // Signs as `keygrip` does.
   return `${cookie}; xid.sig=${createHmac('sha384', SESSION_KEY).update(cookie).digest('base64url')}`
 }
 
@@ -156,7 +156,7 @@ async function requestRows(product: Side, peer: Side, count: number): Promise<re
   return rows
 }
 
-/** What a front-channel logout with a made-up sid costs, which anybody can send. */
+/** The cost of a front-channel logout with a made-up sid, which any stranger can send. */
 async function strangersRow({ setup }: Side, count: number): Promise<Measurement> {
   const usage = usageOf(setup.server().pid)
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
@@ -174,7 +174,7 @@ async function strangersRow({ setup }: Side, count: number): Promise<Measurement
   return alone(`frontchannel.cpu.${count}`, 'us CPU', median(rounds))
 }
 
-/** By each session in turn. @returns how long each answer took, in milliseconds */
+/** Uses each session in turn. @returns the duration of each answer, in milliseconds */
 async function ask({ setup, cookies }: Side, path: string, requests: number): Promise<readonly number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, rejectUnauthorized: false })
   const waits: number[] = []
@@ -197,7 +197,7 @@ function answered(address: string, cookie: string, agent: Agent): Promise<void> 
       address,
       { agent, headers: { cookie }, lookup: (_name, _options, done) => done(null, [LOOPBACK]) },
       (response) => {
-        // Somebody who is not signed in gets the page, too, but with a new session.
+        // An unauthenticated user gets the page too, but with a new session.
         if (response.statusCode !== 200) reject(new Error(`status ${response.statusCode} at ${address}`))
         response.resume().on('end', resolve).on('error', reject)
       },

@@ -18,7 +18,7 @@ const PATHS = { short: 'a/', dots: `${'.'.repeat(15_000)}/`, letters: `${'a'.rep
 const COOKIE = 'xid=e30=; xid.sig=of-nobody'
 const PEER = 'built-in'
 
-/** What a stranger's request costs whose path is 15 KB long, and one with a short path beside it. */
+/** The cost of a stranger's request with a path of 15 KB, and one with a short path beside it. */
 export async function meshStrangersBench(): Promise<readonly Measurement[]> {
   const open: MeshSetup[] = []
   const side = async (strategy: 'ours' | 'built-in') => {

@@ -2,7 +2,7 @@ import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import type { MeshSetup, Person } from '../meshcentral/support/mesh-setup.ts'
 import { isSignedIn, signIn } from '../meshcentral/support/session.ts'
 
-/** Has the client renew sessions. To be called anew after each start of the server. */
+/** Makes the client renew sessions. Call it again after each start of the server. */
 export function allowRenewals(setup: MeshSetup): Promise<void> {
   return setup.register({ grant_types: ['authorization_code', 'refresh_token'] })
 }

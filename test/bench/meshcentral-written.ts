@@ -20,8 +20,8 @@ const OFTEN = { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion
 const SETTLED_MS = 500
 
 /**
- * What people write to MeshCentral's own database, whose files are only added to: somebody who has an account signs in,
- * loads the page with its socket, and has the session renewed by an IdP that gives each refresh token once.
+ * Bytes that users cause in MeshCentral's own database, whose files only grow. A user with an account signs in and
+ * loads the page with its socket. Then an IdP that gives out each refresh token once renews the session.
  */
 export async function meshWrittenBench(): Promise<readonly Measurement[]> {
   const product = await writtenBy('ours')

@@ -50,7 +50,7 @@ export function flow(perSecond: number, send: (count: number) => void): { stop()
   }
 }
 
-/** As long as texts commonly are, in words that vary: what is all alike compresses three times as well. */
+/** Texts of usual length with varying words: equal ones would compress three times as well. */
 function textOf(index: number): string {
   let text = String(index)
   // Multiplied by an odd number the index takes each value once, in no order that compression could see.

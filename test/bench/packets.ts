@@ -22,7 +22,7 @@ const TEXTS = [
 ]
 const NUMBERS = ['', '{1', '{42', '{00123', '{AB}', '{AB}CD']
 
-/** What one read from a socket brings at most. */
+/** Most bytes that one read from a socket returns. */
 const READ_BYTES = 65_536
 
 const parser = new aprsParser()
@@ -42,7 +42,7 @@ export async function packetsBench(): Promise<Measurement> {
     return message?.kind === 'message' ? message.text.length : 0
   }
   const parsePeers = (line: string) => parser.parseaprs(line).message?.length ?? 0
-  // Whoever gives up on a line would be fast with it.
+  // A parser that gives up on a line would be fast with it.
   for (const line of lines) {
     if (parseOurs(line) === 0 || parsePeers(line) === 0) throw new Error(`A side did not read ${line}`)
   }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What Linux says of another process. */
+/** Linux's figures for another process. */
 export type ProcessUsage = ReturnType<typeof usageOf>
 
 export function usageOf(pid: number | undefined) {

@@ -1,4 +1,4 @@
-/** What is to be called of the file, and with what. */
+/** Name and arguments of the exported function to call. */
 interface Call {
   readonly name: string
   readonly given: readonly unknown[]
@@ -6,6 +6,6 @@ interface Call {
 
 const calls: Readonly<Record<string, (...given: readonly unknown[]) => unknown>> = await import(`./${process.argv[2]}`)
 
-// One that rejects ends the process, which tells of it.
+// A rejected call ends the process, which prints the error.
 process.on('message', async ({ name, given }: Call) => process.send?.({ answer: await calls[name]?.(...given) }))
 process.send?.({})

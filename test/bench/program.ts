@@ -19,7 +19,7 @@ export interface Program<Exports> extends ProcessUsage {
 type Given<Call> = Call extends (...given: infer All) => unknown ? All : never
 type Answer<Call> = Call extends (...given: never) => infer One ? Awaited<One> : never
 
-/** @param file beside this one, whose exports are called */
+/** @param file beside this one, with the exports to call */
 export async function startProgram<Exports>(file: string): Promise<Program<Exports>> {
   const child = fork(HOST, [file], { execArgv: ['--import', 'tsx'] })
   endWithBench(child)

@@ -20,11 +20,11 @@ export interface KeptPush {
   /** With those that HTTP/2 begins with a colon. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** By the machine's monotonic clock, which all its processes share, in microseconds. */
+  /** Time in microseconds by the machine's monotonic clock, which all processes share. */
   readonly atUs: number
 }
 
-/** What APNs allows on a connection. */
+/** APNs' limit for a connection. */
 const MAX_STREAMS = 1000
 /** Longer than any pause of the bench. */
 const KEEP_ALIVE_MS = 600_000

@@ -6,8 +6,7 @@ import { startProgram } from './program.ts'
 import type { PushService } from './push-gateway-server.ts'
 
 /**
- * A gateway on loopback, in a process of its own, that takes whatever it is sent: the fixtures check, and would be what
- * is measured.
+ * A gateway on loopback in its own process. It accepts everything: the fixtures' checks would distort the measurement.
  */
 export type PushGateway = Awaited<ReturnType<typeof startPushGateway>>
 

@@ -11,7 +11,7 @@ import { type Phone, pushTokenOf } from './stations.ts'
 const STATIONS = 5000
 const ROUNDS = 5
 const ANSWERS_MS = [0, 100] as const
-/** As deployed. Long enough for all of a burst to be stored before the first push. */
+/** The deployed default. It is long enough to store a whole burst before the first push. */
 const COALESCE_MS = 2000
 const SETTLED_WITHIN_MS = 60_000
 const ASK_EVERY_MS = 200
@@ -23,7 +23,7 @@ const SERVICES = [
   {
     service: 'fcm',
     platform: 'android',
-    /** As many as the sidecar has. */
+    /** The same limit as the sidecar's. */
     inFlight: 100,
     peerName: 'bare node:https, 100 in flight too: builds no request, reads no database, notes no answer',
   },
@@ -37,17 +37,17 @@ const SERVICES = [
 type Service = (typeof SERVICES)[number]
 
 /**
- * The built sidecar, by the vendors' real clients, against a gateway in a process of its own that takes everything:
- * 5,000 stations, each of which has one message to be told of.
- * - `push.fcm`, `push.apns`: pushes a second, as the gateway sees them, from the first that comes to the last that it
- *   answers, which it does at once; ours fall due as fast as their messages were stored, the peer has all of them at
- *   once. `….cpu`: CPU time of the sidecar for each, from the end of the storing until it knows what became of the last
- *   one;
- * - `….100`, `….100.cpu`: the same where each answer takes 100 ms;
- * - `push.latency`, `push.latency.apns`: from a lone message's line that is sent to its push that comes, beyond the
- *   window in which messages are gathered.
+ * The built sidecar with the vendors' real clients, against a gateway in its own process that accepts everything: 5,000
+ * stations with one message each.
  *
- * The peer sends the same requests, byte by byte, as they came from the sidecar.
+ * - `push.fcm`, `push.apns`: pushes a second at the gateway, from the first to the last answer. It answers at once.
+ *   Ours fall due as fast as their messages were stored; the peer has all of them at once. `….cpu` is the sidecar's CPU
+ *   time for each, from the end of storing to the last outcome.
+ * - `….100`, `….100.cpu`: the same with answers after 100 ms.
+ * - `push.latency`, `push.latency.apns`: from sending a lone message's line to receiving its push, beyond the window in
+ *   which messages are gathered.
+ *
+ * The peer sends the sidecar's requests again, byte by byte.
  */
 export async function pushBench(): Promise<readonly Measurement[]> {
   const bursts: Measurement[] = []
@@ -124,7 +124,7 @@ async function peerBurst({ gateway, peer }: Pick<Sides, 'gateway' | 'peer'>, ans
   return { perSecond: STATIONS / seconds, cpuUs: cpuUs / STATIONS, pushes }
 }
 
-/** Throws unless the gateway got the same of both, in whatever order. */
+/** Throws unless the gateway received the same from both, in any order. */
 function checkSame(product: readonly KeptPush[], peers: readonly KeptPush[]): void {
   const textOf = ({ path, headers, body }: KeptPush) =>
     JSON.stringify([path, Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)), body])
@@ -134,7 +134,7 @@ function checkSame(product: readonly KeptPush[], peers: readonly KeptPush[]): vo
       throw new Error(`The peer does not send the same: not ${text}, but ${textsOfPeer[index]}`)
 }
 
-/** Resolves once nobody is being told of anything, and the database knows it. */
+/** Resolves once no notification is under way, and the database has all outcomes. */
 async function settled({ sidecar }: LoadedSidecar): Promise<void> {
   for (const begun = performance.now(); (await gauge(sidecar, 'pushes_under_way')) > 0; ) {
     if (performance.now() - begun > SETTLED_WITHIN_MS) throw new Error('The pushes did not come to an end.')

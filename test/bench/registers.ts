@@ -9,7 +9,7 @@ import { bareUpstream } from './upstream.ts'
 
 const ROUNDS = 3
 const CALLERS = 200
-/** Of a round: more than are answered in it, so that each is sent once. */
+/** Requests of a round: more than are answered in it, so that each is sent once. */
 const REQUESTS = 8000
 const WARM_UP_MS = 200
 const ROUND_MS = 1500
@@ -18,9 +18,9 @@ const KNOWN = 500
 const PEER = 'the same on SQLite, which asks no other process'
 
 /**
- * Registrations per second that the database has to store, from 200 phones at once with an address each, on a
- * PostgreSQL on the same machine that flushes what it commits: `api.register.postgres` of stations that are new,
- * `….token` of stations that bring another push token each time.
+ * Registrations per second that the database must store, from 200 phones at once with an address each. PostgreSQL runs
+ * on the same machine and flushes its commits. `api.register.postgres` is for new stations, `….token` for stations with
+ * a new push token each time.
  */
 export async function registersBench(): Promise<readonly Measurement[]> {
   const bin = installedPostgres()

@@ -54,7 +54,7 @@ const shown = wanted.length > 0 ? wanted : rows
 process.stdout.write(`${table(shown)}\n`)
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(shown, null, 2)}\n`)
 
-/** The bench of a row, or of all rows whose names begin so; without a name all benches. */
+/** Returns the bench of a row, or of all rows that begin with `name`; by default all benches. */
 function chosen(name: string | undefined): readonly (typeof BENCHES)[number][] {
   if (name === undefined) return BENCHES
   const beginnings = BENCHES.flatMap(({ rows }) => [...rows])

@@ -25,19 +25,20 @@ const MOST_MS = 60_000
 const INSTALLED = '/usr/lib/postgresql'
 
 /**
- * The sidecar on PostgreSQL, which runs on the same machine and flushes what it commits: the newest that is installed,
- * since the one that npm brings is built to be small and takes half as long again.
- * - `pipeline.postgres`: as `pipeline.durable`, of one process, and of two and three that hear other messages each; the
- *   last two beside one;
- * - `api.sync.postgres`: as `api.sync`, each of which asks the database;
- * - `….cpu`: CPU time of one, ours beside that of the database;
- * - `pipeline.takeover`: seconds from the death of one of two listeners until two listen again, of three instances.
+ * The sidecar on PostgreSQL on the same machine, which flushes its commits. It uses the newest installed version: the
+ * one from npm is built to be small and takes half as long again.
+ *
+ * - `pipeline.postgres`: like `pipeline.durable`, for one process, and for two and three that hear different messages;
+ *   the last two beside one.
+ * - `api.sync.postgres`: like `api.sync`; each request asks the database.
+ * - `….cpu`: CPU time of one, ours beside that of the database.
+ * - `pipeline.takeover`: of three instances, seconds from the death of one of two listeners until two listen again.
  */
 export async function severalBench(): Promise<readonly Measurement[]> {
   const bin = installedPostgres()
   const postgres = await startPostgres({ durable: true, ...(bin !== undefined && { bin }) })
   try {
-    // First, while no stations are there, whose filters would take time.
+    // First, while there are no stations with filters that would take time.
     const takeover = await takeoverRow(postgres.address)
     return [...(await loadRows(postgres)), takeover]
   } finally {

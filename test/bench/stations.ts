@@ -11,11 +11,11 @@ const AT_ONCE = 50
 export type Phone = 'android' | 'ios'
 
 export interface Registrations {
-  /** Of all of them; `android` where it is not given. */
+  /** Platform of all of them; `android` by default. */
   readonly platform?: Phone
-  /** Of each station, all but the first with an id of its own; 1 where it is not given. */
+  /** Devices of each station, all but the first with an id; 1 by default. */
   readonly devices?: number
-  /** Those that acknowledge what they get. */
+  /** Stations that acknowledge their messages. */
   readonly acknowledging?: readonly string[]
   /** In PEM, where the sidecar serves TLS. */
   readonly ca?: string | undefined
@@ -47,12 +47,12 @@ export async function registerStations(
   await Promise.all(Array.from({ length: AT_ONCE }, registerInTurn)).finally(() => agent.destroy())
 }
 
-/** What every call of the API says of the station. */
+/** Returns the members that every request has. */
 export function claim(callsign: string) {
   return { callsign, ssid: 0, auth: passcodeOf(callsign) }
 }
 
-/** As long as those of Android here, and as the vendor's of iPhones. */
+/** As long as Android's tokens here, and as the vendor's for iPhones. */
 export function pushTokenOf(callsign: string, platform: Phone): string {
   return platform === 'android' ? `token-of-${callsign}` : createHash('sha256').update(callsign).digest('hex')
 }

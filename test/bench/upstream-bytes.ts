@@ -14,8 +14,8 @@ const ASK_EVERY_MS = 200
 const PEER = 'one connection that takes all messages, has no filter to change and stores none'
 
 /**
- * What the filter saves, against a server with the measured limits of APRS-IS: bytes in both directions, from the first
- * login through the registration of all stations to the end of 20,000 messages of which 200 are theirs. The peer is the
+ * The saving by the filter, at a server with the measured limits of APRS-IS: bytes in both directions, from the first
+ * login through all registrations to the end of 20,000 messages, 200 of which are for the stations. The peer is the
  * simplest client that misses none of them: one connection with a filter for all messages. Counted, not timed: one
  * round.
  */
@@ -56,8 +56,8 @@ async function everything(): Promise<number> {
 }
 
 /**
- * In steps, so that no client is too slow for the server; waits until those for us are stored, where anybody stores
- * them.
+ * Sends in steps, so that no client is too slow for the server. Waits until our messages are stored, if a sidecar
+ * stores them.
  */
 async function deliver(server: AprsIsServer, sidecar?: BuiltSidecar): Promise<void> {
   for (let index = 0; index < MESSAGES; index += 1) {

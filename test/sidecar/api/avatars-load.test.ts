@@ -80,8 +80,7 @@ describe('The avatars of many stations', () => {
   it('end the connection of a client that reads its answers too slowly', async () => {
     await start()
     const sockets: Socket[] = []
-    // An answer may wait for some turns and be taken all the same. Only the answers of a client whose buffers are full
-    // stay.
+    // An answer may wait for some turns and still be read. Only answers to a client with full buffers stay.
     const isStuck = async () => {
       for (let turns = 0; turns < 300; turns += 1) {
         if (api.clock.waiting(SWEEP_MS) === 0) return false

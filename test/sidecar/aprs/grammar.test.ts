@@ -13,7 +13,7 @@ const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PI
 
 const keyOf = (name: string) => name.toUpperCase().replace(/-0$/, '')
 
-/** What the grammar makes of a line, written as expressions: slow, and plain to see. */
+/** The grammar of a line as regular expressions: slow but obvious. */
 function byGrammar(line: string, depth = 0): object | undefined {
   const [header, sourceAsReceived] = HEADER.exec(line) ?? []
   if (header === undefined || sourceAsReceived === undefined) return undefined

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { parsePacket } from '../../../sidecar/aprs/packet.ts'
 
-/** What the packet in a line is, with its body. */
+/** The packet of a line, with its body. */
 function parse(line: string) {
   const packet = parsePacket(line)
   return packet && { ...packet, body: line.slice(packet.bodyAt) }

@@ -24,7 +24,7 @@ export class LinkHarness {
   server!: AprsIsServer
   link!: Link
   #heard: (() => void)[] = []
-  // Of all: one server drops what another harness sent in the same words.
+  // Counts over all harnesses: one server drops equal messages of another.
   static #messages = 0
 
   constructor(clock = new FakeClock(), network = new MemoryNetwork()) {

@@ -107,7 +107,7 @@ describe('The link to APRS-IS', () => {
 
   describe('faults', () => {
     const downs = () => setup.events('upstream-down')
-    /** Drops every login; resolves once it is said that this was the end of `count` of them. */
+    /** Drops every login; resolves after `count` of them were reported as ended. */
     async function drop(count: number): Promise<void> {
       setup.server.dropAll()
       await setup.until(() => downs().length === count)
@@ -322,7 +322,7 @@ describe('The link to APRS-IS', () => {
       let sent = 0
       while (setup.link.send(`N0CALL-10>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
       expect(sent).to.be.lessThan(50_000)
-      // Nor does the end wait for that server for more than a second.
+      // Closing waits at most a second for that server.
       const closed = setup.link.close()
       await setup.clock.advance(1000)
       await closed
@@ -357,7 +357,7 @@ describe('The link to APRS-IS', () => {
       for (let count = 0; count < all; count++) setup.send(['AA1AA'])
       await setup.until(() => status().paused)
       const takenWhenFull = takenName
-      // What one read brings at most may come on top.
+      // One more read may come on top.
       expect(takenWhenFull).to.be.within(5001, 7000)
       await setup.clock.advance(200_000)
       expect(takenName).to.equal(takenWhenFull)

@@ -14,10 +14,10 @@ import { FakeClock } from '../../support/fake-clock.ts'
 import { type ApiOptions, type RunningApi, startApi } from '../../support/running-api.ts'
 import { append, message } from '../store/sqlite/temporary-stores.ts'
 
-/** What becomes of a request: it arrives, is lost on its way, or its answer is. */
+/** The fate of a request: it arrives, is lost, or its answer is lost. */
 export type Fate = 'arrives' | 'request_lost' | 'answer_lost'
 
-/** What the app of one station keeps over its launches, and the network that it has. */
+/** The app of one station: its storage over launches, and its network. */
 export class AppOfStation implements AppStore {
   readonly shown: MessageRecord[] = []
   readonly avatars = avatarsInMemory()
@@ -25,9 +25,9 @@ export class AppOfStation implements AppStore {
   /** Path and body of every request. */
   readonly requests: { readonly path: string; readonly body: Readonly<Record<string, unknown>> }[] = []
   state: ClientState | undefined
-  /** Of the next requests, in order; then all arrive. */
+  /** Fates of the next requests, in order; later ones arrive. */
   fates: Fate[] = []
-  /** Of the next saves, whether they work, in order; then all do. */
+  /** Whether the next saves work, in order; later ones do. */
   saves: boolean[] = []
   readonly #api: RunningApi
 

@@ -18,7 +18,7 @@ describe('configuration of several instances', () => {
     ])
       expect(settingsRead({ database: address }).database).to.equal(address)
     expect(settingsRead({}, { env: { SIDECAR_DATABASE: ADDRESS } }).database).to.equal(ADDRESS)
-    // As from a file with a line end.
+    // Like a value from a file with a line end.
     expect(settingsRead({}, { env: { SIDECAR_DATABASE: ` ${ADDRESS}\n` } }).database.trim()).to.equal(ADDRESS)
     expect(settingsRead({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')
   })

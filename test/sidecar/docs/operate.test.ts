@@ -21,7 +21,7 @@ function eventsAt(...levels: readonly string[]): readonly string[] {
   return [...new Set(SOURCES.flatMap((text) => [...text.matchAll(direct)].map(([, event = '']) => event)))]
 }
 
-/** Those whose level depends on how often they came, or whose line is the last. */
+/** Events with a level that depends on their number, or with the last line of a process. */
 const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login', 'upstream-moves'] }
 
 describe('the pages for the operator', () => {
@@ -89,7 +89,7 @@ describe('the pages for the operator', () => {
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
     const sources = source('operator/server.ts') + source('operator/admin-pages.ts')
     const codesInSource = sources.match(/(?<=error: ')[a-z_]+/g) ?? []
-    // What any other page of the port answers too.
+    // Codes that any other page of the port answers too.
     expect(new Set(codesInSource)).to.deep.equal(new Set([...codes, 'not_found', 'internal', 'misdirected']))
   })
 

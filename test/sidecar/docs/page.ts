@@ -14,7 +14,7 @@ export function textOf(page: string, heading?: string): string {
   return heading === undefined ? text : section(text, heading)
 }
 
-/** The rows of all tables in `text` whose first heading is `first`, each a list of its cells. */
+/** Returns the rows of all tables in `text` with this first heading, each a list of cells. */
 export function rowsIn(text: string, first: string): readonly (readonly string[])[] {
   const tables = text.match(/(?:^\|.*\|\n)+/gm) ?? []
   const rows = tables
@@ -32,17 +32,17 @@ function cellsOf(line: string): readonly string[] {
     .map((cell) => cell.trim())
 }
 
-/** What a cell shows as code. */
+/** Returns the code in a cell. */
 export const codesIn = (cell = ''): readonly string[] => inCode(cell)
 
-/** What the first cells of those rows show as code. */
+/** Returns the code in the first cells of these rows. */
 export function namesIn(text: string, first: string): readonly string[] {
   return rowsIn(text, first).flatMap(([cell]) => codesIn(cell))
 }
 
 export interface Example {
   readonly page: string
-  /** What it shows, as the comment above it says: a schema of the API by its name; nothing for a configuration. */
+  /** Name from the comment above it: a schema of the API; empty for a configuration. */
   readonly name: string
   readonly value: Readonly<Record<string, unknown>>
 }

@@ -33,7 +33,7 @@ function pathsIn(value: unknown, whole: readonly string[] = [], path = ''): read
   )
 }
 
-/** What a table says of a header. */
+/** Returns the table's headers with their meanings. */
 function headersOf(heading: string): ReadonlyMap<string, string> {
   return new Map(rowsIn(textOf(PAGE, heading), 'header').map(([name, value = '']) => [codesIn(name)[0] ?? '', value]))
 }

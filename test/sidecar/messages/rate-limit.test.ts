@@ -49,7 +49,7 @@ describe('rate limit', () => {
   it('remembers a bounded number of clients', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     for (let client = 0; client < 500_000; client++) limit.take(`client ${client}`, 0)
-    // Those before the newest 100,000 were forgotten.
+    // Clients before the newest 100,000 were forgotten.
     expect(limit.take('client 499999', 1)).to.equal(false)
     expect(limit.take('client 399999', 1)).to.equal(true)
   })

@@ -9,7 +9,7 @@ import { NOTIFICATION, type Subject } from './services.ts'
 
 export const ACCEPTED: PushOutcome = { kind: 'accepted' }
 
-/** What the contract asks of a push service. */
+/** A push service, as the contract needs it. */
 interface Service<Fault> {
   readonly attempts: number
   waitForAttempts(count: number): Promise<void>
@@ -61,7 +61,7 @@ export function gatewaySetup<S extends { close(): Promise<void> }>(start: () => 
   }
 }
 
-/** What a gateway is taken to say by one answer; the words are all of the reason, where they are no expression. */
+/** An answer of the service with its outcome. A text is the whole reason; an expression matches a part. */
 type Answer<Fault> = readonly [
   name: string,
   fault: Fault,
@@ -72,20 +72,17 @@ type Answer<Fault> = readonly [
 
 interface GatewayRules<Fault> {
   readonly answers: readonly Answer<Fault>[]
-  /** The reason where nobody listens. */
+  /** The reason if no server listens. */
   readonly unreachable: RegExp
-  /** Answers of which something is logged, and texts that look like a token. */
+  /** Answers that are logged, and texts that look like a token. */
   leaks(token: string): { readonly answers: readonly Fault[]; readonly tokens: readonly string[] }
-  /** What is to stand nowhere. */
+  /** Texts that must not appear anywhere. */
   secrets(): Promise<readonly string[]> | readonly string[]
-  /** What the log is to show of a token. */
+  /** What the log shows of a token. */
   readonly shownOf?: (token: string) => string
 }
 
-/**
- * What holds for every gateway, whatever client of its vendor's it sends with. Call inside a `describe`, behind its
- * set-up.
- */
+/** The contract of every gateway, with any vendor's client. Call it inside a `describe`, after its set-up. */
 export function gatewayContract<Fault, S extends Service<Fault>>(
   at: ReturnType<typeof gatewaySetup<S>>,
   rules: GatewayRules<Fault>,

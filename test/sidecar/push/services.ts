@@ -31,9 +31,7 @@ export interface Subject<Service> {
   readonly token: string
   /** `changes` are to the settings that lead to the service. */
   open(log: Log, clock: Clock, changes?: object): PushGateway
-  /**
-   * What leads to another port of this machine in the place of the service: changes of the settings, or another token.
-   */
+  /** Changes of the settings, or a token, that lead to another port of this machine instead of the service. */
   elsewhere(port: number): { readonly changes?: object; readonly token?: string }
 }
 

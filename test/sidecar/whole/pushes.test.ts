@@ -24,7 +24,7 @@ describe('A push of the sidecar', () => {
       return lines.find((line) => line.startsWith(`mesh_companion_push_latency_seconds_${name}`))?.split(' ')[1]
     }
     await until('the push to be counted', async () => (await metric('count{platform="android"}')) === '1')
-    // Two seconds and a half by the clock, whatever the machine's own takes.
+    // Two and a half seconds by the fake clock, independent of the machine's.
     expect(Number(await metric('sum{platform="android"}'))).to.be.within(2, 3.5)
     expect(await metric('count{platform="ios"}')).to.not.equal('0')
   })

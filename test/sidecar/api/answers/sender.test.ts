@@ -33,14 +33,14 @@ describe('Answers that are put together in the same memory', () => {
     if (response) send(response, 200, { headers: ['Content-Length', BYTES], content: { bytes: BYTES, copyTo } })
   }
 
-  /** So many requests on one connection, whose answers nobody reads yet. */
+  /** Sends this many requests on one connection without reading the answers. */
   function ask(requests: number) {
     const client = connect(server.port, '127.0.0.1').pause()
     client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests))
     return client
   }
 
-  /** What fills each of so many answers; NaN where it is not one and the same. */
+  /** Returns the byte that fills each answer; NaN if an answer is mixed. */
   async function fillsOf(client: ReturnType<typeof ask>, answers: number): Promise<readonly number[]> {
     const chunks: Buffer[] = []
     client.on('data', (chunk) => chunks.push(chunk)).resume()

@@ -42,7 +42,7 @@ describe('the connections that one address may have', () => {
     return socket
   }
 
-  /** What is answered on it to a request; empty when it is ended instead. */
+  /** Returns the answer to a request on this connection; empty if the connection is ended instead. */
   async function answerOn(socket: Socket): Promise<string> {
     let answer = ''
     const answered = new Promise<void>((resolve) => {

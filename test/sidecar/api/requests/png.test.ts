@@ -6,7 +6,7 @@ import { type PngChunk, pngChunks, pngFile } from '../../../support/png-file.ts'
 
 const fault = (...parts: Parameters<typeof pngChunks>) => pngFault(pngFile(pngChunks(...parts)))
 
-/** A 64x64 PNG whose header ends in these bytes: bit depth, colour type, compression, filter, interlace. */
+/** A 64x64 PNG with a header that ends in these bytes: bit depth, colour type, compression, filter, interlace. */
 function pngWith(layout: readonly number[], data: Buffer, extra: readonly PngChunk[] = []): Buffer {
   const [header, , end] = pngChunks()
   header!.data.set(layout, 8)

@@ -128,7 +128,7 @@ describe('rings kept in memory', () => {
         },
       }
       const bounded = cacheOver({ ...store, history }, 40_000)
-      /** What share of those who ask one after the other gets an answer from memory. */
+      /** Share of requests, one after the other, that memory answers. */
       async function hits(callers: readonly string[], rounds: number): Promise<number> {
         requestCount = 0
         for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, '', 0)

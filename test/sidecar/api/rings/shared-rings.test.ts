@@ -105,7 +105,7 @@ describe('The rings of a store that others share', () => {
   })
 
   it('serve a station and avatars that another process has just registered', async () => {
-    // What memory does not know yet.
+    // Memory does not know the station yet.
     const stations = { ...store.stations, get: () => undefined }
     const keyring = { settle: async (_name: string, proposal: string) => proposal }
     const api = await startApi({

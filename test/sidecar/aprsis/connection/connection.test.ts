@@ -321,7 +321,7 @@ describe('A connection to APRS-IS', () => {
         sockets.push(socket)
         socket.once('data', () => socket.write('# logresp N0CALL verified, server T2SLOW\r\n'))
       })
-      // Nobody listens at the other address.
+      // No server listens at the other address.
       const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
       lookUpBy((match) => match(null, addresses))
       try {

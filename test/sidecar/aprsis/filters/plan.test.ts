@@ -12,7 +12,7 @@ const carrier = (id: number, stations: Iterable<string>, mustGo = false): Carrie
   mustGo,
 })
 
-/** What each connection asks for once the plan is carried out. */
+/** The stations that each connection requests after the plan. */
 function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[] {
   const staying = carriers.filter(({ id }) => !plan.retire.has(id))
   return [...staying.map(({ id, stations }) => plan.change.get(id) ?? stations), ...plan.open]

@@ -113,7 +113,7 @@ describe('The rollout of a plan', () => {
 interface Live {
   id: number
   stations: ReadonlySet<string>
-  /** What the server certainly passes on: while a change is not confirmed, what both filters have. */
+  /** Stations that the server certainly passes on: while a change is unconfirmed, those of both filters. */
   passes: ReadonlySet<string>
   next: ReadonlySet<string> | undefined
   retiring: boolean
@@ -121,7 +121,7 @@ interface Live {
   settled: boolean
 }
 
-/** Connections whose server keeps its word; sacrifices are allowed to lose what they say. */
+/** Connections to a server that keeps its word. Sacrifices may lose what they announce. */
 class World {
   #live: Live[] = []
   #queue: ReadonlySet<string>[] = []

@@ -23,7 +23,7 @@ export class SharedLeases {
     this.#clock = clock
   }
 
-  /** Who holds each lease now. */
+  /** Returns the holder of each lease. */
   holders(): Readonly<Record<string, string>> {
     return Object.fromEntries([...this.#current()].map(([name, { instance }]) => [name, instance]))
   }

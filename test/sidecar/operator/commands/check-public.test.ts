@@ -18,7 +18,7 @@ describe('the check by the address that phones call', () => {
     return { host: '127.0.0.1', port: await freePort(), certFile: null, keyFile: null, trustProxy }
   }
 
-  /** Passes requests on to `port`, with what it says of who asks. */
+  /** Passes requests on to `port`, with a header about the client. */
   async function proxy(port: number, says: (created: string) => string | undefined): Promise<string> {
     const server = createServer((incoming, outgoing) => {
       const { 'x-forwarded-for': forwardedFor, ...headers } = incoming.headers

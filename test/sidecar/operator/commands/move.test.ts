@@ -34,7 +34,7 @@ describe('The move of a database file to PostgreSQL', () => {
   const files = temporaryStores()
   const postgres = postgresStores()
 
-  /** With a password, of which the server asks nothing. */
+  /** With a password, although the server requires none. */
   const target = () => postgres.address.replace('mesh@', `mesh:${SECRET}@`)
 
   async function move(to = target(), database = files.path()): Promise<MoveReport> {
@@ -94,7 +94,7 @@ describe('The move of a database file to PostgreSQL', () => {
       await append(file, message('één', { to, text: Buffer.from('\xff\x00', 'latin1') }))
     await append(file, ...[2, 3, 4].map((number) => message(`m${number}`, { to: 'N0CALL-1', seqId: `${number}` })))
     await files.clock.advance(2000)
-    // The devices of all stations but one are told.
+    // Settle the notifications of all stations but one.
     for (const claim of await file.pushes.claim(ROOM)) if (claim.station !== 'N0CALL-1') await file.pushes.settle(claim)
     const earlier = await shownBy(file)
     await file.close()
@@ -117,7 +117,7 @@ describe('The move of a database file to PostgreSQL', () => {
       ['token-of-N0CALL-1', 3, 'm4'],
       ['of the tablet', 3, 'm4'],
     ])
-    // As many as there are.
+    // Equal to the number of stations.
     const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')
     expect(counted).to.deep.equal([{ station_count: 123 }])
     // The file can be gone back to.

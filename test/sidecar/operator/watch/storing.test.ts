@@ -10,7 +10,7 @@ const LOST = ['messages_not_stored']
 describe('What is watched of storing', () => {
   const stores = temporaryStores()
 
-  /** Over a real store, whose `append` is another one while `instead` is there. */
+  /** Watches a real store, with an `append` that `instead` replaces. */
   async function watched() {
     const { store } = await stores.openOver()
     await store.stations.register(registration('N0CALL'))

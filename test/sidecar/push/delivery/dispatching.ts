@@ -24,7 +24,7 @@ interface Sent {
   readonly answer: (outcome: PushOutcome) => void
 }
 
-/** A gateway whose answers a test gives by hand, or once and for all. */
+/** A gateway whose answers a test gives one by one, or once for all. */
 export class ManualGateway implements PushGateway {
   readonly #sent = createRecorder<Sent>('notification')
   readonly sent = this.#sent.items
@@ -50,7 +50,7 @@ export class ManualGateway implements PushGateway {
 }
 
 /**
- * A queue of which is known how many claims are still to come, and when what is put off is due, in elapsed
+ * Wraps a queue, and knows how many claims are still pending and when postponed entries are due, in elapsed
  * milliseconds.
  */
 function watch(pushes: PushQueue, clock: Clock) {
@@ -107,7 +107,7 @@ export class Dispatching {
     afterEach(() => this.dispatcher.close())
   }
 
-  /** In the place of the one before, on what that left. */
+  /** Replaces the dispatcher, and continues with the state that it left. */
   async start({ gateways = { android: this.android }, pushes, stations }: Parts = {}) {
     await this.dispatcher?.close()
     await this.store?.close()
@@ -163,20 +163,20 @@ export class Dispatching {
     await this.dispatched()
   }
 
-  /** The same, of which the answer is still to come. */
+  /** The same with a pending answer. */
   async underWay() {
     this.android.always = undefined
     await this.receive()
     return this.arrival(1)
   }
 
-  /** Of what is due as soon as what was sent before is settled. */
+  /** Resolves with the entry that is due once the previous ones are settled. */
   async arrival(count: number): Promise<Sent> {
     while (this.android.sent.length < count) await this.stores.clock.advance(0)
     return this.android.arrived(count)
   }
 
-  /** What the next start is left with. */
+  /** Returns the notifications that the next start finds. */
   async left(): Promise<readonly string[]> {
     await this.store.close()
     this.store = await this.stores.open()

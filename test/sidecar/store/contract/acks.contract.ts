@@ -5,7 +5,7 @@ import type { ContractStores } from './stores.ts'
 
 const INTERVAL_MS = 31_000
 
-/** Which messages a store says are acknowledged, whatever it is. To be called inside a `describe`. */
+/** The contract of acknowledged messages for every store. Call it inside a `describe`. */
 export function acksContract(stores: ContractStores): void {
   let store: Store
   beforeEach(async () => {

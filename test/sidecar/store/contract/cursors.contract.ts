@@ -17,13 +17,13 @@ type Asking = (
 ) => Promise<{ readonly messages: readonly { readonly stamp: number }[]; readonly answerStamp: number }>
 
 interface CursorsOptions {
-  /** Of the property. */
+  /** Runs of the property. */
   readonly runs: number
   /** How many stores are open at once, over the same tables. Default: 1. */
   readonly instances?: number
 }
 
-/** Which server time an answer gives, whatever the store is. To be called inside a `describe`. */
+/** The contract of server times in answers, for every store. Call it inside a `describe`. */
 export function cursorsContract(stores: ContractStores, { runs, instances = 1 }: CursorsOptions): void {
   describe('of one phone', () => {
     let store: Store
@@ -36,7 +36,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       registeredAt = store.stations.get(KEY)?.registeredAt ?? Number.NaN
     })
 
-    /** Of an answer without messages. */
+    /** The stamp of an answer without messages. */
     const current = (since?: number) => store.cursors.stampFor(KEY, PHONE, since)
     const sync = (since: number) => newer(store, KEY, since, PHONE)
     const receive = async () => {
@@ -173,7 +173,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     bringsEachOnce(stores, { runs, instances }))
 }
 
-/** That whoever syncs misses nothing, whatever comes between: starts, crashes and steps of the clock. */
+/** Checks that a syncing phone misses nothing, despite starts, crashes and steps of the clock. */
 export function bringsEachOnce(
   stores: ContractStores,
   {
@@ -251,7 +251,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
   const stored = new Map(STATIONS.map((station) => [station, [] as number[]]))
   const phones = PHONES.map((phone) => ({ ...phone, cursor: 0, got: [] as number[], asking: Promise.resolve() }))
   let sent = 0
-  /** How many crashes there were: whoever asked before one hears nothing after it. */
+  /** Number of crashes. A phone that asked before one receives nothing after it. */
   let crashes = 0
 
   async function ask(
@@ -320,7 +320,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     const held = (await newer(first.store, phone.station, 0, phone.device)).messages
     const times = held.map(({ stamp }) => stamp)
     expect(phone.keeps === 'last' ? inOrder(phone.got) : phone.got).to.deep.equal(times)
-    // It may hold more: what nobody was told of before a crash.
+    // More are possible: messages of which no phone was notified before a crash.
     expect(times).to.include.members(stored.get(phone.station) ?? [])
     expect(new Set(texts(held)).size).to.equal(held.length)
   }

@@ -19,7 +19,7 @@ const DEVICES = [
 ] as const
 const [PHONE, TABLET, BROWSER] = DEVICES
 
-/** What holds where several devices have one call, whatever the store is. To be called inside a `describe`. */
+/** The contract of stations with several devices, for every store. Call it inside a `describe`. */
 export function devicesContract(stores: ContractStores): void {
   let store: Store
   let sent = 0
@@ -46,7 +46,7 @@ export function devicesContract(stores: ContractStores): void {
     return outcome?.kind === 'stored' ? outcome.message.stamp : Number.NaN
   }
   const windowEnds = () => stores.shift(WINDOW_MS + MARGIN_MS)
-  /** How many messages each device is told of now, by id; and settles that. */
+  /** Returns the number of messages in each device's notification, by id, and settles them. */
   async function told(): Promise<Readonly<Record<string, number>>> {
     await windowEnds()
     const claims = await store.pushes.claim(ROOM)

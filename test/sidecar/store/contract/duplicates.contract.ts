@@ -9,8 +9,9 @@ const MINUTE = 60_000
 const DAY = 1440 * MINUTE
 
 /**
- * What every history takes for a copy of something, whatever it is kept in. To be called inside a `describe`. `runs`:
- * of the property.
+ * The contract of duplicates for every history. Call it inside a `describe`.
+ *
+ * @param runs of the property
  */
 export function duplicatesContract(stores: ContractStores, runs = 50): void {
   let store: Store

@@ -3,7 +3,7 @@ import type { Store } from '../../../../sidecar/messages/store.ts'
 import { append, held, kindsOf, message, newer, register, SETTINGS, texts } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
-/** What every history does, whatever it is kept in. To be called inside a `describe`. */
+/** The contract of every history. Call it inside a `describe`. */
 export function historyContract(stores: ContractStores): void {
   let store: Store
   beforeEach(async () => {

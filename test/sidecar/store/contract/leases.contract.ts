@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import type { ContractStores } from './stores.ts'
 
-/** What leases give to an instance that nobody competes with. To be called inside a `describe`. */
+/** The contract of leases for an instance without competitors. Call it inside a `describe`. */
 export function leasesContract(stores: ContractStores): void {
   let store: Store
   beforeEach(async () => {

@@ -6,9 +6,9 @@ import { propertyRuns } from '../../../support/property-runs.ts'
 import { append, message, newer, registration } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
-/** What a kind of store does in its own way. */
+/** Differences between kinds of stores. */
 interface QueueOptions {
-  /** Whether a lease ends by itself, since somebody else may take over. */
+  /** True if a lease ends by itself, because another instance may take over. */
   readonly leasesEnd: boolean
   /** How often the property is tried. */
   readonly runs: number
@@ -18,7 +18,7 @@ const WINDOW_MS = 100_000
 const SETTINGS = { push: { coalesceMs: WINDOW_MS } }
 const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
 
-/** What {@link pushQueueContract} calls a wait: longer than half a window, and shorter than one. */
+/** A wait in {@link pushQueueContract}: longer than half a window, shorter than one. */
 const WAIT_MS = 60_000
 const DELAY_MS = 90_000
 const PUT_OFF = { delayMs: DELAY_MS, tries: 1, refusals: 2 }
@@ -46,7 +46,7 @@ const TALES = [
     'store A, wait, wait, claim A1, put-off A, store A, wait, claim none, wait, claim A2',
   ],
 ] as const
-/** Where nobody else may take over from who claimed it. */
+/** For stores in which no other instance may take over a claim. */
 const TALE_OF_ONE = [
   'has a station due again as soon as it is settled, where the window of what came meanwhile ended before',
   'store A, wait, wait, claim A1, store A, wait, wait, claim none, settle A, claim A1',
@@ -227,7 +227,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     const claims = await claim()
     for (const item of claims) await store.pushes.retryLater(item, { delayMs: 10 * WINDOW_MS, tries: 1, refusals: 0 })
     const isKnown = () => PLATFORMS.map(store.pushes.waiting).join() === '2,1,0'
-    // Of a store that others use too it may be known late.
+    // In a shared store, it may be known late.
     while (!isKnown()) await advance(1000)
   })
 
@@ -353,7 +353,7 @@ const END = NAMES.flatMap((name) => {
   return [`settle ${name}`, ...expectedSteps, ...expectedSteps]
 })
 
-/** What the queue is to know of one device. */
+/** The expected state of one device in the queue. */
 function createModel() {
   let unpushed = 0
   let dueAt: number | undefined

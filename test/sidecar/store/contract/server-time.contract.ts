@@ -6,7 +6,7 @@ import type { ContractStores } from './stores.ts'
 const HOUR = 3_600_000
 const STATIONS = ['N0CALL', 'W1AW'] as const
 
-/** What every store promises of its stamps. To be called inside a `describe`. */
+/** The contract of stamps for every store. Call it inside a `describe`. */
 export function serverTimeContract(stores: ContractStores): void {
   let store: Store
   beforeEach(async () => {

@@ -8,7 +8,7 @@ const CAR: AvatarUpload = { icon: 'car', image: '', hash: 'icon:car' }
 const PHOTO: AvatarUpload = { icon: 'user', image: 'iVBORw0KGgo=', hash: 'ab'.repeat(32) }
 const NOTHING: AvatarUpload = { icon: '', image: '', hash: '' }
 
-/** What every registry does, whatever it is kept in. To be called inside a `describe`. */
+/** The contract of every registry. Call it inside a `describe`. */
 export function stationsContract(stores: ContractStores): void {
   let store: Store
   beforeEach(async () => {

@@ -14,7 +14,7 @@ const FUNCTIONS_OF_GUEST = `DO $$ DECLARE one regprocedure; BEGIN
   FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'mesh_companion'::regnamespace
   LOOP EXECUTE format('ALTER FUNCTION %s OWNER TO guest', one); END LOOP; END $$`
 
-// What a DBA did, with tables that were there before where that grants some; and what is said of it.
+// Actions of a DBA, with earlier tables if they grant rights, and the expected reports.
 const REFUSED = [
   [
     'a user who may not create a schema',
@@ -87,7 +87,7 @@ describe('A check of a PostgreSQL database', () => {
     openPostgresStore({ ...SETTINGS, ...suiteDatabase.at(asGuest()) }, clock, createLog('silent'))
   const check = (database = asGuest()) =>
     checkStart(settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'W1AW' }, database }))
-  /** All that was ever made or altered there, and by which transaction. */
+  /** Every object and its last change, by transaction. */
   const catalog = () =>
     runAt(
       address,

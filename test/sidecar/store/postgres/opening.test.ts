@@ -49,7 +49,7 @@ describe('Opening the store in PostgreSQL', () => {
     await first.close()
     await suiteDatabase.run('UPDATE mesh_companion.clock SET timeline = 2')
     expect((await rejection(open({}, HASTY))).code).to.equal('database_older')
-    // As a dump that was restored elsewhere.
+    // Like a dump that was restored elsewhere.
     await suiteDatabase.run('UPDATE mesh_companion.clock SET server = server + 1')
     await open()
   })
@@ -140,7 +140,7 @@ describe('Opening the store in PostgreSQL', () => {
 
     it('takes the name of a killed instance after six seconds without a sign of it', async () => {
       await (await open({ instance: 'one' })).close()
-      // What a kill leaves: it was there a moment ago, and said no good-bye.
+      // State after a kill: the instance was there a moment ago, and did not sign off.
       await suiteDatabase.run(
         "UPDATE mesh_companion.instance SET owner = 'a life before', seen_at = mesh_companion.now_ms() - 5500",
       )
@@ -156,7 +156,7 @@ describe('Opening the store in PostgreSQL', () => {
     }
 
     it('encrypts all connections where an authority is named', async () => {
-      // What the tests before have left may stay for a while.
+      // Connections of earlier tests may remain for a while.
       const [{ begun } = {}] = await suiteDatabase.run('SELECT clock_timestamp()::text AS begun')
       await open({
         ...(await trusting(await authority())),

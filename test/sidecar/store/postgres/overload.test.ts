@@ -32,7 +32,7 @@ describe('The API while PostgreSQL does not keep up', () => {
     const goOn = await fill()
     const { status, body, headers } = await register('N0CALL')
     expect([status, body.error, headers['retry-after']]).to.deep.equal([503, 'overloaded', '10'])
-    // What waited for too long is refused at its turn.
+    // A request that waited too long is refused at its turn.
     await api.clock.advance(10_001)
     await goOn()
     expect((await register('N0CALL')).status).to.equal(200)

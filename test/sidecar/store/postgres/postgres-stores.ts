@@ -13,7 +13,7 @@ import { type OwnDatabase, ownDatabase } from './shared-server.ts'
 /** Longest time after which an instance's own timers do something. */
 const TIMERS_MS = 600_000
 
-/** Stores in a PostgreSQL database of the suite's own, whose clock is the test's. */
+/** Stores in a PostgreSQL database of the suite, with the test's clock. */
 export interface PostgresStores
   extends ContractStores,
     Pick<OwnDatabase, 'address' | 'connect' | 'run' | 'hold' | 'waiting'> {
@@ -38,7 +38,7 @@ export function postgresStores(): PostgresStores {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mesh-companion-postgres-clock-'))
-    chmodSync(folder, 0o755) // the server may run as somebody else
+    chmodSync(folder, 0o755) // The server may run as another user.
   })
   after(() => rm(folder, { recursive: true, force: true }))
   beforeEach(async () => {
@@ -77,7 +77,7 @@ export function postgresStores(): PostgresStores {
   }
 }
 
-/** A fake clock by which a database goes too. */
+/** A fake clock that a database uses too. */
 class SharedClock extends FakeClock {
   readonly #file: string
 

@@ -10,7 +10,7 @@ import { settingsOf } from '../../../support/settings-of.ts'
 import { rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { runAt } from './shared-server.ts'
 
-/** Who may come how; the order counts. */
+/** Access rules; their order counts. */
 const HBA = `
 host all barred  127.0.0.1/32 reject
 host all guest   127.0.0.1/32 scram-sha-256

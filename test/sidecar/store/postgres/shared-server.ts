@@ -16,8 +16,7 @@ import { EmptiedTables } from './emptied-tables.ts'
 let server: Promise<Postgres & Pick<Certificates, 'ca'>> | undefined
 let databases = 0
 
-// A runner of test files side by side that is slow to end is told to, and then only what listens here lets it end the
-// server.
+// A parallel test runner that ends slowly gets this signal. Only this listener then lets it end the server.
 process.once('SIGTERM', () => process.exit())
 
 /**
@@ -32,28 +31,27 @@ export async function freshDatabase(): Promise<string> {
   return address.replace(/[^/]*$/, name)
 }
 
-/** In PEM: by whom the shared server's certificate is signed. */
+/** Certificate of the authority that signed the shared server's, in PEM. */
 export async function authority(): Promise<string> {
   return (await sharedServer()).ca.cert
 }
 
-/** Starts it where nobody has yet. */
+/** Starts the server unless it runs already. */
 function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   server ??= (async () => {
-    // Of a kind of its own: this server outlives the turn of six, and a test beside it needs certificates that are not
-    // these.
+    // Not from the pool of six: this server outlives a turn of it, and a test beside it needs different certificates.
     const certificates = await makeCertificates({ names: ['database.test'] })
     return { ...(await startPostgres({ certificate: certificates.server, untilExit: true })), ca: certificates.ca }
   })()
   return server
 }
 
-/** Runs statements there, as somebody else; resolves with the rows of the last. */
+/** Runs statements there on a connection of its own; resolves with the rows of the last. */
 export async function runAt(address: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client(address)
   await client.connect()
   try {
-    // Of several statements there is a list of results.
+    // Several statements return a list of results.
     const results: pg.QueryResult | pg.QueryResult[] = await client.query(text)
     return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? []
   } finally {
@@ -66,11 +64,11 @@ export interface OwnDatabase {
   readonly address: string
   /** Called after each test, the newest first. */
   readonly closing: (() => unknown)[]
-  /** By which a store or connections open; to `address` where nothing is said. */
+  /** Settings for a store or connections; with `address` by default. */
   at(address?: string): PostgresSettings
   connect(clock?: Clock, log?: Log, address?: string): Promise<Queried>
   /**
-   * Connects to empty tables, whatever an earlier test left there.
+   * Connects to empty tables, without the data of earlier tests.
    *
    * @param perStation makes rings of so many places
    * @param statements run once after the tables were created, the same in all tests of a suite
@@ -146,12 +144,10 @@ export function ownDatabase(): OwnDatabase {
   }
 }
 
-/** What waits for others, in a query of the server's connections. */
+/** Waiting statements, as part of a query over the server's connections. */
 export const WAITING = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-/**
- * The machine's clock, on which pauses are so many times shorter; an answer of the database has its time all the same.
- */
+/** The machine's clock with pauses shortened by this factor. Limits for answers of the database keep their length. */
 export function hastened(times: number): Clock {
   return {
     ...systemClock,

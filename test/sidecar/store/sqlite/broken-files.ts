@@ -3,10 +3,7 @@ import type { StoreErrorCode } from '../../../../sidecar/errors.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { BASELINE, NEWEST } from '../../../../sidecar/store/sqlite/database/migrations.ts'
 
-/**
- * What a file is that is no database to go on with, how it is refused, and how to make it of a sound one that nobody
- * has open.
- */
+/** A file that is no usable database: how it is refused, and how to make it from a sound, closed one. */
 export type BrokenFile = readonly [what: string, code: StoreErrorCode, make: (path: string) => Promise<void>]
 
 async function overwritten(path: string, change: (bytes: Buffer) => unknown): Promise<void> {
@@ -42,7 +39,7 @@ export async function foreign(path: string): Promise<void> {
   await run(path, 'CREATE TABLE cookie (name TEXT); PRAGMA user_version = 1')
 }
 
-/** Runs statements on a file that nobody has open. */
+/** Runs statements on a file that no store has open. */
 export async function run(path: string, sql: string): Promise<void> {
   const connection = await connect(path, 0)
   await connection.exec(sql)

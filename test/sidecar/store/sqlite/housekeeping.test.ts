@@ -53,7 +53,7 @@ describe('The housekeeping of the store in SQLite', () => {
     const many = Array.from({ length: 1200 }, (_, index) => message(`number ${index}`, { to: 'N2CALL' }))
     await append(store, ...many)
     await append(store, message('kept', { to: 'N1CALL' }), message('kept', { to: 'N3CALL' }))
-    // As the sqlite3 command does, which enforces no foreign keys unless told to.
+    // Like the sqlite3 command, which enforces no foreign keys by default.
     await connection.exec(
       `PRAGMA foreign_keys = OFF; DELETE FROM station WHERE key = 'N2CALL'; PRAGMA foreign_keys = ON`,
     )

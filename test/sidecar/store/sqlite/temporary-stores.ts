@@ -105,7 +105,7 @@ export function temporaryStores(): TemporaryStores {
   }
 }
 
-/** What a crash at this moment leaves: the file and its log. Below 4 MB nothing moves between the two. */
+/** Copies what a crash at this moment leaves: the file and its log. Below 4 MB nothing moves between the two. */
 export function copyAsAfterCrash(from: string, to: string): void {
   copyFileSync(from, to)
   if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
@@ -132,7 +132,7 @@ export function message(text: string, changes: Partial<ReceivedMessage> = {}): R
   return { from, sourceAsReceived: from, to: 'N0CALL', seqId: '1', text: Buffer.from(text), ...changes }
 }
 
-/** Stores messages, a text alone as {@link message} makes one of it; says what became of each. */
+/** Stores messages, and returns their outcomes. A text alone becomes a {@link message}. */
 export function append(
   { history }: Pick<Store, 'history'>,
   ...messages: readonly (string | ReceivedMessage)[]
@@ -157,7 +157,7 @@ export async function held(store: Pick<Store, 'history'>, station = 'N0CALL', si
   return texts((await newer(store, station, since)).messages)
 }
 
-/** What a registered station has that is newer than `since`. */
+/** Returns a registered station's messages that are newer than `since`. */
 export async function newer(
   store: Pick<Store, 'history'>,
   station: string,
@@ -184,7 +184,7 @@ export async function shownBy({ stations, history }: Store): Promise<object> {
   }
 }
 
-/** What `promise` rejects with; fails when it does not. */
+/** Resolves with the error of a rejected promise; fails if it is fulfilled. */
 export async function rejection(
   promise: Promise<unknown>,
 ): Promise<{ code?: string; remedy?: string; message: string }> {

@@ -62,12 +62,12 @@ describe('The connections to PostgreSQL', () => {
     database.closing.push(() => runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`))
     await runAt(beside, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const earlier = await pids()
-    // By each of the connections: the first of them was there before.
+    // One result for each connection; the first one existed before.
     const refusals = await Promise.all(Array.from({ length: 4 }, () => query(write).catch(({ code }) => code)))
     expect(refusals).to.include('database_read_only')
     expect((await pids()).filter((pid) => earlier.includes(pid))).to.deep.equal([])
     expect(fault()).to.equal('database_read_only')
-    // Who was connected before goes on to be refused: only new connections find the way.
+    // Existing connections are still refused: only new ones see the change.
     await runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`)
     await logged('store-write-recovered')
     expect(fault()).to.equal(undefined)

@@ -10,7 +10,7 @@ describe('The warning of a database that may lose messages', () => {
   const database = ownDatabase()
   const { log, lines } = recordedLog()
 
-  /** What a server takes for an asynchronous standby: somebody who reads its log. Resolves with how to end it. */
+  /** Connects as an asynchronous standby that reads the server's log. Resolves with a function that ends it. */
   async function standby(): Promise<() => void> {
     const socket = new Socket()
     const config: pg.ClientConfig & { replication: string } = {

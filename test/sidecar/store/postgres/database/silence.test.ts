@@ -18,7 +18,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   let address = ''
   const limits = new Set<{ readonly ms: number; readonly task: () => void }>()
 
-  /** Whose long limits the test has pass. */
+  /** A clock on which the test lets long limits pass. */
   const clock: Clock = {
     ...systemClock,
     after(ms, task) {

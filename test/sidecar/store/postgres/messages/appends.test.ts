@@ -34,7 +34,7 @@ describe('What an instance stores in PostgreSQL', () => {
 
   const held = async (key = KEY) => (await openReader(database).read(key, '', 0)).station?.messages ?? []
 
-  /** The store's clock, which whoever waits has turned. */
+  /** The store's clock; waiting for it turns it. */
   const standing: Clock = {
     ...systemClock,
     elapsed: () => stores.clock.elapsed(),

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../../../sidecar/clock.ts'
 import type { Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
 
-/** What {@link openAppends} is opened with, beside its database. */
+/** Options of {@link openAppends}, beside its database. */
 export const APPENDS = {
   history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },

@@ -5,7 +5,7 @@ import { historyContract } from '../../contract/history.contract.ts'
 import { serverTimeContract } from '../../contract/server-time.contract.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
-/** Of each property: a database is made anew for every one. */
+/** Runs of each property: every run recreates a database. */
 const RUNS = 4
 
 describe('The history in PostgreSQL', () => {

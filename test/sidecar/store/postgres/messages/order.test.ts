@@ -22,7 +22,7 @@ const statement = fc.record({
   to: fc.array(fc.nat(STATIONS - 1), { minLength: 1, maxLength: 4 }),
   /** For how long the transaction stays open behind its inserts. */
   holdMs: fc.nat(8),
-  /** What another writer brings as well, as two listeners do. */
+  /** Another writer stores it too, as two listeners do. */
   shared: fc.boolean(),
 })
 const play = fc.record({

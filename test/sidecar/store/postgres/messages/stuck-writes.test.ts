@@ -13,7 +13,7 @@ describe('While all writes to PostgreSQL wait', () => {
     const [{ tables } = {}] = await stores.run(
       "SELECT string_agg(oid::regclass::text, ', ') AS tables FROM pg_class WHERE relkind = 'r' AND relnamespace = 'mesh_companion'::regnamespace",
     )
-    // In nobody's way who only reads.
+    // This lock does not block readers.
     await stores.hold(`BEGIN; SET search_path = mesh_companion; LOCK TABLE ${tables} IN EXCLUSIVE MODE`)
     void Promise.allSettled(Array.from({ length: 12 }, (_, index) => store.leases.hold([`lease-${index}`])))
     await stores.waiting(4)

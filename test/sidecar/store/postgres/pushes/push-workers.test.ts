@@ -11,7 +11,7 @@ const STATIONS = Array.from({ length: 400 }, (_, index) => `S${index}`)
 const WORKERS = [0, 1, 2, 3]
 const ROOM = { android: 10, ios: 0, webpush: 0 }
 
-/** Everything that was claimed is so for nobody any more. */
+/** All claims expire. */
 const LATER = `
   CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
     $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${PUSH_LEASE_MS} $$`
@@ -28,7 +28,7 @@ describe('Workers that claim pushes from one table', () => {
       false,
     )
     const notifiedTimes = new Map<string, number>()
-    /** Claimed by somebody, and not settled: by whom. */
+    /** Claimed and unsettled stations, with their worker. */
     const held = new Map<string, number>()
 
     /** Claims and settles until nothing is due, or until it is killed after some claims, in the middle of them. */

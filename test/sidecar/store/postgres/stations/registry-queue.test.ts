@@ -9,7 +9,7 @@ const LIMITED: RegisterOutcome = { kind: 'limited' }
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('The queue of registry writes', () => {
-  /** A queue whose statements are noted as the keys that they carry. Each waits for `gate`. */
+  /** A queue that records each statement as its keys. Each statement waits for `gate`. */
   function opened({ gate = Promise.resolve(), refuses }: { gate?: Promise<void>; refuses?: string } = {}) {
     const clock = new FakeClock()
     const statements: string[] = []

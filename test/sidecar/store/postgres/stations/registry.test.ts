@@ -78,11 +78,11 @@ describe('The registry of several instances', () => {
         .join()
     await register(a, 'N0CALL')
     expect((await register(a, 'N0CALL', { deviceId: 'tablet', platform: 'ios' })).kind).to.equal('joined')
-    // Whoever hears of another station has heard of them.
+    // An instance that knows of a later station knows these too.
     await register(a, 'N1CALL')
     await until(b, () => b.size === 2)
     expect([ids(), b.countDevices()]).to.deep.equal([',tablet', { android: 2, ios: 1, webpush: 0 }])
-    // The tablet's token is that of the device before it, which is told no more.
+    // The tablet's token was the earlier device's, which gets no more notifications.
     expect(devices().map(({ tokenDead }) => tokenDead)).to.deep.equal([true, false])
     expect(await a.remove('N0CALL', { deviceId: '' })).to.equal('devices')
     await a.remove('N1CALL')
@@ -120,7 +120,7 @@ describe('The registry of several instances', () => {
 
   // Shows: sidecar P1.15.
   it('registers 1,000 stations that come at once, and their new tokens', async () => {
-    // Without a time limit, whatever else the machine does.
+    // Without a time limit, so that other load on the machine does not matter.
     const a = await open({ clock: { ...STILL, elapsed: () => 0 }, listen: DEAF })
     for (const token of ['first', 'second']) {
       const calls = Array.from({ length: 1000 }, (_, n) => register(a, `N${n}`, { pushToken: token + n }))

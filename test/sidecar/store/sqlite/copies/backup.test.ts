@@ -7,7 +7,7 @@ describe('A backup', () => {
   const stores = temporaryStores()
   const running = new AbortController().signal
 
-  /** What a store on the file `name` has for N0CALL. */
+  /** Returns the texts that a store on the file `name` has for N0CALL. */
   async function contentOf(name: string, settings = SETTINGS): Promise<readonly string[]> {
     const store = await openSqliteStore(stores.path(name), settings, stores.clock, stores.log)
     try {

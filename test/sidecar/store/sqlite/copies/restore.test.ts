@@ -32,7 +32,7 @@ describe('A restore', () => {
     return messages
   }
 
-  /** What a phone with that cursor finds of a message that comes next. */
+  /** Returns what a phone with that cursor gets of the next message. */
   const afterwards = (cursor: number, path?: string) => messagesOf(path, cursor, 'after')
 
   // Shows: sidecar O1.15.

@@ -10,7 +10,7 @@ describe('The queue of pushes', () => pushQueueContract(temporaryStores(), { lea
 
 describe('The queue of pushes in SQLite', () => {
   const stores = temporaryStores()
-  /** Has every statement that begins with `verb` fail until it is told otherwise. */
+  /** Makes every statement that begins with `verb` fail until it is switched off. */
   function failing(connection: Connection, verb: RegExp) {
     const { all } = connection
     const disk = { fails: false }
@@ -29,7 +29,7 @@ describe('The queue of pushes in SQLite', () => {
     return { store, connection, claims: await store.pushes.claim(ROOM) }
   }
 
-  /** Those that a start would tell, had there been a crash now. */
+  /** Returns the notifications that a start after a crash at this moment would send. */
   async function leftAfterCrash(): Promise<readonly PushClaim[]> {
     const path = stores.path(`after-${++crashes}.sqlite`)
     copyAsAfterCrash(stores.path(), path)

@@ -95,13 +95,12 @@ describe('What memory knows of the rings in the file', () => {
           for (const { steps, fails, pauseMs } of transactions) {
             if (fails) await rejection(run(steps, true))
             else await run(steps, false)
-            // What a failed write has the database try by itself is over then: the file is looked at between two
-            // transactions.
+            // Ends the database's own retry of a failed write: the file is read between two transactions.
             await database.probe()
             expect(contentsOf(rings)).to.deep.equal(contentsOf((await openRingIndex(connection, SETTINGS)).rings))
             await stores.clock.advance(pauseMs)
           }
-          // And what was dropped goes in time, to the last row.
+          // Dropped messages expire in time, down to the last row.
           await stores.clock.advance(HOUR)
           while (rings.isSweepable(stores.clock.now())) await run([{ kind: 'sweep' }], false)
           expect(rings.dropped()).to.deep.equal([])
