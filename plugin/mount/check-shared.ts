@@ -1,5 +1,6 @@
 import type { Host } from '../host/port.ts'
 import type { HostApp } from '../routes/route-table.ts'
+import { layersOf } from './router-layers.ts'
 
 /**
  * Refuses parts that each process would have for itself. With them, one process accepts sessions that another one has
@@ -45,34 +46,12 @@ function sessionStoreOf(app: HostApp): object | undefined {
       throw new Error('Not a request.')
     },
   }
-  for (const handler of handlersOf(app)) {
+  for (const { handle } of layersOf(app)) {
     try {
-      if (handler.name === 'session') handler(request, {}, () => undefined)
+      if (typeof handle === 'function' && handle.name === 'session') handle(request, {}, () => undefined)
     } catch {
       // The error above.
     }
   }
   return store
-}
-
-type Handler = (req: object, res: object, next: () => void) => unknown
-
-/** The members of an Express application or router that its types leave out. */
-interface RouterHolder {
-  /** Express 4 has it, and throws for `router`. */
-  readonly lazyrouter?: unknown
-  /** The router of Express 4. */
-  readonly _router?: RouterHolder
-  /** The router of Express 5. */
-  readonly router?: RouterHolder
-  /** A router has it itself. */
-  readonly stack?: unknown
-}
-
-function handlersOf(app: HostApp & RouterHolder): readonly Handler[] {
-  const { stack } = ('lazyrouter' in app ? app._router : app.router) ?? app
-  if (!Array.isArray(stack)) return []
-  return stack.flatMap((layer: { readonly handle?: unknown }) =>
-    typeof layer.handle === 'function' ? [layer.handle as Handler] : [],
-  )
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Request } from 'express'
 import { type Clock, systemClock } from '../clock.ts'
 import type { ReadFile } from '../config/credentials/client-secret-file.ts'
 import type { CredentialFiles, Readings } from '../config/read.ts'
 import { withCleanAuthLog } from '../host/auth-log.ts'
 import { LogBudget } from '../host/log-budget.ts'
-import type { Host } from '../host/port.ts'
+import type { Account, Host } from '../host/port.ts'
 import type { Log } from '../log.ts'
 import { createLandings } from '../login/transaction/landings.ts'
 import { createTransactions } from '../login/transaction/transaction.ts'
@@ -14,6 +15,7 @@ import { directFetch } from '../provider/http/direct-fetch.ts'
 import { type Fetch, limitFetch } from '../provider/http/limited-fetch.ts'
 import { isVerificationSwitchedOff, SWITCHED_OFF } from '../provider/http/verification.ts'
 import { createDocuments } from '../provider/issuer/documents.ts'
+import { localReturnPath } from '../routes/login/initiation.ts'
 import { createUserInfoWarning } from '../routes/login/userinfo-warning.ts'
 import { type FormParser, type HostApp, mountRoutes } from '../routes/route-table.ts'
 import { sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
@@ -27,6 +29,7 @@ import { FETCH_LIMITS } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
 import { readTextFile } from './read-text-file.ts'
 import { reportReading } from './report-reading.ts'
+import { warnOfShadowedRoutes } from './shadowed-routes.ts'
 import { type DomainStatus, domainStatus } from './status/domain-status.ts'
 import { createLoginHistory, type LoginHistory } from './status/login-history.ts'
 
@@ -107,6 +110,16 @@ export interface Oidc {
   /** Returns the buttons for a domain's login page: none while its configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
+   * Returns the account that the browser is signed in to, in the domain of the request. Undefined if the browser is not
+   * signed in there through the plugin, or if the account was removed or locked. Rejects if a store cannot tell.
+   */
+  account(req: IncomingMessage): Promise<Account | undefined>
+  /**
+   * Returns the path that begins a login and leads back to the address of the request; the login page while the
+   * configuration of the domain has errors. Undefined if the domain has no single sign-on.
+   */
+  loginUrl(req: IncomingMessage): string | undefined
+  /**
    * Asks the IdP whether the browser's session goes on there, for actions that must not rely on the IdP's own logout
    * messages. Repeats an answer of the last 10 s. Never rejects. To be safe, treat all but `active` as signed out.
    */
@@ -172,12 +185,27 @@ export function mountOidc(
     warnOfUserInfo: createUserInfoWarning(host, clock),
     clock,
   }
-  mountRoutes(app, strategies, routeDeps, domainMatcher(config, host), urlencoded)
+  const domainOf = domainMatcher(config, host)
+  warnOfShadowedRoutes(
+    app,
+    strategies.map(({ paths }) => paths),
+    log,
+  )
+  mountRoutes(app, strategies, routeDeps, domainOf, urlencoded)
   return {
     loginOptions: (domainKey) =>
       strategies
         .filter((strategy) => strategy.domainKey === domainKey)
         .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
+    account: (req) => signedInAccount(req as Request, host, domainOf),
+    loginUrl(req) {
+      const strategy = strategies.find(({ domainKey }) => domainKey === domainOf(req as Request))
+      if (!strategy) return undefined
+      const { paths, working } = strategy
+      if (!working) return paths.login
+      const returnPath = localReturnPath((req as Request).originalUrl, paths.all)
+      return returnPath ? `${paths.authorize}?return=${encodeURIComponent(returnPath)}` : paths.authorize
+    },
     introspect: createIntrospection(strategies, host, clock),
     status: () => opened.map(({ reading, watched }) => domainStatus(reading, watched, history)),
     async close() {
@@ -234,6 +262,18 @@ function hostWithLogs(original: Host, history: LoginHistory, clock: Clock): { ho
     budget.write(entry)
   }
   return { host: { ...clean, authLog }, budget }
+}
+
+/** A session counts in the domain that it began in only, as long as its account exists there and is not locked. */
+async function signedInAccount(
+  req: Request,
+  { sessions, accounts }: Host,
+  domainOf: (req: Request) => string | undefined,
+): Promise<Account | undefined> {
+  const signIn = await sessions.current(req)
+  if (signIn === undefined || signIn.domainKey !== domainOf(req)) return undefined
+  const account = await accounts.find(signIn.domainKey, signIn.userId)
+  return account?.locked ? undefined : account
 }
 
 function warnOfVerification(log: Log): void {

@@ -87,12 +87,13 @@ describe('the test kit of the package, packed and installed by npm', function ()
     await project.write(
       'express-4.ts',
       `import express from 'express'
-       import { expressSessions, type Host, registerOidc } from 'mesh-companion/plugin'
+       import { expressSessions, type Host, registerOidc, requiresAuth } from 'mesh-companion/plugin'
        declare const host: Host
        const sessions = expressSessions()
        const app = express()
        app.get('/', async (req, res) => { res.json(await sessions.current(req)) })
        export const oidc = await registerOidc(app, { config: {}, host })
+       app.get('/mine', requiresAuth(oidc), (_req, res) => { res.json(res.locals.account) })
        app.get('/state', async (req, res) => { res.json(await oidc.introspect(req)) })`,
     )
     const { status, stdout } = project.compile(...STRICT, 'express-4.ts')
