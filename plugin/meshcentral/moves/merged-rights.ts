@@ -18,8 +18,8 @@ const LOCKED = 0x20
 
 /**
  * Merges two masks of rights on a device group or a device. The result permits what either mask permits. A limit stays
- * if both masks have it. A limit of remote control stays if every mask with remote control has it. So the result permits
- * nothing that neither mask permits.
+ * if both masks have it. A limit of remote control stays if every mask with remote control has it. So the result
+ * permits nothing that neither mask permits.
  */
 export function mergeDeviceRights(first: number | undefined, second: number | undefined): number {
   return merge(first, second, DEVICES)
