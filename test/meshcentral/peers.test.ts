@@ -11,7 +11,7 @@ const LIMIT_MS = 180_000
 describe('two peers of MeshCentral, with mongo-java-server instead of MongoDB', () => {
   const peers = usePeers(['one', 'two'], {})
 
-  it('share sessions, and end them everywhere when one gets a back-channel logout', async () => {
+  it('peers share sessions, and end them all when one gets a back-channel logout', async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const person = first.person()
     const browser = await signedIn(first, person)

@@ -84,7 +84,7 @@ describe('session checks in MeshCentral', () => {
     })
   }
 
-  it('front-channel logout ends the named session and its pages, even after a restart', async () => {
+  it('front-channel logout ends the named session and its pages, also after a restart', async () => {
     await setup.register({
       ...RENEWED,
       backchannel_logout_uri: 'http://127.0.0.1:1/',

@@ -60,7 +60,7 @@ describe('login tokens of MeshCentral', () => {
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'too_old' })
   })
 
-  it('record a renewal at most once an hour', async () => {
+  it('records a renewal at most once an hour', async () => {
     const tokens = open()
     let writes = 0
     const db = databaseOf(records)

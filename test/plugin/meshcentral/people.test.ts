@@ -50,7 +50,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 10.19.
-  it('refuse an id with markup characters, also of a known account', async () => {
+  it('refuses an id with markup characters, also of a known account', async () => {
     for (const character of ["'", '"', '<', '>', '&', '\\', '`']) {
       const { accounts, web, rows } = open()
       const id = `~oidc:a${character}b` as const
@@ -70,7 +70,7 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
-  it('create one account for two simultaneous first logins', async () => {
+  it('creates one account for two simultaneous first logins', async () => {
     const { accounts } = open()
     const results = await Promise.allSettled([accounts.create('', ALICE), accounts.create('', { ...ALICE, name: 'B' })])
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
@@ -91,7 +91,7 @@ describe('accounts and user groups of MeshCentral', () => {
       },
     }
     for (const [condition, make] of Object.entries(odd)) {
-      it(`remove an account and name the remedy if the database ${condition}`, async () => {
+      it(`removes an account and names the remedy if the database ${condition}`, async () => {
         const { accounts, web, server, rows, events } = open()
         Object.assign(server.db, make({ ...server.db }, rows))
         const error: unknown = await accounts.create('', ALICE).catch((thrown: unknown) => thrown)
@@ -115,7 +115,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 21.
-  it('link user and group while the user is a member, and keep an empty group', async () => {
+  it('links user and group while the user is a member, and keeps an empty group', async () => {
     const { groups, web, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)
@@ -129,7 +129,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('mirror a group beside one of the same name made by hand', async () => {
+  it('mirrors a group beside one of the same name made by hand', async () => {
     const { groups, web } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
     await groups.join('', ALICE.id, 'staff')
@@ -160,7 +160,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(nameTakenLines()).to.have.length(2)
   })
 
-  it('mirror a group beside one that LDAP mirrors under the same id', async () => {
+  it('mirrors a group beside one that LDAP mirrors under the same id', async () => {
     const { accounts, groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [mirrored] = Object.values(web.userGroups)
@@ -310,7 +310,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test' })
   })
 
-  it('treat an address as verified if the IdP says nothing, as MeshCentral does', async () => {
+  it('treats an address as verified if the IdP says nothing, as MeshCentral does', async () => {
     const { accounts, web } = open()
     await accounts.create('', { ...ALICE, emailVerified: null })
     expect(web.users[KEY]).to.include({ emailVerified: true })
@@ -352,7 +352,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('recognize groups that the built-in strategy mirrored, but none of LDAP', async () => {
+  it('recognizes groups that the built-in strategy mirrored, but none of LDAP', async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)

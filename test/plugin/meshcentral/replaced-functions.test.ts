@@ -9,7 +9,7 @@ const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   .map((name) => ({ name: name.replaceAll('\\', '/'), text: readFileSync(join(FOLDER, name), 'utf8') }))
 
 describe('functions of MeshCentral that the plugin replaces', () => {
-  it('keep the name of the original, or of its member if the original has none', () => {
+  it("a replacement keeps the original's name, or its member's if it has none", () => {
     const named = function original() {}
     const owner: Record<string, () => void> = { named }
     // As MeshCentral does it, which gives the function no name.
@@ -21,14 +21,14 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect([owner.named?.name, owner.unnamed?.name]).to.deep.equal(['original', 'unnamed'])
   })
 
-  it('appear in a stack trace under that name', () => {
+  it('a replacement appears in a stack trace under the name of the original', () => {
     const owner = { decodeCookie: () => new Error().stack ?? '' }
     replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => () => decode())
     const frames = owner.decodeCookie().split('\n').slice(1, 3)
     for (const frame of frames) expect(frame).to.match(/decodeCookie/)
   })
 
-  it('call the original with its object as this', () => {
+  it('a replacement calls the original with its object as this', () => {
     const owner = {
       value: 7,
       read() {
@@ -39,20 +39,20 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect(owner.read()).to.equal(8)
   })
 
-  it('are left alone if MeshCentral lacks them', () => {
+  it('replaces no function that MeshCentral lacks', () => {
     const owner: { decodeCookie?: () => null } = {}
     replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => decode)
     expect(owner).to.deep.equal({})
   })
 
-  it('are all replaced in the file that the list names', () => {
+  it('replaces each function in the file that the list names', () => {
     const calls = sources.flatMap(({ name, text }) =>
       [...text.matchAll(/replaceFunction\(\s*'([^']+)'/g)].map(([, entry]) => `${entry} in ${name}`),
     )
     expect(calls.sort()).to.deep.equal(REPLACED_FUNCTIONS.map(({ name, file }) => `${name} in ${file}`).sort())
   })
 
-  it('are replaced in no other way', () => {
+  it('replaces functions of MeshCentral in no other way', () => {
     const members = ['handle', 'writeHead', 'emit', 'authenticate', 'checkAllowLogin', 'Set', 'Remove', 'redirect']
     const assignment = new RegExp(`\\.(?:${members.join('|')}) = |Reflect\\.set|Object\\.assign\\((?:app|web|db)\\b`)
     expect(sources.filter(({ text }) => assignment.test(text)).map(({ name }) => name)).to.deep.equal([])

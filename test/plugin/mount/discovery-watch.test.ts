@@ -23,7 +23,7 @@ const away = new LoginError('discovery_failed', {
 })
 
 describe('the log lines of discovery', () => {
-  it('report each failed attempt with address, status, cause and remedy', () => {
+  it('reports each failed attempt with address, status, cause and remedy', () => {
     const { lines, onFailure } = opened()
     for (const begins of [true, false]) onFailure(away, { begins, byHand: false })
     expect(lines.map(([level, event]) => [level, event])).to.deep.equal(Array(2).fill(['error', 'discovery-failed']))

@@ -287,7 +287,7 @@ describe('session checks', () => {
   })
 
   // Shows: plugin 9.15.
-  it('explain a session that ends after a lost answer', async () => {
+  it('explains a session that ends after a lost answer', async () => {
     const failures = [AWAY, REFUSED]
     const { clock, look, lines } = setUp({
       idp: async () => {

@@ -10,14 +10,14 @@ const mask = fc.oneof(fc.constant(ALL), fc.nat(0xfffff))
 const controls = (rights: number) => rights === ALL || ((rights & CONTROL) !== 0 && (rights & VIEW_ONLY) === 0)
 
 describe('merged rights', () => {
-  it('permit what one of the two accounts had, and full rights stay full', () => {
+  it('merged rights permit what either account had, and full rights stay full', () => {
     expect(mergeDeviceRights(0x4, 0x40)).to.equal(0x44)
     expect(mergeDeviceRights(ALL, 0x8)).to.equal(ALL)
     expect(mergeDeviceRights(0x48, undefined)).to.equal(0x48)
   })
 
   // Shows: plugin 6.18.
-  it('never permit control of a desktop that neither account had', () => {
+  it('merged rights never permit control of a desktop that neither account had', () => {
     fc.assert(
       fc.property(mask, mask, (first, second) => {
         const merged = mergeDeviceRights(first, second)
@@ -36,7 +36,7 @@ describe('merged rights', () => {
     )
   })
 
-  it('on the server leave the lock and the limits with the old account', () => {
+  it('server rights leave the lock and the limits with the old account', () => {
     expect(mergeSiteRights(0x22, undefined)).to.equal(0x2)
     expect(siteLimits(0x62)).to.equal(0x60)
     expect(mergeSiteRights(ALL, 0x40)).to.equal(ALL)

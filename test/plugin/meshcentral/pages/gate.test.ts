@@ -36,7 +36,7 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
   })
 
-  it('refuse blocked addresses, and others than allowed ones if there is a list', () => {
+  it('address lists refuse blocked addresses, or all but the allowed ones', () => {
     expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)

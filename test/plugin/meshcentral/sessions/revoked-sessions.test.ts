@@ -57,7 +57,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('beyond the limit, forget what expired first and then the oldest', async () => {
+  it('forgets expired revocations beyond the limit first, then the oldest', async () => {
     const MOST = 50_000
     const rows = new Map<string, Members>()
     const _id = (name: string | number) => `meshcompanion/ended/${name}`

@@ -317,7 +317,7 @@ describe('a cookie that MeshCentral seals', () => {
     })
   })
 
-  it("of an unknown session ends with the user's last one, to the millisecond", async () => {
+  it("a cookie of an unknown session ends with the user's last one, to the ms", async () => {
     const all = await setUp()
     const earlier = all.seal({ userid: USER }) ?? ''
     await all.revoke(keyOfSealed(USER))
@@ -327,7 +327,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, later)).to.equal(true)
   })
 
-  it("without the plugin's data ends with the user's last session, to the second", async () => {
+  it("a cookie without our data ends with the user's last session, to the second", async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER))
     for (const name of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {

@@ -35,7 +35,7 @@ describe("MeshCentral's warnings of a configuration", () => {
   })
 
   // Shows: plugin 9.40.
-  it('escape markup, because MeshCentral writes them into its page unescaped', () => {
+  it('escapes markup, because MeshCentral writes them into its page unescaped', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith([warningAt('<img src=x>&')])])
     expect(log[1]).to.equal('warning: Single sign-on: &#60;img src=x&#62;&#38; is ignored. Move it.')

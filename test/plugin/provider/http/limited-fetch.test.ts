@@ -61,7 +61,7 @@ for (const [kind, make] of Object.entries(makers)) {
       }
     })
 
-    it('accept a body up to the limit, and refuse one byte more even if undeclared', async () => {
+    it('accepts a body up to the limit, and refuses one byte more even if undeclared', async () => {
       answer = (_, res) => res.end('x'.repeat(1000))
       expect((await (await limited()(url, init)).text()).length).to.equal(1000)
       answer = (_, res) => {
@@ -72,7 +72,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.21.
-    it('stop reading an endless body at the limit', async () => {
+    it('stops reading an endless body at the limit', async () => {
       let sent = 0
       const closed = new Promise<void>((resolve) => {
         answer = (_, res) => {
@@ -113,7 +113,7 @@ for (const [kind, make] of Object.entries(makers)) {
       expect(causeCode(await failure(limited()(nobody, init)))).to.equal('ECONNREFUSED')
     })
 
-    it('fail if the connection is lost in the middle of an answer', async () => {
+    it('fails if the connection is lost in the middle of an answer', async () => {
       answer = (_, res) => {
         res.writeHead(200, { 'content-length': '100' })
         res.write('half', () => res.destroy())
@@ -122,7 +122,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.21.
-    it('time out if no byte or only single bytes arrive', async () => {
+    it('times out if no byte or only single bytes arrive', async () => {
       for (const bytes of ['', 'x']) {
         const clock = new FakeClock()
         const request = new Promise<ServerResponse>((resolve) => {

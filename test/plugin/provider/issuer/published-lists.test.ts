@@ -10,13 +10,13 @@ const missing = (metadata: object, oidc: object = {}) =>
   )
 
 describe('lists that an IdP publishes', () => {
-  it('report nothing if missing or not arrays', () => {
+  it('reports nothing if a list is missing or no array', () => {
     expect(missing({})).to.deep.equal([])
     expect(missing({ scopes_supported: 'openid', response_types_supported: { code: true } })).to.deep.equal([])
   })
 
   // Shows: plugin 3.10, 3.11, 3.12, 3.16.
-  it('report each configured value that they lack', () => {
+  it('reports each configured value that a list lacks', () => {
     expect(
       missing(
         {
@@ -46,7 +46,7 @@ describe('lists that an IdP publishes', () => {
     expect(missing({ code_challenge_methods_supported: ['S256'] })).to.deep.equal([])
   })
 
-  it('report nothing for an endpoint that does not exist', () => {
+  it('reports nothing for an endpoint that does not exist', () => {
     const list = { introspection_endpoint_auth_methods_supported: ['private_key_jwt'] }
     expect(missing(list)).to.deep.equal([])
     expect(missing({ ...list, introspection_endpoint: `${ISSUER}/i` })).to.have.length(1)

@@ -59,7 +59,7 @@ describe('a logout token', () => {
     expect(() => first.assertUnused(logout())).to.throw(LoginError)
   })
 
-  it('may be sent again after a failure, but is used by only one process at a time', async () => {
+  it('a token may come again after a failure, but one process at a time uses it', async () => {
     const store = shared()
     const [first, second] = [process(store), process(store)]
     expect(await outcomeOf(first.use(logout(), failing))).to.equal('the disk is full')
