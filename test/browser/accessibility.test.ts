@@ -182,7 +182,7 @@ describe('a page', () => {
     'page that redirects by itself': () => page.goto(`${url}going-on`, { waitUntil: 'commit' }),
     'status page of the plugin': () => page.goto(`${url}status`),
     'status page of the plugin while it checks the provider': () => page.goto(`${url}status-running`),
-    'status page of the plugin after the check': () => page.goto(`${url}status-asked`),
+    'status page of the plugin after the check': () => page.goto(`${url}status-checked`),
     'status page of a domain without single sign-on': () => page.goto(`${url}status-none`),
     'status page of the sidecar': () => page.goto(`${url}sidecar`),
   }
