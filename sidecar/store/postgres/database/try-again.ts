@@ -5,7 +5,8 @@ import { REFUSALS } from './postgres-error.ts'
 const TRY_AGAIN_MS = 100
 
 /**
- * Repeats `work` while the database is absent, until the elapsed time `until`. A try that failed may have taken effect. Calls `onRetry` before each try but the first. Rejects with the last error.
+ * Repeats `work` while the database is absent, until the elapsed time `until`. A try that failed may have taken effect.
+ * Calls `onRetry` before each try but the first. Rejects with the last error.
  */
 export async function tryAgain<T>(
   work: () => Promise<T>,

@@ -32,7 +32,7 @@ interface CopyRefreshParts {
  * Keeps the copy of the registry up to date with what all instances change.
  *
  * `load` reads all stations. From then on, `follow` reads only the stations that changed since the stamp that the copy
- * has seen. It loads everything again if that stamp means nothing any more: another server took over (another
+ * has seen. It loads everything again if that stamp has lost its meaning: another server took over (another
  * timeline), the clock of the database went back, or changes since that stamp were deleted.
  *
  * A refresh runs after each notification and at least once a second. Only one runs at a time; a notification during

@@ -82,8 +82,8 @@ export async function openRegistry(parts: RegistryParts): Promise<Registry> {
  * Reads come from the copy, which {@link CopyRefresh} keeps up to date with what other instances change. Writes go to
  * the database, one statement at a time, through a queue. When a call returns, the copy has its change.
  *
- * Two things are only in memory: the time of heartbeats that bring nothing new (the database has it once an hour), and
- * which stations are known to be proven, so that `prove` writes once for each registration.
+ * Two things are only in memory. One is the time of heartbeats that bring nothing new; the database has it once an
+ * hour. The other is which stations are known to be proven, so that `prove` writes once for each registration.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -203,8 +203,8 @@ class PostgresRegistry implements Registry {
     const { kind, version, registeredAt, devices, writtenAt, now, icon, hash, updatedAt, displaced } = row
     if (kind === 'full' || kind === 'devices_full' || kind === 'limited') return { kind }
     const seenAt = (lastSeenAt: number): StationRecord => {
-      const seen = devices.map((device) => (device.id === deviceId ? { ...device, lastSeenAt } : device))
-      return { key, registeredAt, devices: seen, icon, hash, updatedAt }
+      const touched = devices.map((device) => (device.id === deviceId ? { ...device, lastSeenAt } : device))
+      return { key, registeredAt, devices: touched, icon, hash, updatedAt }
     }
     this.#copy.take([key, seenAt(writtenAt)], version)
     this.#copy.touch(key, deviceId, now)

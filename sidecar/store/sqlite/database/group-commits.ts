@@ -35,9 +35,10 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 /**
  * The queue in front of the connection.
  *
- * While anything waits, rounds follow each other: one transaction with all writes that wait, up to a limit of rows; then
- * waiting reads, up to a limit; then one bulky read. Otherwise it is idle, and the next call starts a round. Writes are
- * done in the order of the calls. Writes and reads above the limits of the queue are refused with `store_overloaded`.
+ * While anything waits, rounds follow each other. A round is one transaction with the waiting writes, up to a limit of
+ * rows, then waiting reads, up to a limit, then one bulky read. Otherwise it is idle, and the next call starts a round.
+ * Writes are done in the order of the calls. Writes and reads above the limits of the queue are refused with
+ * `store_overloaded`.
  *
  * `close` ends this: new calls are refused, what waits is finished within 3 s, then the last transaction runs and the
  * connection closes. If it is late, what still waits is rejected.
@@ -170,7 +171,7 @@ class GroupCommits implements Database {
   async #finish(last: (tx: Transaction) => Promise<void>): Promise<void> {
     await this.#working
     await new Promise<void>((resolve, reject) => {
-      // Several statements, none of which is known to be the last: so all of them need a transaction.
+      // There are several statements, and the last one is not known. So all of them need a transaction.
       const kind: Write<unknown, unknown> = { run: async (tx) => [await last({ ...tx, last: tx.all })] }
       void this.#runner.commit([{ kind, input: undefined, rows: 1, resolve: () => resolve(), reject }])
     }).catch((error: unknown) => {

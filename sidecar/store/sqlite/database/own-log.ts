@@ -15,7 +15,7 @@ export interface OwnLog {
 
 /**
  * Remembers the log of the database that is open at `path`. If that file is deleted or replaced, SQLite leaves the log.
- * At the next start it would apply the log to whatever file has that name, such as a backup: pages of one database in
+ * At the next start it would apply the log to any file of that name, such as a backup: pages of one database in
  * the middle of another.
  */
 export async function knowLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<OwnLog> {

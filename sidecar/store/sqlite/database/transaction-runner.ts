@@ -21,9 +21,9 @@ interface Group {
 /**
  * Runs batches of writes, each in one transaction, one after the other.
  *
- * A transaction begins with its first write. If it is committed, the effects on memory run and the writes resolve. If it
- * fails, it is rolled back, the effects are undone and the writes reject. If a statement was at fault and not the disk,
- * each write is tried again alone, so that only that one fails.
+ * A transaction begins with its first write. If it is committed, the effects on memory run and the writes resolve. If
+ * it fails, it is rolled back, the effects are undone and the writes reject. If a statement was at fault and not the
+ * disk, each write is tried again alone, so that only that one fails.
  *
  * After a disk error, the rollback may fail too, and may leave its transaction open: what is written then would be part
  * of it. Therefore the next write rolls it back first.
@@ -94,7 +94,8 @@ export class TransactionRunner {
     }
     this.#onOutcome(error)
     for (const write of batch) write.reject(error)
-    // Moves pages from the log into the file, which has room for them. Then the log starts over and needs no more space.
+    // Moves pages from the log into the file, which has room for them. Then the log starts over and needs no more
+    // space.
     if (error.code === 'disk_full') await this.#connection.all('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined)
   }
 

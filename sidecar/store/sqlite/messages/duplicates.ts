@@ -56,10 +56,9 @@ export async function openDuplicates(
 }
 
 /**
- * The marks in memory: when each message was stored last, by a digest of it. The file has the messages that they are
- * made of. A start reads the messages that left their rings. Messages in a ring are read when their sender writes again
- * for the first time. Both are read whatever their age: a machine without a battery for its clock learns the time only
- * after the start.
+ * The marks in memory: when each message was stored last, by a digest of it. The file has these messages. A start reads
+ * the messages that left their rings. Messages in a ring are read when their sender writes again for the first time.
+ * Both are read whatever their age: a machine without a battery for its clock learns the time only after the start.
  *
  * Marks are young or old. When there are {@link MAX_MARKS} young ones, these become the old ones, and the former old
  * ones are forgotten all at once. So nothing here depends on what a clock says.

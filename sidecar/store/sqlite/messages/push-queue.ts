@@ -57,10 +57,10 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
 }
 
 /**
- * The queue in memory, with at most one entry a device. One process has the file for itself, and the file knows how far
- * each device was notified, which makes the entries again at the next start.
+ * The queue in memory, with at most one entry a device. One process has the file for itself. The file knows how far
+ * each device was notified, so the next start can create the entries again.
  *
- * An entry waits for the end of its window (`timer`), is due, and is then claimed:
+ * An entry waits for the end of its window (`timer`), is due, and is then claimed.
  * - A stored message creates an entry that waits, and joins one that waits or is due. A message that arrives during the
  *   claim is noted (`againAt`).
  * - `settle` removes the entry. If a message arrived during the claim, a new one waits for the rest of its window.
@@ -262,7 +262,9 @@ class SqlitePushQueue implements MemoryPushQueue {
     return [{ station: entry.key, device, unpushed, tries, refusals, firstTryMs, waitedMs }]
   }
 
-  /** Removes an entry whose device was notified up to `through`. What came during the claim gets a new entry. */
+  /**
+   * Removes an entry whose device was notified up to `through`. Messages that came during the claim get a new entry.
+   */
   #finish(entry: Entry, through: number): void {
     const { key, id, againAt, newest } = entry
     this.#entries.delete(deviceKey(key, id))

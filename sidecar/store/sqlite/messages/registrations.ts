@@ -61,19 +61,19 @@ export class Registrations {
     const { key, deviceId, pushToken } = registration
     const former = memory.current(key)
     const same = deviceOf(former, deviceId)
-    const others = former?.devices.filter(({ id }) => id !== deviceId) ?? []
-    if (!same && !(await this.#makeRoomFor(tx, key, others))) return { kind: 'devices_full' }
+    const siblings = former?.devices.filter(({ id }) => id !== deviceId) ?? []
+    if (!same && !(await this.#makeRoomFor(tx, key, siblings))) return { kind: 'devices_full' }
     const stamp = stamps.take(tx, 1)
     await stamps.cover(tx)
     const added = former ? undefined : await this.#addStation(tx, key, stamp)
     if (added === 'full') return { kind: 'full' }
     if (former) await this.#prove(tx, key)
     const device = await this.#writeDevice(tx, registration, same?.registeredAt ?? stamp)
-    const left = await markTokensDead(tx, memory, key, others, (other) => other.pushToken === pushToken)
+    const otherDevices = await markTokensDead(tx, memory, key, siblings, (device) => device.pushToken === pushToken)
     const station = {
       key,
       registeredAt: former?.registeredAt ?? stamp,
-      devices: [device, ...left].sort((a, b) => a.registeredAt - b.registeredAt),
+      devices: [device, ...otherDevices].sort((a, b) => a.registeredAt - b.registeredAt),
       avatar: await this.#writeAvatar(tx, registration, stamp),
     }
     memory.change(tx, key, station)
@@ -82,13 +82,13 @@ export class Registrations {
   }
 
   /**
-   * Makes room for one more device beside `others`, from which it takes the one that was silent for longest. Returns
+   * Makes room for one more device beside `siblings`, from which it takes the one that was silent for longest. Returns
    * whether there is room.
    */
-  async #makeRoomFor(tx: Transaction, key: StationKey, others: SeenDevice[]): Promise<boolean> {
+  async #makeRoomFor(tx: Transaction, key: StationKey, siblings: SeenDevice[]): Promise<boolean> {
     const { settings, clock } = this.#parts
-    if (others.length < MAX_DEVICES) return true
-    const silent = others.sort((a, b) => a.lastSeenAt - b.lastSeenAt).shift()
+    if (siblings.length < MAX_DEVICES) return true
+    const silent = siblings.sort((a, b) => a.lastSeenAt - b.lastSeenAt).shift()
     if (!silent || clock.now() - silent.lastSeenAt <= replaceableAfterMs(settings.stations.expireAfterHours))
       return false
     await tx.all(REMOVE_DEVICES, key, JSON.stringify([silent.id]))

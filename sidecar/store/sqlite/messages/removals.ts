@@ -38,11 +38,11 @@ async function removeOne(tx: Transaction, memory: StationMemory, removal: Remova
     if (first.pushToken !== pushToken) return 'wrong_token'
     if (!(await hasFirstToken(tx, key, first))) return silence(tx, memory, station, first)
   }
-  const left = station.devices.filter((device) => !meant.includes(device))
-  if (left.length > 0) await tx.all(REMOVE_DEVICES, key, JSON.stringify(meant.map(({ id }) => id)))
+  const remaining = station.devices.filter((device) => !meant.includes(device))
+  if (remaining.length > 0) await tx.all(REMOVE_DEVICES, key, JSON.stringify(meant.map(({ id }) => id)))
   else await tx.all(REMOVE_STATION, key)
-  memory.change(tx, key, left.length > 0 ? { ...station, devices: left } : undefined)
-  return left.length > 0 ? 'devices' : 'station'
+  memory.change(tx, key, remaining.length > 0 ? { ...station, devices: remaining } : undefined)
+  return remaining.length > 0 ? 'devices' : 'station'
 }
 
 /** Whether the device still has its first push token. */

@@ -14,13 +14,13 @@ import type { Transaction } from '../database/database.ts'
  * The registry in memory, which the file has too.
  *
  * `get` answers with what is committed. A transaction in progress notes its changes by {@link change}, and sees them by
- * {@link current}. With its commit they become what `get` answers; with its rollback they are forgotten. So memory never
- * knows more than the disk, except for one thing: the times of heartbeats, which {@link touch} changes in place and the
- * file has once an hour.
+ * {@link current}. With its commit they become what `get` answers; with its rollback they are forgotten. So memory
+ * never knows more than the disk, except for one thing: the times of heartbeats, which {@link touch} changes in place
+ * and the file has once an hour.
  */
 export class StationMemory {
   readonly #stations = new Map<StationKey, SeenStation>()
-  /** What the transaction in progress has changed; undefined for a station that it removed. */
+  /** Changes of the transaction in progress; undefined for a station that it removed. */
   readonly #uncommitted = new Map<StationKey, SeenStation | undefined>()
   /** `lastSeenAt` of each device as the file has it, up to an hour behind. */
   readonly #lastSeenInFile = new WeakMap<Device, number>()

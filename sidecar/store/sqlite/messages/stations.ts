@@ -170,8 +170,8 @@ class SqliteStations implements StationTable {
     try {
       return await this.#database.write(kind, input)
     } finally {
-      const left = (this.#queued.get(key) ?? 1) - 1
-      if (left > 0) this.#queued.set(key, left)
+      const queued = (this.#queued.get(key) ?? 1) - 1
+      if (queued > 0) this.#queued.set(key, queued)
       else this.#queued.delete(key)
     }
   }
