@@ -56,7 +56,7 @@ const REFUSED = [
     'a database that takes no writes',
     'ALTER ROLE guest SET default_transaction_read_only = on; GRANT CREATE ON DATABASE db TO guest',
     'database_read_only',
-    /takes no writes/,
+    /accepts no writes/,
   ],
 ] as const
 

@@ -21,8 +21,14 @@ host all all     127.0.0.1/32 trust
 // User and password, database, the code, and what the operator reads of it.
 const REFUSALS = [
   ['without a password', 'guest', 'postgres', 'database_password_missing', /has none\. Set PGPASSWORD .*database\.env/],
-  ['with a wrong password', 'guest:wrong', 'postgres', 'database_password_wrong', /Correct the password in PGPASSWORD/],
-  ['as an unknown user with a password', 'unknown:x', 'postgres', 'database_password_wrong', /and the user/],
+  ['with a wrong password', 'guest:wrong', 'postgres', 'database_password_wrong', /and the password in PGPASSWORD/],
+  [
+    'as an unknown user with a password',
+    'unknown:x',
+    'postgres',
+    'database_password_wrong',
+    /Correct the user in "database"/,
+  ],
   ['as an unknown user without a password', 'nobody_known', 'postgres', 'database_role_missing', /CREATE ROLE/],
   ['to a database that is not there', 'guest:right', 'gone', 'database_missing', /CREATE DATABASE/],
   ['without the right to make a schema', 'guest:right', 'postgres', 'database_right_missing', /GRANT CREATE ON/],
