@@ -40,7 +40,10 @@ export interface Exposition {
   expose(): Promise<Exposed>
 }
 
-/** Creates an exposition with its own registry, so that two in one process share nothing. Loading this file takes some 20 ms. */
+/**
+ * Creates an exposition with its own registry, so that two in one process share nothing. Loading this file takes some
+ * 20 ms.
+ */
 export function createExposition({ name, help, label, cases, buckets }: Distribution): Exposition {
   const registry = new Registry()
   const histogram = new Histogram({ name, help, labelNames: [label], buckets: [...buckets], registers: [registry] })

@@ -31,9 +31,9 @@ const EXIT_CONFIG = 78
 const CLOSE_WITHIN_MS = 4800
 
 /**
- * If a host name has several addresses, how long each one but the last is tried. The default of Node.js, 250 ms, is less
- * than a round trip by satellite. There, a host would be unreachable if its last address does not work, such as an IPv6
- * address on a line without IPv6.
+ * If a host name has several addresses, how long each one but the last is tried. The default of Node.js, 250 ms, is
+ * less than a round trip by satellite. There, a host would be unreachable if its last address does not work, such as an
+ * IPv6 address on a line without IPv6.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
@@ -240,8 +240,8 @@ async function threadsIdle(): Promise<void> {
 }
 
 /**
- * Ends the process while one of its threads hangs in a disk operation. `process.exit` waits for that thread. The default
- * action of the signal that requested the stop does not, and service managers treat it as a clean exit.
+ * Ends the process while one of its threads hangs in a disk operation. `process.exit` waits for that thread. The
+ * default action of the signal that requested the stop does not, and service managers treat it as a clean exit.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)

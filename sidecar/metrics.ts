@@ -118,7 +118,9 @@ export function createMetrics(): Metrics {
   const latencies: { readonly platform: Platform; readonly seconds: number }[] = []
   let loading: Promise<Exposition> | undefined
 
-  /** Loads the exposition and passes it what has waited for it. Loaded on demand: it would take a tenth of the start. */
+  /**
+   * Loads the exposition and passes it what has waited for it. Loaded on demand: it would take a tenth of the start.
+   */
   async function exposition(): Promise<Exposition> {
     loading ??= import('./exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
     const loaded = await loading

@@ -5,9 +5,9 @@ import type { Log } from './log.ts'
 import { demandPackages } from './operator/commands/packages.ts'
 
 /**
- * Starts a sidecar. Resolves once the API and the operator's port serve; APRS-IS may still be unreachable then. If a part
- * cannot start (the database, the files of a push gateway, a port, the certificate), it closes everything that it has
- * opened, and rejects.
+ * Starts a sidecar. Resolves once the API and the operator's port serve; APRS-IS may still be unreachable then. If a
+ * part cannot start (the database, the files of a push gateway, a port, the certificate), it closes everything that it
+ * has opened, and rejects.
  *
  * Importing this file needs none of the packages that only the sidecar uses.
  *

@@ -21,11 +21,11 @@ export type Message =
 
 type NotForOperator = 'telemetry_definition' | 'query' | 'empty'
 
-/** Whom a message packet is for. */
+/** The addressee of a message packet. */
 export interface Addressee {
   /** Upper case, trailing blanks dropped, not empty. */
   readonly to: string
-  /** Where in the line the text begins. */
+  /** Index in the line where the text begins. */
   readonly textAt: number
 }
 
@@ -50,29 +50,29 @@ const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
- * Whom a packet is addressed to; undefined when it is no message. Never throws, whatever the bytes are. Read before all
- * else, since most of what comes in is for nobody here.
+ * Returns the addressee of a packet, or undefined if it is no message. Never throws, for any bytes. Called before the
+ * text is parsed, because most messages are for stations that are not registered.
  */
 export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): Addressee | undefined {
   if (line.charCodeAt(bodyAt) !== COLON) return undefined
   const start = bodyAt + 1
-  // Behind the last character that is no blank.
+  // Index after the last character that is not blank.
   let end = start
-  // The second colon stands behind 9 characters, or earlier where the sender did not pad.
+  // The second colon comes after 9 characters, or earlier if the sender did not pad.
   for (let at = start; at <= start + MAX_ADDRESSEE_LENGTH; at++) {
     const code = line.charCodeAt(at)
     if (code === COLON) {
       const to = canonicalKey(line.slice(start, end))
       return to === '' ? undefined : { to, textAt: at + 1 }
     }
-    // ASCII only: `ß` in upper case is `SS`, and the message would reach somebody else. NaN behind the end is neither.
+    // ASCII only: `ß` in upper case is `SS`, so the message would reach another station. NaN past the end is no ASCII.
     if (!(code >= BLANK && code <= TILDE)) return undefined
     if (code !== BLANK) end = at + 1
   }
   return undefined
 }
 
-/** Reads a message packet. Never throws, whatever the bytes are. */
+/** Parses a message packet. Never throws, for any bytes. */
 export function parseMessage(line: string, { to, textAt }: Addressee): Message {
   const end = contentEnd(line, textAt)
   const brace = braceOfSequenceId(line, textAt, end)
@@ -126,8 +126,8 @@ function answer(kind: 'ack' | 'rejection', word: string, text: string) {
 }
 
 /**
- * A text as a message record shows it: UTF-8 or, where the bytes are not valid UTF-8, as a whole Latin-1, and then
- * `textBytes` has the bytes in base64.
+ * Decodes a text for a message record: as UTF-8 if the bytes are valid UTF-8, otherwise all of it as Latin-1, with the
+ * bytes in base64 as `textBytes`.
  */
 export function textOf(bytes: Buffer): { readonly text: string; readonly textBytes?: string } {
   if (isUtf8(bytes)) return { text: bytes.toString('utf8') }
@@ -135,9 +135,9 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * The line, without line break, by which `to` acknowledges a message of `from`. Both the call of the sender and the
- * number are given back as received: to servers `W2AW-0` is not `W2AW`, and senders without reply-acks know no number
- * but the whole `MM}AA`.
+ * Returns the line, without line break, with which `to` acknowledges a message of `from`. Sender and sequence id are
+ * repeated as received: servers treat `W2AW-0` and `W2AW` as different, and senders without reply-acks only recognize
+ * the whole `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

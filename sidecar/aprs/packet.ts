@@ -3,13 +3,13 @@ import { canonicalKey } from './station.ts'
 
 /** A packet as APRS-IS delivers it (`SOURCE>DESTINATION,PATH:body`), or the innermost one of a third-party frame. */
 export interface Packet {
-  /** Who sent it: upper case, without the SSID 0, of letters, digits and dashes, at most 9 characters. */
+  /** Key of the sender: upper case, without SSID 0; letters, digits and dashes, at most 9 characters. */
   readonly source: string
-  /** The same as it was received, in its letter case and with its SSID 0: who answers has to write it like this. */
+  /** The sender exactly as received, with letter case and SSID 0. An answer must use this spelling. */
   readonly sourceAsReceived: string
-  /** The line that it was read from, as Latin-1, which makes each byte one character. */
+  /** The line of the packet as Latin-1, so that each byte is one character. */
   readonly line: string
-  /** Where in the line the body begins, which goes to its end. */
+  /** Index in the line where the body begins. The body extends to the end of the line. */
   readonly bodyAt: number
 }
 
@@ -18,12 +18,12 @@ const ARROW = 0x3e
 const CLOSING_BRACE = 0x7d
 
 const MAX_SOURCE_LENGTH = 9
-// Gateways wrap once. A line of 4 KiB could hold hundreds of headers, and none of those is anybody's message.
+// Gateways wrap a packet once. A hostile line of 4 KiB could hold hundreds of headers.
 const MAX_DEPTH = 8
 
 /**
- * Reads one line, as Latin-1 and without its line break; undefined when it is no packet. Never throws, whatever the
- * bytes are. In a third-party frame (`}` and a whole packet) the inner source is the sender, in nested ones the
+ * Parses one line, as Latin-1 without its line break. Returns undefined if it is no packet. Never throws, for any
+ * bytes. In a third-party frame (`}` and a whole packet), the inner source is the sender; in nested frames, the
  * innermost.
  */
 export function parsePacket(line: string): Packet | undefined {
@@ -32,7 +32,7 @@ export function parsePacket(line: string): Packet | undefined {
     const arrow = endOfSource(line, start)
     if (arrow < 0) return undefined
     const bodyAt = line.indexOf(':', arrow + 1) + 1
-    // None at all, or nothing between the two.
+    // There is no colon, or nothing before it.
     if (bodyAt <= arrow + 2) return undefined
     if (line.charCodeAt(bodyAt) !== CLOSING_BRACE) {
       const sourceAsReceived = line.slice(start, arrow)
@@ -43,13 +43,13 @@ export function parsePacket(line: string): Packet | undefined {
   return undefined
 }
 
-/** Where the `>` behind a source stands that begins at `start`; -1 when there is none. */
+/** Returns the index of the `>` after the source that begins at `start`, or -1. */
 function endOfSource(line: string, start: number): number {
   for (let i = start; i <= start + MAX_SOURCE_LENGTH; i++) {
-    // NaN behind the end, which is no character of a source either.
+    // NaN past the end of the line, which is no character of a source.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // Strict, because the source goes into the acks that we send: no character of it may end a line or a field.
+    // Strict, because acks contain the source: none of its characters may end a line or a field.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

@@ -1,10 +1,13 @@
 import { baseCallsign } from './station.ts'
 
-/** The APRS-IS passcode of a station: the same for all SSIDs of a callsign. It is not secret, anyone can compute it. */
+/**
+ * Computes the APRS-IS passcode of a station. All SSIDs of a callsign have the same. It is no secret: anyone can
+ * compute it.
+ */
 export function passcodeOf(key: string): number {
-  const call = baseCallsign(key).toUpperCase()
+  const callsign = baseCallsign(key).toUpperCase()
   let hash = 0x73e2
-  for (let i = 0; i < call.length; i++) hash ^= call.charCodeAt(i) << (i % 2 === 0 ? 8 : 0)
+  for (let i = 0; i < callsign.length; i++) hash ^= callsign.charCodeAt(i) << (i % 2 === 0 ? 8 : 0)
   return hash & 0x7fff
 }
 

@@ -6,11 +6,11 @@ const LOWER_A = 0x61
 
 export type StationKeyOutcome =
   | { readonly kind: 'key'; readonly key: string }
-  /** `reason` is a sentence for the caller of the API. */
+  /** `reason` is a sentence for the app's developer. */
   | { readonly kind: 'invalid'; readonly member: 'callsign' | 'ssid'; readonly reason: string }
 
 /**
- * The key of a station that registers: `CALL` or `CALL-SSID`, upper case, at most 9 characters.
+ * Returns the key of a station that registers: callsign and SSID in upper case, at most 9 characters.
  * `ssid`: an integer from 0 to 99 or at most two of A-Z 0-9; 0, `""`, `"0"` and null all mean none.
  */
 export function stationKey(callsign: string, ssid: number | string | null): StationKeyOutcome {
@@ -37,27 +37,27 @@ function invalid(member: 'callsign' | 'ssid', reason: string): StationKeyOutcome
 }
 
 /**
- * The key of a station as a packet or a client names it; `CALL-0` is `CALL`. Undefined when it is no station's name:
- * 1 to 9 letters, digits and dashes, as APRS-IS servers take them for a source.
+ * Returns the key of a station from its name in a packet or a request; `N0CALL-0` is `N0CALL`. Returns undefined unless
+ * the name has 1 to 9 letters, digits and dashes, which is what APRS-IS servers accept as a source.
  */
 export function parseStationKey(name: string): string | undefined {
   return /^[A-Za-z0-9][A-Za-z0-9-]{0,8}$/.test(name) ? canonicalKey(name) : undefined
 }
 
-/** Upper case and without the SSID 0, that is all; for names whose characters are known to be fit. */
+/** Converts a valid name to upper case and removes an SSID of 0. Does not check its characters. */
 export function canonicalKey(name: string): string {
   const upper = isUpperCase(name) ? name : name.toUpperCase()
   const dash = upper.length - 2
   return upper.charCodeAt(dash + 1) === ZERO && upper.charCodeAt(dash) === DASH ? upper.slice(0, dash) : upper
 }
 
-/** Looked at first: nearly every name on the network is, and turning one into upper case costs more than reading it. */
+/** Checked first, because nearly every name is in upper case, and converting costs more than checking. */
 function isUpperCase(name: string): boolean {
   for (let at = 0; at < name.length; at++) if (name.charCodeAt(at) >= LOWER_A) return false
   return true
 }
 
-/** What stands before the dash: whose licence it is. */
+/** Returns the part before the dash: the callsign of the licence, without SSID. */
 export function baseCallsign(key: string): string {
   const dash = key.indexOf('-')
   return dash < 0 ? key : key.slice(0, dash)

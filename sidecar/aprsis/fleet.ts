@@ -16,8 +16,8 @@ import type { CallsignSource } from './listeners/callsign-source.ts'
 import { filterText } from './protocol/filter.ts'
 
 /**
- * Delay before filters are made tight again after a change that was made the cheap way. A spare connection costs 3 bytes
- * a second in server comments, so this costs about 2 KB. Making filters tight costs a login line of up to 8 KB.
+ * Delay before filters are made tight again after a change that was made the cheap way. A spare connection costs 3
+ * bytes a second in server comments, so this costs about 2 KB. Making filters tight costs a login line of up to 8 KB.
  */
 const TIDY_AFTER_MS = 600_000
 

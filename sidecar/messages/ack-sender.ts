@@ -8,14 +8,18 @@ export interface AckSender {
   ready(): boolean
   /** Sends the ack of a durable message. Call only if the store has assigned the ack to this process. */
   acknowledge(message: Acknowledgeable): void
-  /** Counts an ack that is not sent although its station wants acks. `ready`: the value of {@link ready} before storing. */
+  /**
+   * Counts an ack that is not sent although its station wants acks. `ready`: the value of {@link ready} before storing.
+   */
   withhold(ready: boolean): void
 }
 
 interface AckSenderParts {
   /** Sends a line without line break by a verified connection. Returns false if there is none. Never throws. */
   readonly send: (line: string) => boolean
-  /** Whether {@link AckSenderParts.send} would find a verified connection. Called for each read, so it must be cheap. */
+  /**
+   * Whether {@link AckSenderParts.send} would find a verified connection. Called for each read, so it must be cheap.
+   */
   readonly canSend: () => boolean
   readonly metrics: Metrics
 }

@@ -49,7 +49,9 @@ export interface ContentCounts {
   readonly dropped: number
 }
 
-/** A snapshot of all stations in a database, to be copied to another. Read in pages, so that it need not fit in memory. */
+/**
+ * A snapshot of all stations in a database, to be copied to another. Read in pages, so that it need not fit in memory.
+ */
 export interface Contents {
   readonly counts: ContentCounts
   /** The last stamp that was issued. */

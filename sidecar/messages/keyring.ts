@@ -1,8 +1,8 @@
 /** Keys that all processes sharing a store must have in common. They are secret and appear in no log or error. */
 export interface Keyring {
   /**
-   * Returns the value stored under `name`. If there is none, stores and returns `proposal`. If several processes propose
-   * at once, all of them get the same value.
+   * Returns the value stored under `name`. If there is none, stores and returns `proposal`. If several processes
+   * propose at once, all of them get the same value.
    */
   settle(name: string, proposal: string): Promise<string>
 }

@@ -4,8 +4,8 @@ export const LEASE_MS = 6000
 /** Leases that one process at a time holds, of those that share a store. An exclusive store grants all of them. */
 export interface Leases {
   /**
-   * Leases those of `names` that no other process holds, and renews those that this process holds, for {@link LEASE_MS}.
-   * Resolves with the names that this process holds now. Other processes can read `note`.
+   * Leases those of `names` that no other process holds, and renews those that this process holds, for
+   * {@link LEASE_MS}. Resolves with the names that this process holds now. Other processes can read `note`.
    *
    * An expired lease of another process is taken only after this process has been in touch with the store for
    * {@link LEASE_MS} without a break. So after an outage of the store, the holder can renew its lease first.

@@ -13,8 +13,8 @@ export interface PushQueue {
   /**
    * Leases due devices to the caller, those due the longest first, and at most `free[platform]` of each platform. No
    * other caller gets them until they are settled or retried later. With a shared store, the lease also ends after
-   * {@link PUSH_LEASE_MS}. If the store rejects, this rejects too. The devices then stay due, and {@link onDue} says when
-   * to claim again.
+   * {@link PUSH_LEASE_MS}. If the store rejects, this rejects too. The devices then stay due, and {@link onDue} says
+   * when to claim again.
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
@@ -26,16 +26,16 @@ export interface PushQueue {
    */
   settle(claim: PushClaim): Promise<void>
   /**
-   * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier, and are part of that
-   * notification. The next claim has these `tries` and `refusals`; without tries, it starts a new notification.
+   * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier, and are part of
+   * that notification. The next claim has these `tries` and `refusals`; without tries, it starts a new notification.
    */
   retryLater(
     claim: PushClaim,
     next: { readonly delayMs: number; readonly tries: number; readonly refusals: number },
   ): Promise<void>
   /**
-   * Calls `listener` whenever a device may be due: at the end of a window, a delay or another process's lease, some time
-   * after a rejected claim, and at once for devices that were due at the last stop. The listener must not throw.
+   * Calls `listener` whenever a device may be due: at the end of a window, a delay or another process's lease, some
+   * time after a rejected claim, and at once for devices that were due at the last stop. The listener must not throw.
    */
   onDue(listener: () => void): void
   /** Returns how many devices of a platform have an entry, as far as this process knows. Looks at all entries. */

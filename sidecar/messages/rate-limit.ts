@@ -1,6 +1,8 @@
 /** Counts the actions of each client, and tells when they exceed a limit. Time is a parameter. */
 export interface RateLimit {
-  /** Counts `weight` more actions of `client`, 1 by default. Returns false above the limit. `now`: elapsed milliseconds. */
+  /**
+   * Counts `weight` more actions of `client`, 1 by default. Returns false above the limit. `now`: elapsed milliseconds.
+   */
   take(client: string, now: number, weight?: number): boolean
 }
 
@@ -9,7 +11,9 @@ interface Window {
   count: number
 }
 
-/** Clients remembered in each of the two generations, about 10 MB together. Above it, the older generation is dropped. */
+/**
+ * Clients remembered in each of the two generations, about 10 MB together. Above it, the older generation is dropped.
+ */
 const MAX_CLIENTS = 50_000
 
 /** Allows each client `max` actions in `windowMs` milliseconds from its first one. Then a new window begins. */

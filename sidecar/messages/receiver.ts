@@ -7,9 +7,9 @@ import { wantsAcks } from './station.ts'
 import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.ts'
 
 /**
- * Processes the packet lines of one read from a connection, as Latin-1 without line breaks. Resolves once their messages
- * are stored or lost; never rejects. The caller must limit how many calls are open, because nothing else limits the
- * messages that wait to be stored.
+ * Processes the packet lines of one read from a connection, as Latin-1 without line breaks. Resolves once their
+ * messages are stored or lost; never rejects. The caller must limit how many calls are open, because nothing else
+ * limits the messages that wait to be stored.
  */
 export type Receiver = (lines: readonly string[]) => Promise<void>
 

@@ -9,7 +9,10 @@ import {
 } from './station.ts'
 import type { AvatarUpload, Registration } from './store.ts'
 
-/** A station as a database row, with its avatar but for the image. The members of the avatar are null if it never set one. */
+/**
+ * A station as a database row, with its avatar but for the image. The members of the avatar are null if it never set
+ * one.
+ */
 export interface StationRecord {
   readonly key: StationKey
   readonly registeredAt: number

@@ -44,8 +44,8 @@ export interface Device {
    */
   readonly registeredAt: number
   /**
-   * Wall-clock time of the last registration, updated in place. If a registration changed nothing else, a crash may lose
-   * up to an hour of it, or everything since the disk failed.
+   * Wall-clock time of the last registration, updated in place. If a registration changed nothing else, a crash may
+   * lose up to an hour of it, or everything since the disk failed.
    */
   readonly lastSeenAt: number
 }
@@ -77,7 +77,9 @@ export function deviceOf<Kind extends Device>(
   return station?.devices.find((device) => device.id === id)
 }
 
-/** Returns the key of a device among those of all stations: `STATION` or `STATION ID`. Neither part contains a blank. */
+/**
+ * Returns the key of a device among those of all stations: `STATION` or `STATION ID`. Neither part contains a blank.
+ */
 export function deviceKey(station: StationKey, id: DeviceId): string {
   return id === '' ? station : `${station} ${id}`
 }

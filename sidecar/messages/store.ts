@@ -125,8 +125,9 @@ export interface DeviceFilter {
  * The outcome of a removal:
  * - `none`: there were no such devices;
  * - `wrong_token`: the device has another push token;
- * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed before,
- *   so a stranger may have taken the device over, or registered it first. The history stays for the phone's return;
+ * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed
+ *   before, so a stranger may have taken the device over, or registered it first. The history stays for the phone's
+ *   return;
  * - `devices`: the devices were removed; `station`: the last device was removed, and the station with it.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'
@@ -149,8 +150,8 @@ export interface Stations {
   register(registration: Registration): Promise<RegisterOutcome>
   /**
    * Marks the station as proven: it synced, or a push gateway accepted its token. A second registration proves it too.
-   * In a full registry, a new station replaces the oldest unproven station that is older than {@link UNPROVEN_MS}. Never
-   * throws; stored later.
+   * In a full registry, a new station replaces the oldest unproven station that is older than {@link UNPROVEN_MS}.
+   * Never throws; stored later.
    */
   prove(key: StationKey): void
   /** Removes devices. With the last device, the station and its history are removed. */
@@ -179,14 +180,14 @@ export interface History {
    * the order of `messages`. Rejects if none of them could be stored. With `store_overloaded`, the caller should await
    * its earlier appends before it reads more.
    *
-   * `mayAck`: whether the caller could send acks now. Only then an outcome can say `ack`, and only to one of all callers.
-   * The message must have a sequence id, its station must want acks ({@link wantsAcks}), and the throttle must allow the
-   * ack, which then counts as sent.
+   * `mayAck`: whether the caller could send acks now. Only then an outcome can say `ack`, and only to one of all
+   * callers. The message must have a sequence id, its station must want acks ({@link wantsAcks}), and the throttle must
+   * allow the ack, which then counts as sent.
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Returns the messages newer than `from` (by default `since`), oldest first. `since` is the cursor that the device sent.
-   * `answerStamp` is that of {@link Cursors.stampFor} for an answer with the messages newer than `since`. Returns
+   * Returns the messages newer than `from` (by default `since`), oldest first. `since` is the cursor that the device
+   * sent. `answerStamp` is that of {@link Cursors.stampFor} for an answer with the messages newer than `since`. Returns
    * undefined if the station is not registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
@@ -226,9 +227,9 @@ export interface Stamps {
 }
 
 /**
- * Decides the stamps of answers, by a cursor for each device. A phone stores the newest stamp of its answers as its next
- * cursor. So no answer may have a stamp above that of a message that the phone has not seen. The sidecar knows that an
- * answer arrived only once the phone sends its stamp as a cursor.
+ * Decides the stamps of answers, by a cursor for each device. A phone stores the newest stamp of its answers as its
+ * next cursor. So no answer may have a stamp above that of a message that the phone has not seen. The sidecar knows
+ * that an answer arrived only once the phone sends its stamp as a cursor.
  */
 export interface Cursors {
   /**
@@ -239,8 +240,8 @@ export interface Cursors {
    *
    * The device's cursor is `since`, which this request sent, or the newest that it sent before, or the stamp of its
    * registration. A cursor above every stamp ever issued is ignored. Cursors that the device without an id sent before
-   * are not remembered, because a stranger could have sent them. If `deviceId` is undefined, the request may be from any
-   * device of the station, and the oldest of their cursors decides.
+   * are not remembered, because a stranger could have sent them. If `deviceId` is undefined, the request may be from
+   * any device of the station, and the oldest of their cursors decides.
    */
   stampFor(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
@@ -256,8 +257,9 @@ export interface Housekeeping {
    */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
-   * Removes orphaned rows, which only exist if another program edited the database, and resolves with their number. Also
-   * removes dropped messages that are too old to have duplicates. On SQLite, then checkpoints and optimizes the file.
+   * Removes orphaned rows, which only exist if another program edited the database, and resolves with their number.
+   * Also removes dropped messages that are too old to have duplicates. On SQLite, then checkpoints and optimizes the
+   * file.
    */
   tidy(signal: AbortSignal): Promise<number>
   /**

@@ -9,8 +9,8 @@ import type { PushGateway } from './gateway/gateway.ts'
 import { openWebPush } from './web-push/web-push.ts'
 
 /**
- * The gateways that are configured, Web Push with `vapidKeys`. One that is not is off: its stations register and sync
- * all the same. Throws when a configured one cannot be opened.
+ * Opens the gateways that are configured. Phones of a platform without a gateway still register and sync. Throws if a
+ * configured gateway cannot be opened.
  */
 export function openGateways(
   { fcm, apns, webpush }: PushSettings,
@@ -21,11 +21,17 @@ export function openGateways(
   const gateways: Partial<Record<Platform, PushGateway>> = {}
   try {
     if (fcm.serviceAccountFile !== null) gateways.android = openFcm(fcm, log, clock)
-    else warnOff(log, 'android', 'Android phones get no notifications: push.fcm.serviceAccountFile is not set.')
+    else
+      warnOff(log, 'android', 'Android phones get no notifications. To notify them, set push.fcm.serviceAccountFile.')
     if (apns.keyFile !== null) gateways.ios = openApns(apns, log, clock)
-    else warnOff(log, 'ios', 'iPhones get no notifications: push.apns.keyFile is not set.')
+    else warnOff(log, 'ios', 'iPhones get no notifications. To notify them, set push.apns.keyFile.')
     if (vapidKeys) gateways.webpush = openWebPush(webpush, vapidKeys, log, { clock })
-    else warnOff(log, 'webpush', 'Phones without Google get no notifications: push.webpush.subject is not set.')
+    else
+      warnOff(
+        log,
+        'webpush',
+        'Phones without FCM or APNs get no notifications. To notify them, set push.webpush.subject.',
+      )
     return gateways
   } catch (error) {
     for (const gateway of Object.values(gateways)) void gateway.close()

@@ -8,12 +8,12 @@ const ANSWER_TIMEOUT_MS = 10_000
 const TRIES = 2
 
 /**
- * What is known of the newest filter:
+ * The outcome for the newest filter:
  *
- * - `set_by_login`: it was in the login line, which the server took;
+ * - `set_by_login`: it was in the login line, which the server accepted;
  * - `confirmed`: the server answered the `#filter` line;
- * - `unanswered`: it was written to a server that answers no `#filter` line. Such a server may have applied it
- *   (udpgate4, aprsgo) or may go on with the filter of the login (Polaric aprsd).
+ * - `unanswered`: it was sent to a server that answers no `#filter` line. The server may have applied it (udpgate4,
+ *   aprsgo), or may still use the filter of the login (Polaric aprsd).
  */
 export type FilterOutcome = 'set_by_login' | 'confirmed' | 'unanswered'
 
@@ -45,7 +45,7 @@ export class FilterExchange {
   #wanted: string
   /** The newest filter that was sent. */
   #sent = ''
-  /** The filter before it: a late confirmation of that one answers no question. */
+  /** The filter before that. Its late confirmation is no answer to the current question. */
   #previous: string | undefined
   #tries = 0
   #silent = false
@@ -63,7 +63,9 @@ export class FilterExchange {
     return this.#sent
   }
 
-  /** The server took the login line, and with it the filter: otherwise it would have closed the connection. */
+  /**
+   * Call when the server accepted the login line. It then accepted the filter too, or would have closed the connection.
+   */
   loggedIn(): void {
     this.#silent = this.#parts.isSilent()
     if (this.#wanted === this.#sent) this.#settle('set_by_login')
@@ -91,7 +93,10 @@ export class FilterExchange {
     this.#deadline?.cancel()
   }
 
-  /** Filters that are alike in the part that servers repeat are confirmed alike. */
+  /**
+   * Whether a line confirms the previous filter. Equal beginnings cannot be told apart, because servers repeat only
+   * those.
+   */
   #isLate(line: string): boolean {
     if (this.#previous === undefined || line === confirmationLine(this.#sent)) return false
     return line === confirmationLine(this.#previous)

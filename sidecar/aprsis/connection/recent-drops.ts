@@ -1,14 +1,14 @@
 const WINDOW_MS = 15 * 60_000
 
-/** More drops than these within the window mean the same. */
+/** Maximum number of drops that are remembered. */
 const MAX_KEPT = 20
 
 /**
- * From this many drops within the window on, the link flaps: one restart of a server causes one drop, a bad line two.
+ * Number of drops within the window that counts as flapping. The restart of a server causes one, a bad line two.
  */
 export const FLAPPING_DROPS = 3
 
-/** For the operator, in the log and on the status page. */
+/** The likely cause and remedy, for the log and the status page. */
 export const LIKELY_CAUSE_OF_FLAPPING =
   'Probably another program logs in with the same callsign, and the server drops the older login each time: set aprsis.callsign to an SSID that nothing else uses.'
 

@@ -2,24 +2,24 @@ import type { StationKey } from '../../messages/store.ts'
 import { emptyFilterBytes, type FilterForm, filterBytes, IN_PLACE_BYTES, stationBytes } from '../protocol/filter.ts'
 import { LOGIN_FILTER_BYTES } from '../protocol/login.ts'
 
-/** A connection as the plan sees it. */
+/** A connection, as far as planning needs it. */
 export interface Carrier {
   readonly id: number
-  /** What its filter asks for, stations that are no longer registered included. */
+  /** The stations in its filter, including those that are no longer registered. */
   readonly stations: ReadonlySet<StationKey>
-  /** It cannot stay, whatever it carries: its filter was never confirmed, or its call belongs to a station. */
+  /** Whether it must be replaced: its filter was never confirmed, or its callsign belongs to a station. */
   readonly mustGo: boolean
 }
 
-/** Which connections there shall be. What the plan does not name stays as it is. */
+/** The connections that there should be. A connection that the plan does not name stays as it is. */
 export interface Plan {
   /** Filters to change on running connections, by id. */
   readonly change: ReadonlyMap<number, ReadonlySet<StationKey>>
   /** Stations of each connection to open. */
   readonly open: readonly ReadonlySet<StationKey>[]
-  /** Connections to close, once others carry what they carry. */
+  /** Connections to close once others carry their stations. */
   readonly retire: ReadonlySet<number>
-  /** As few connections and as narrow filters as can be; else planning again with `compact` improves on it. */
+  /** Whether connections and filters are minimal. Otherwise planning again with `compact` improves them. */
   readonly tight: boolean
   /** Stations for which there is no room. */
   readonly leftOut: readonly StationKey[]
@@ -31,31 +31,30 @@ export interface PlanLimits extends FilterForm {
 
 interface Bin {
   readonly carrier: Carrier | undefined
-  /** The carrier's own set where nothing of it is missing: most of them stay as they are. */
+  /** The carrier's own set object if it is unchanged, which most are. */
   readonly stations: ReadonlySet<StationKey>
   readonly bytes: number
 }
 
-/** What a bin is to get on top; `bytes` with it. */
+/** A bin and the stations to add to it. `bytes` includes these. */
 interface Filling {
   readonly bin: Bin
   readonly added: StationKey[]
   bytes: number
 }
 
-/** Each carrier with those stations that no newer one carries; and the stations that none does, in order. */
+/** Each carrier with the stations that no newer one carries, and the sorted stations that no carrier has. */
 interface Shares {
   readonly bins: readonly (Bin & { readonly carrier: Carrier })[]
   readonly homeless: readonly StationKey[]
 }
 
 /**
- * Spreads the stations over connections. A filter of up to {@link IN_PLACE_BYTES} can be changed on a running
- * connection, a longer one only by logging in anew, which costs up to 8 KB. So a change that would need that goes to a
- * small connection beside the big ones, and stations that are gone stay in big filters, until that one is full or
- * `compact` asks for tidiness.
+ * Distributes the stations over connections. A filter of up to {@link IN_PLACE_BYTES} can be changed on a running
+ * connection. A longer one needs a new login, which costs up to 8 KB. So new stations go to a small connection beside
+ * the big ones, and removed stations stay in big filters, until the small one is full or `compact` is set.
  *
- * `carriers`: newest first. Where two carry a station, the newer keeps it.
+ * `carriers`: newest first. If two carry a station, the newer one keeps it.
  */
 export function planConnections(
   wanted: ReadonlySet<StationKey>,
@@ -90,7 +89,7 @@ function tightBins({ bins: shared, homeless }: Shares, limits: PlanLimits): { bi
   const fillings = byBytes.slice(0, fewest).map(fillingOf)
   const loose = [...byBytes.slice(fewest).flatMap(({ stations }) => [...stations]), ...homeless]
   const leftOut: StationKey[] = []
-  // The emptiest is filled first: then the fullest need no new login.
+  // Fills the emptiest first, so that the fullest need no new login.
   let open = fillings.toReversed()
   for (const station of loose) {
     const bytes = stationBytes(station, limits)
@@ -108,7 +107,7 @@ function tightBins({ bins: shared, homeless }: Shares, limits: PlanLimits): { bi
     filling.bytes += bytes
   }
   const bins = fillings.map(filled)
-  // The one connection that there is without stations keeps us logged in.
+  // Without stations, one connection keeps the sidecar logged in.
   if (bins.length === 0) bins.push({ carrier: undefined, stations: new Set(), bytes: 0 })
   return { bins, leftOut }
 }
@@ -128,7 +127,7 @@ function fewestConnections({ bins, homeless }: Shares, limits: PlanLimits): numb
   return Math.min(limits.maxConnections, Math.max(1, fewest))
 }
 
-/** Big filters stay as they are; everything else goes to one small connection. Undefined when that is too small. */
+/** Keeps big filters, and puts all other stations into one small connection. Undefined if they do not fit there. */
 function lazyPlan({ bins, homeless }: Shares, carriers: readonly Carrier[], limits: PlanLimits): Plan | undefined {
   const big = bins.filter((bin) => bin.bytes > IN_PLACE_BYTES)
   const rest = bins.filter((bin) => bin.bytes <= IN_PLACE_BYTES).toSorted((a, b) => b.bytes - a.bytes)

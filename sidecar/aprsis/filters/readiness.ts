@@ -1,7 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Whether each of `wanted` is in one of the filters that are `up`, or is known to have no room; false while none is up.
+ * Whether each of the `wanted` stations is in one of the filters that are `up`, or is left out. False if no filter is
+ * up.
  */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,
@@ -16,17 +17,17 @@ export function isHeard(
 }
 
 /**
- * {@link isHeard}, which goes through all stations only where one of the sets is another than the last time: what is in
- * them stays.
+ * Returns {@link isHeard} with a cache: it looks at the stations only if one of the set objects differs from the last
+ * call. The sets themselves never change.
  */
 export function watchHeard(): typeof isHeard {
   let last: readonly unknown[] = []
   let heard = false
   return (wanted, leftOut, up) => {
-    const asked = [wanted, leftOut, ...up]
-    if (asked.length !== last.length || asked.some((one, index) => one !== last[index]))
+    const inputs = [wanted, leftOut, ...up]
+    if (inputs.length !== last.length || inputs.some((input, index) => input !== last[index]))
       heard = isHeard(wanted, leftOut, up)
-    last = asked
+    last = inputs
     return heard
   }
 }

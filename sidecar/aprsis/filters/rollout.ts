@@ -1,34 +1,34 @@
 import type { StationKey } from '../../messages/store.ts'
 
-/** A connection while a plan is being carried out. */
+/** A connection during the rollout of a plan. */
 export interface Member {
   readonly id: number
-  /** What its filter asks for, or will, once it is up. */
+  /** The stations in its filter, or in its login line if it is not up yet. */
   readonly stations: ReadonlySet<StationKey>
-  /** What the plan wants its filter to ask for instead. */
+  /** The stations that the plan wants in its filter instead. */
   readonly next: ReadonlySet<StationKey> | undefined
-  /** The plan wants it gone. */
+  /** Whether the plan closes it. */
   readonly retiring: boolean
   /** Logged in; messages may arrive by it. */
   readonly up: boolean
-  /** Its filter has been confirmed for so long that what it asks for certainly arrives by it. */
+  /** Whether its filter has been confirmed long enough that others may rely on it. */
   readonly settled: boolean
 }
 
 export type Step =
   | { readonly kind: 'close'; readonly id: number }
   | { readonly kind: 'change'; readonly id: number; readonly stations: ReadonlySet<StationKey> }
-  /** The first of those that wait to be opened. */
+  /** Opens the first of the waiting connections. */
   | { readonly kind: 'open' }
   /** Like `close`, but messages to `stations` may be missed until their new connection is up. */
   | { readonly kind: 'sacrifice'; readonly id: number; readonly stations: number }
 
-/** Where the rollout of a plan stands. */
+/** The state of the rollout of a plan. */
 export interface Rollout {
   readonly members: readonly Member[]
   /** How many connections wait to be opened. */
   readonly waiting: number
-  /** How many closed ones still take leave: they hold a place till then. */
+  /** How many closed connections still read their last lines. Each of them still counts as a connection. */
   readonly leaving: number
   /** The registered stations. */
   readonly wanted: ReadonlySet<StationKey>
@@ -37,9 +37,9 @@ export interface Rollout {
 }
 
 /**
- * What can be done now towards the plan without losing a message. The one rule: no connection stops asking for a
- * registered station unless another settled one asks for it. It holds for any plan and in any order of events, so that
- * planning anew half way is safe.
+ * Returns the steps that are possible now without losing a message. The only rule: no connection removes a registered
+ * station from its filter unless another settled connection has it. This holds for any plan and any order of events, so
+ * a new plan is safe at any time.
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
@@ -58,7 +58,7 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
     if (!next) continue
     const dropped = [...member.stations].filter((station) => !next.has(station))
     if (member.up && cover.losses(member, dropped) > 0) continue
-    // Until the server confirms the change, nobody else may rely on this one.
+    // Until the server confirms the change, no other connection may rely on this one.
     cover.drop(member)
     steps.push({ kind: 'change', id: member.id, stations: next })
   }
@@ -70,11 +70,11 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
   return stuck ? leastLoss(staying, cover) : steps
 }
 
-/** Which settled connections ask for a station. */
+/** The settled connections, and which stations only one of them has. */
 interface Cover {
-  /** For how many of these stations of `member` that are wanted nobody else would ask. */
+  /** Returns how many of these stations of `member` are wanted and in no other settled filter. */
   losses(member: Member, stations: Iterable<StationKey>): number
-  /** Nobody is to rely on this one any more. */
+  /** Other connections may no longer rely on this one. */
   drop(member: Member): void
 }
 
@@ -90,8 +90,9 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * All places are taken and each retiring connection alone carries something: plans that changed half way can lead here
- * when hardly any place is spare. The one that carries the fewest alone makes room.
+ * Closes the retiring connection that loses the fewest stations. Needed if no connection can be opened and each
+ * retiring one is the only carrier of some station. Plans that change half way can lead to this if there is hardly any
+ * spare.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

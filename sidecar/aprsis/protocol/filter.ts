@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Longest line that sets a filter on a running connection, line end not counted. A longer one is ignored without a word
- * and the old filter stays. Measured on aprsc 2.1.21.
+ * Longest line that sets a filter on a running connection, without its line end. Servers silently ignore a longer one
+ * and keep the old filter. Measured on aprsc 2.1.21.
  */
 export const MAX_FILTER_LINE_BYTES = 510
 
@@ -11,31 +11,31 @@ const CONFIRMED_BYTES = 255
 
 const COMMAND = '#filter '
 
-/** Room for the filter itself where it is changed on a running connection. */
+/** Longest filter that can be changed on a running connection. */
 export const IN_PLACE_BYTES = MAX_FILTER_LINE_BYTES - COMMAND.length
 
-/** What a filter is made of. `b/` terms ask for the stations' own traffic as well. */
+/** The terms of a filter. With `trackOutgoing`, `b/` terms also request the packets that the stations send. */
 export interface FilterForm {
   readonly trackOutgoing: boolean
 }
 
-const MAX_CALL_LENGTH = 9
+const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * The calls by which a station is asked for. Some software writes the SSID 0 out, and to servers `K1ABC-0` is not
- * `K1ABC`. Where there is no room for it, nobody can write it either.
+ * Returns the spellings of a station in a filter. Some software writes the SSID 0, and servers treat `K1ABC-0` and
+ * `K1ABC` as different. A callsign that is too long for `-0` has one spelling.
  */
-function callsOf(station: StationKey): readonly string[] {
+function spellingsOf(station: StationKey): readonly string[] {
   return isWrittenWithZero(station) ? [station, `${station}-0`] : [station]
 }
 
 function isWrittenWithZero(station: StationKey): boolean {
-  return station.length + '-0'.length <= MAX_CALL_LENGTH && !station.includes('-')
+  return station.length + '-0'.length <= MAX_CALLSIGN_LENGTH && !station.includes('-')
 }
 
 /** Bytes that one more station adds to a filter. Keys are ASCII. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  // A slash before each call. Without the calls themselves: all stations are weighed at each change.
+  // A slash before each spelling. Computed without building them, because each change measures all stations.
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length
@@ -54,22 +54,22 @@ export function filterBytes(stations: Iterable<StationKey>, form: FilterForm): n
 }
 
 /**
- * The filter that asks for messages to `stations` and nothing else, in an order of its own, so that equal sets give
- * equal filters. Without stations it asks for messages to `login`, which that login gets anyway: servers confirm it
- * like any other filter, while what they make of an empty one is not documented.
+ * Returns the filter for messages to `stations` only. Stations are sorted, so that equal sets give equal filters.
+ * Without stations, it requests messages to `login`, which that login gets anyway. Servers confirm it like any other
+ * filter; how they treat an empty filter is not documented.
  */
 export function filterText(stations: ReadonlySet<StationKey>, login: string, { trackOutgoing }: FilterForm): string {
   if (stations.size === 0) return `g/${login}`
-  const calls = [...stations].sort().flatMap(callsOf).join('/')
-  return trackOutgoing ? `g/${calls} b/${calls}` : `g/${calls}`
+  const names = [...stations].sort().flatMap(spellingsOf).join('/')
+  return trackOutgoing ? `g/${names} b/${names}` : `g/${names}`
 }
 
-/** The line that gives a running connection another filter. */
+/** Returns the line that changes the filter of a running connection. */
 export function filterLine(filter: string): string {
   return `${COMMAND}${filter}`
 }
 
-/** Words by which a server would refuse a filter. A call in a filter stands between slashes and is no such word. */
+/** Words with which a server would refuse a filter. A callsign in a filter is between slashes and never matches. */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 
 /**
@@ -80,7 +80,7 @@ export function isAboutFilter(line: string): boolean {
   return /filter/i.test(line) && !REFUSAL.test(line)
 }
 
-/** The line by which aprsc confirms `filter`. */
+/** Returns the line with which aprsc confirms `filter`. */
 export function confirmationLine(filter: string): string {
   return `# filter ${filter.slice(0, CONFIRMED_BYTES)} active`
 }

@@ -1,15 +1,15 @@
-/** Longest line that is taken from APRS-IS, line end not counted; packets have at most 509 bytes. */
+/** Longest line that is accepted from APRS-IS, without its line end. Packets have at most 509 bytes. */
 export const MAX_LINE_BYTES = 4096
 
 const CR = 13
 
 /**
- * Cuts a byte stream into lines, ended by LF or CRLF, as Latin-1, which makes each byte one character; empty ones are
- * left out. A chunk is decoded once, for a call into Buffer costs as much for a line as for a chunk. A line longer than
- * `maxBytes` is dropped, kept nowhere meanwhile, and reported once by `onTooLong`.
+ * Creates a function that splits a byte stream into lines at LF or CRLF, without empty lines. Lines are Latin-1, so
+ * that each byte is one character. Each chunk is decoded at once, because decoding a line costs as much as decoding a
+ * chunk. A line longer than `maxBytes` is dropped without being buffered, and reported once by `onTooLong`.
  */
 export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => string[] {
-  // The beginning of a line whose end has not come; one byte more for the CR of a line of full length.
+  // The beginning of an incomplete line. It has one more byte, for the CR of a line of full length.
   const held = Buffer.allocUnsafe(maxBytes + 1)
   let heldBytes = 0
   let skipping = false
@@ -19,7 +19,7 @@ export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: B
     onTooLong()
   }
 
-  /** The line that ends with `part`, without its CR. */
+  /** Returns the line that ends with `part`, without its CR. */
   function complete(part: string): string | undefined {
     if (skipping) {
       skipping = false

@@ -1,7 +1,7 @@
 import { VERSION } from '../../config/version.ts'
 
 /**
- * Longest login line that servers take, line end not counted; a longer one closes the connection. Measured on aprsc
+ * Longest login line that servers accept, without its line end. A longer one closes the connection. Measured on aprsc
  * 2.1.21.
  */
 export const MAX_LOGIN_LINE_BYTES = 7998
@@ -9,21 +9,21 @@ export const MAX_LOGIN_LINE_BYTES = 7998
 /** Name and version as APRS-IS servers show them. */
 const SOFTWARE = `mesh-companion ${VERSION}`
 
-const LONGEST_CALL = 'AAAAAA-99'
+const LONGEST_CALLSIGN = 'AAAAAA-99'
 const LONGEST_PASSCODE = 32767
 
 /** A line that servers ignore. It shows them that the client still writes. */
 export const KEEP_ALIVE_LINE = `# ${SOFTWARE}`
 
-/** Room for a filter in the login line, whatever the call and the passcode. */
-export const LOGIN_FILTER_BYTES = MAX_LOGIN_LINE_BYTES - loginLine(LONGEST_CALL, LONGEST_PASSCODE, '').length
+/** Longest filter in a login line, with any callsign and passcode. */
+export const LOGIN_FILTER_BYTES = MAX_LOGIN_LINE_BYTES - loginLine(LONGEST_CALLSIGN, LONGEST_PASSCODE, '').length
 
-/** The line that logs in and sets the filter at once, so that no message falls between the two. */
-export function loginLine(call: string, passcode: number, filter: string): string {
-  return `user ${call} pass ${passcode} vers ${SOFTWARE} filter ${filter}`
+/** Returns the line that logs in and sets the filter at once, so that no message is missed in between. */
+export function loginLine(callsign: string, passcode: number, filter: string): string {
+  return `user ${callsign} pass ${passcode} vers ${SOFTWARE} filter ${filter}`
 }
 
-/** What the server says to a login. `server` is its call. */
+/** A server's answer to a login. `server` is its name. */
 export interface LoginAnswer {
   readonly verified: boolean
   readonly server: string

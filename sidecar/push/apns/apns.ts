@@ -15,11 +15,11 @@ import { waitForLastAnswers } from './apns-farewell.ts'
 
 type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 
-// It answers with the first of the two words, and documents the second.
+// APNs answers with the first of the two reasons, and documents the second.
 const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
 
 /**
- * What APNs' reason means for a notification.
+ * The outcome for each reason of APNs.
  * https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
  */
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
@@ -48,21 +48,22 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
-/** What a wrong clock of this machine causes. APNs sends no `Date` to compare it with. */
+/** Reasons that a wrong clock of this machine causes. APNs sends no `Date` to compare it with. */
 const BY_CLOCK: ReadonlySet<string> = new Set(['ExpiredProviderToken', 'InvalidProviderToken'])
 
-/** What can be no device token. */
+/** The outcome for a text that cannot be a device token. */
 const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device token', unasked: true }
 
-/** A token that no phone has. */
-const NOBODY = '0'.repeat(64)
+/** A device token that no phone has. */
+const UNKNOWN_TOKEN = '0'.repeat(64)
 
 const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
 /**
- * APNs through `node-apn`, which is loaded here and not before: it costs memory and time at start. The configuration
- * has found the files in order, and all four settings there. Throws, naming the file, where one is gone since.
+ * Opens APNs through `node-apn`. The package is loaded on demand, because it costs memory and time at the start. The
+ * configuration check has found the files in order and all four settings present. Throws, naming the file, if one has
+ * disappeared since.
  */
 export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const { keyFile, keyId, teamId, topic } = settings as ApnsSettings & Given
@@ -70,12 +71,13 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
   const client = openClient({ key, keyId, teamId }, settings.production, connections)
-  // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
+  // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
+  // start finds it.
   void client.then()
-  log.info('push-gateway-on', 'iPhones are notified through APNs.', { topic, host: connections.host })
+  log.info('push-gateway-on', 'iPhones are notified by APNs.', { topic, host: connections.host })
 
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
-    // The token becomes part of a path: APNs would answer something else than what it means.
+    // The token becomes part of a path, so another text could request something else from APNs.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
     const { provider, Message } = await client
     const fitted = fitNotification(notification, measure)
@@ -91,11 +93,11 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
       return sent.length > 0 ? undefined : readFailure(failed[0], connections.problem())
     }
     let failure = await attempt()
-    // The client has made itself a new token by now.
+    // The client has created a new provider token by now.
     if (failure?.reason === 'ExpiredProviderToken') failure = await attempt()
     if (!failure) return { kind: 'accepted' }
     const outcome = outcomeOf(failure)
-    log.debug('apns-answer', 'APNs did not take a notification.', { outcome: outcome.kind, reason: outcome.reason })
+    log.debug('apns-answer', 'APNs did not accept a notification.', { outcome: outcome.kind, reason: outcome.reason })
     return outcome
   }
 
@@ -114,7 +116,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   }
   return {
     send: sendInTime,
-    verify: () => sendInTime(NOBODY, TRIAL),
+    verify: () => sendInTime(UNKNOWN_TOKEN, TRIAL),
     close() {
       closing ??= close()
       return closing
@@ -132,7 +134,7 @@ async function openClient(
     token,
     address: connections.host,
     production,
-    // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
+    // The client would repeat within milliseconds, whatever the gateway's Retry-After says.
     connectionRetryLimit: 0,
     requestTimeout: SEND_LIMIT_MS,
     createConnection: connections.open,
@@ -142,7 +144,7 @@ async function openClient(
   return { provider, Message }
 }
 
-/** The data keys stand beside `aps`. */
+/** The payload: the data keys beside `aps`. */
 function payloadOf({ title, body, collapseId, data }: Notification) {
   const alert = { title, body }
   // Mutable, so that an extension of the app may add the sender's avatar before the phone shows it.
@@ -174,7 +176,7 @@ function kindOf(status: number): PushFailure['kind'] {
   return status === 403 ? 'unauthorized' : 'refused'
 }
 
-/** `node-apn` puts what happened into one of three places, by status. */
+/** Reads a failure, which `node-apn` reports in one of three members, depending on the status. */
 function readFailure(failed: unknown, connectionProblem: string | undefined): Failure {
   const { status, response, error } = members(failed)
   const { reason } = members(response)
@@ -185,7 +187,7 @@ function readFailure(failed: unknown, connectionProblem: string | undefined): Fa
     }
   }
   if (status === 500) return { status, reason: 'InternalServerError' }
-  // One of Apple's words, or whatever a server in its place may write.
+  // One of Apple's reasons, or whatever a server that replaces APNs writes.
   return { status, reason: /^[A-Za-z]{1,64}$/.test(word) ? word : 'unknown reason' }
 }
 
@@ -194,8 +196,8 @@ function members(value: unknown): Record<string, unknown> {
 }
 
 /**
- * The sockets below the client's HTTP/2 session. The client itself cannot drop a connection that has gone silent: it
- * would go on sending into it until the operating system gives up, minutes later.
+ * Opens the sockets below the client's HTTP/2 session. The client cannot drop a silent connection itself: it would send
+ * into it until the operating system gives up, minutes later.
  */
 function createConnections({ address, port, caFile, production }: ApnsSettings) {
   const host = address ?? (production ? PRODUCTION : SANDBOX)
@@ -205,7 +207,7 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
   let closed = false
   return {
     host,
-    /** Code of what ended the last connection; undefined while one is up. */
+    /** Returns the error code that ended the last connection; undefined while a connection is up. */
     problem: () => problem,
     open(): TLSSocket {
       const socket = connectTls({
@@ -213,7 +215,7 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
         port: port ?? 443,
         ALPNProtocols: ['h2'],
         rejectUnauthorized: true,
-        // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
+        // An IP address is no server name (RFC 6066). The certificate is still checked against it.
         ...(isIP(host) === 0 && { servername: host }),
         ...(ca !== undefined && { ca }),
         ...throughProxy(host, port ?? 443),
@@ -229,7 +231,7 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
       if (closed) socket.destroy()
       return socket
     },
-    /** `drop` ends the connections that have brought nothing since. */
+    /** Starts to watch the connections. `drop` ends those that have received nothing since. */
     watch() {
       const before = new Map(Array.from(sockets, (socket) => [socket, socket.bytesRead]))
       return {

@@ -2,32 +2,32 @@ import type { Clock } from '../../clock.ts'
 import type { PushOutcome } from '../gateway/gateway.ts'
 
 /**
- * What a gateway's latest answers come to.
+ * The state of a gateway, by its latest answers.
  * - `unused`: nothing was sent yet;
- * - `working`: it took the last notification, or said that its phone is gone or away;
- * - `failing`: out of reach, or over a quota;
- * - `refusing`: it refused the last one for good, or does not accept who we are.
+ * - `working`: it accepted the last notification, or reported its token dead or its phone offline;
+ * - `failing`: it cannot be reached, or a quota is exceeded;
+ * - `refusing`: it refused the last notification, or refuses the credentials of the sidecar.
  */
 export type GatewayState = 'unused' | 'working' | 'failing' | 'refusing'
 
-/** An answer that was none, and when it came, in milliseconds since 1970. */
+/** A refusal or failure, with its wall-clock time in milliseconds since 1970. */
 export interface Setback {
   readonly at: number
   readonly reason: string
 }
 
-/** How one gateway has answered lately. */
+/** The latest answers of one gateway. */
 export interface GatewayAnswers {
   readonly state: GatewayState
-  /** The last refusal was for our credentials, and nothing was taken since. */
+  /** Whether the last refusal was for the sidecar's credentials, and nothing was accepted since. */
   readonly credentialsRefused: boolean
-  /** In milliseconds since 1970; undefined before the first. */
+  /** Wall-clock time in milliseconds since 1970; undefined before the first. */
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
 }
 
-/** Remembers how one gateway answers. */
+/** Remembers the latest answers of one gateway. */
 export interface AnswerRecord {
   note(outcome: PushOutcome): void
   read(): GatewayAnswers
@@ -56,7 +56,7 @@ export function recordAnswers(clock: Pick<Clock, 'now'>): AnswerRecord {
         credentialsRefused: outcome.kind === 'unauthorized',
         lastRefused: { at, reason },
       }
-    // Silence takes no refusal back.
+    // A failure to answer does not end a refusal.
     const state = answers.state === 'refusing' ? 'refusing' : 'failing'
     return { ...answers, state, lastFailed: { at, reason } }
   }

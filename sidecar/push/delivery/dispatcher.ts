@@ -41,8 +41,8 @@ const WARN_INTERVAL_MS = 60_000
  * Claims devices from the queue as they fall due, as many as there are free slots, and has them notified.
  *
  * - *Idle*: nothing is due, or no slot is free. A due device or a free slot wakes it.
- * - *Claiming*: one claim at a time, until nothing is due or no slot is free. Slots that become free meanwhile belong to
- *   the next claim: the busier the dispatcher is, the more devices each claim brings.
+ * - *Claiming*: one claim at a time, until nothing is due or no slot is free. Slots that become free meanwhile belong
+ *   to the next claim: the busier the dispatcher is, the more devices each claim brings.
  * - *Closing*: it claims nothing more, and waits 2 s for answers. Then it closes the gateways, which ends what still
  *   waits for an answer, and those claims go back to the queue.
  */

@@ -2,9 +2,8 @@ import type { PushClaim } from '../../messages/push-queue.ts'
 import { NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
 
 /**
- * A notification is given up after so many tries, or when the next one would be later than so long after the first.
- * Those that meet a gateway which refuses us do not count: how soon our credentials are mended says nothing about the
- * notification.
+ * A notification is dropped after this many tries, or if the next try would be later than this after the first. Tries
+ * at which the gateway refused the sidecar do not count, because they say nothing about the notification.
  */
 export const MAX_TRIES = 20
 export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
@@ -12,17 +11,17 @@ export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
 const FIRST_DELAY_MS = 1_000
 const DELAY_FACTOR = 3
 const MAX_DELAY_MS = 5 * 60 * 1000
-/** However long a gateway asks us to wait. */
+/** Limit for the delay that a gateway asks for. */
 const MAX_AFTER_MS = 15 * 60 * 1000
 
-/** When a notification is tried again, and what its next claim is to know. */
+/** The delay before the next try of a notification, and the counts that its next claim has. */
 export interface NextTry {
   readonly delayMs: number
   readonly tries: number
   readonly refusals: number
 }
 
-/** A try that failed for now: `elapsedMs` after the first one began, with the wait that the gateway asks for. */
+/** A failed try, `elapsedMs` after the first began, with the delay that the gateway asks for. */
 interface Failed {
   readonly claim: Pick<PushClaim, 'tries'>
   readonly elapsedMs: number
@@ -30,7 +29,8 @@ interface Failed {
 }
 
 /**
- * The try after one that failed; undefined when the notification is to be given up. `random` is at least 0 and below 1.
+ * Plans the try after a failed one. Returns undefined if the notification is to be dropped. `random` is at least 0 and
+ * below 1.
  */
 export function planAfterFailure({ claim, elapsedMs, afterMs }: Failed, random: number): NextTry | undefined {
   const tries = claim.tries + 1
@@ -40,15 +40,16 @@ export function planAfterFailure({ claim, elapsedMs, afterMs }: Failed, random: 
 }
 
 /**
- * The try after one at which the gateway refused us. Without an end: what nobody was told must not be taken for told.
+ * Plans the try after one at which the gateway refused the sidecar. There is no limit: the notification waits until an
+ * administrator has corrected the cause.
  */
 export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, random: number): NextTry {
   return { delayMs: retryDelayMs(refusals + 1, undefined, random), tries: 0, refusals: refusals + 1 }
 }
 
 /**
- * The try after one whose phone was away: for as long as a gateway would have kept it. `waitedMs` is since its newest
- * message came in.
+ * Plans the try after one whose phone was offline. It is retried for as long as a gateway would have kept it.
+ * `waitedMs` is the time since its newest message arrived.
  */
 export function planWhilePhoneIsAway(
   claim: Pick<PushClaim, 'refusals'>,
@@ -60,8 +61,8 @@ export function planWhilePhoneIsAway(
 }
 
 /**
- * How many milliseconds to wait after `tries` failed tries: exponential, with jitter so that stations that failed
- * together do not come back together, on top of what the gateway asked for.
+ * Returns the delay after `tries` failed tries in milliseconds: the delay that the gateway asked for, plus an
+ * exponential one. Its jitter spreads notifications that failed together.
  */
 function retryDelayMs(tries: number, afterMs: number | undefined, random: number): number {
   const backOff = Math.min(FIRST_DELAY_MS * DELAY_FACTOR ** (tries - 1), MAX_DELAY_MS)

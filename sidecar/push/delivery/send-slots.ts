@@ -9,9 +9,9 @@ export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100,
 
 /**
  * After all slots were taken, this many have to be free, or this many milliseconds have to pass after the first became
- * free, before devices are claimed again. Devices that are claimed and sent together are mostly answered together, which
- * costs a third less CPU than one by one. A quarter of the 500 slots of APNs would be free too seldom: a fifth fewer
- * pushes a second.
+ * free, before devices are claimed again. Devices that are claimed and sent together are mostly answered together,
+ * which costs a third less CPU than one by one. A quarter of the 500 slots of APNs would be free too seldom: a fifth
+ * fewer pushes a second.
  */
 const ENOUGH_SLOTS = 25
 const GATHER_MS = 10

@@ -26,11 +26,11 @@ interface WatchedGatewayParts {
  *
  * - A gateway that *fails* (it does not answer, or asks for a later try) is logged once a minute.
  * - A gateway that *refuses the sidecar* is logged when this begins, when the reason changes, and when it ends.
- * - A gateway that reports every token dead is *doubted*: see {@link TokenKills}. Until it accepts a notification again,
- *   dead tokens count as a refusal of the sidecar, so that notifications wait.
+ * - A gateway that reports every token dead is *doubted*: see {@link TokenKills}. Until it accepts a notification
+ *   again, dead tokens count as a refusal of the sidecar, so that notifications wait.
  *
- * Outcomes that are `unasked` say nothing about the gateway. Otherwise a stranger who registers something that cannot be
- * a token could make a gateway that refuses the sidecar look fine.
+ * Outcomes that are `unasked` say nothing about the gateway. Otherwise a stranger who registers something that cannot
+ * be a token could make a gateway that refuses the sidecar look fine.
  */
 export class WatchedGateway {
   readonly #parts: WatchedGatewayParts

@@ -8,60 +8,60 @@ import { type FcmErrorCodes, readErrorCodes } from './fcm-error-codes.ts'
 
 declare module 'http' {
   interface Agent {
-    /** What `http.request` hands each request to. */
+    /** Called by `http.request` with each request. */
     addRequest(request: ClientRequest, options: ClientRequestArgs): void
   }
 }
 
-/** Where `firebase-admin` sends messages to. Its requests for access tokens, by `google-auth-library`, go elsewhere. */
+/** The host to which `firebase-admin` sends messages. `google-auth-library` gets access tokens from another host. */
 const SEND_HOST = 'fcm.googleapis.com'
 
-/** One repetition makes up for a kept connection that the server had closed; more is the dispatcher's to decide. */
+/** One repetition covers a kept connection that the server had closed. Further tries are the dispatcher's decision. */
 const MAX_SENDS = 2
 
-/** By this code both clients above know that a request was ended on purpose, and do not repeat it. */
+/** By the code of this error, both client libraries know that a request was ended on purpose, and do not repeat it. */
 class Abandoned extends Error {
   readonly code = 'AbortError'
 }
 
-// The clients' requests name no notification: they are told apart by the call that they come from.
-const currentCall = new AsyncLocalStorage<WireCall>()
+// The libraries' requests do not say which notification they belong to. Their asynchronous context does.
+const currentExchange = new AsyncLocalStorage<FcmExchange>()
 
 /**
- * What one notification meets on the wire, of which `firebase-admin` tells its caller less. Stops what the clients
- * would go on with: repeating a 503 by themselves, or a call that nobody waits for any more.
+ * All requests for one notification. Records what `firebase-admin` does not pass on to its caller. Prevents requests
+ * that are no longer wanted: repetitions after a 503, and those of an exchange that was abandoned.
  */
-export class WireCall {
-  /** Of the last answer to the notification itself. */
+export class FcmExchange {
+  /** Status of the last answer to the notification itself. */
   status: number | undefined
-  /** That answer's Retry-After, in milliseconds from then. */
+  /** The Retry-After of that answer, in milliseconds from its arrival. */
   retryAfterMs: number | undefined
-  /** That answer's, where it is a 401. */
+  /** The error codes in that answer, if it is a 401. */
   errorCodes: FcmErrorCodes | undefined
-  /** The `Date` header of the last answer, be it to a request for an access token. */
+  /** The `Date` header of the last answer, including those to requests for access tokens. */
   date: string | undefined
-  /** Of the last request that failed, such as `ECONNREFUSED`. */
+  /** Code of the last request that failed, such as `ECONNREFUSED`. */
   errorCode: string | undefined
   #sends = 0
   #ended = false
   readonly #requests = new Set<ClientRequest>()
 
-  /** Does `work`, whose requests belong to this call. */
+  /** Runs `work`, whose requests then belong to this exchange. */
   async watch<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
-      return await currentCall.run(this, work)
+      return await currentExchange.run(this, work)
     } finally {
       this.#ended = true
     }
   }
 
-  /** Ends its requests, and any that a client still tries. */
+  /** Ends its requests, and all that the libraries still try. */
   abandon(): void {
     this.#ended = true
     for (const request of this.#requests) request.destroy(new Abandoned())
   }
 
-  /** A request that has just been handed to its agent. */
+  /** Adds a request that was just passed to its agent. */
   add(request: ClientRequest, now: () => number): void {
     const isSend = request.host === SEND_HOST
     if (isSend) this.#sends++
@@ -82,19 +82,19 @@ export class WireCall {
     this.status = statusCode
     this.retryAfterMs = parseRetryAfter(headers['retry-after'], now)
     this.errorCodes = statusCode === 401 ? readErrorCodes(response) : undefined
-    // The client would wait and repeat, for up to a minute, while the dispatcher has a better plan.
+    // The library would wait and repeat for up to a minute. The dispatcher retries instead.
     if (statusCode === 503) this.abandon()
   }
 }
 
-/** Another server in the place of Google's. */
+/** A server that replaces those of Google. */
 export interface FcmEndpoint {
   readonly url: URL
-  /** CA certificates to trust for it, in PEM; absent: Node's own. */
+  /** CA certificates to trust for it, in PEM; by default those of Node.js. */
   readonly ca?: string
 }
 
-/** The connections of one FCM gateway, which lead to `endpoint` where there is one. */
+/** The connections of one FCM gateway. They lead to `endpoint` if there is one. */
 export class FcmAgent extends Agent {
   readonly #endpoint: FcmEndpoint | undefined
   readonly #now: () => number
@@ -107,7 +107,7 @@ export class FcmAgent extends Agent {
 
   override addRequest(request: ClientRequest, options: ClientRequestArgs): void {
     super.addRequest(request, options)
-    currentCall.getStore()?.add(request, this.#now)
+    currentExchange.getStore()?.add(request, this.#now)
   }
 
   override createConnection(options: RequestOptions, ...rest: ConnectionCallback) {
@@ -120,7 +120,7 @@ export class FcmAgent extends Agent {
 
 function addressOf({ hostname, port }: URL) {
   const host = hostname.replace(/^\[|\]$/g, '')
-  // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
+  // An IP address is no server name (RFC 6066). The certificate is still checked against it.
   return { host, port: port || 443, servername: isIP(host) ? '' : host }
 }
 

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 import { unzipSync } from 'node:zlib'
 
-/** Of an error's body, compressed or not; the whole of one has some hundred bytes. */
+/** Limit for the body of an error, compressed or not. Usual bodies have some hundred bytes. */
 const MAX_BYTES = 16_384
 
-/** The codes in the details of an error of FCM. `firebase-admin` reads the same answer, and keeps them to itself. */
+/** The codes in the details of an FCM error. `firebase-admin` reads the same answer but does not expose them. */
 export interface FcmErrorCodes {
-  /** To be asked once the whole answer is there. False of one that is not in words of FCM. */
+  /** Call once the whole answer has arrived. Returns false for an answer that is not in FCM's format. */
   includes(code: string): boolean
 }
 
-/** Reads along with whoever reads `answer`, whose first byte has not been read yet. */
+/** Reads `answer` along with its other reader. Call before its first byte is read. */
 export function readErrorCodes(answer: IncomingMessage): FcmErrorCodes {
-  // The client takes it out of the headers.
+  // Read now, because the client removes the header.
   const isCompressed = answer.headers['content-encoding'] !== undefined
   const chunks: Buffer[] = []
   let size = 0
@@ -32,7 +32,7 @@ function codesIn(body: Buffer, isCompressed: boolean): readonly unknown[] {
     const details = membersOf(membersOf(JSON.parse(text.toString())).error).details
     return Array.isArray(details) ? details.map((detail) => membersOf(detail).errorCode) : []
   } catch {
-    // A page, or the half of an answer.
+    // An HTML page, or a truncated answer.
     return []
   }
 }

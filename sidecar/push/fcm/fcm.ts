@@ -8,13 +8,13 @@ import type { FcmSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
 import { clockAdvice, withClockAdvice } from '../gateway/clock-advice.ts'
 import type { Notification, PushFailure, PushGateway, PushOutcome } from '../gateway/gateway.ts'
-import { createInFlight } from '../gateway/in-flight.ts'
+import { createInFlight, type InFlight } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
-import { FcmAgent, WireCall } from './fcm-agent.ts'
+import { FcmAgent, FcmExchange } from './fcm-agent.ts'
 
 /**
- * What an error code of `firebase-admin` means for a notification. Its messages are not passed on: some quote the
- * gateway's whole answer.
+ * The outcomes for error codes of `firebase-admin`. Its messages are not passed on, because some quote the whole answer
+ * of the gateway.
  */
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
   'messaging/registration-token-not-registered': ['token_gone', 'the app was removed or got another token'],
@@ -36,110 +36,138 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 
 /**
- * OAuth errors (RFC 6749, 4.1.2.1 and 5.2; Google's own) that last until somebody mends something; what else happens
- * may pass.
+ * OAuth errors (RFC 6749, 4.1.2.1 and 5.2; Google's own) that last until an administrator acts. All other errors may be
+ * temporary.
  */
 const REFUSAL =
   /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|access_denied|account_disabled|deleted_client|disabled_client|admin_policy_enforced|org_internal)\b/
 
-/** An access token is not given up again so soon: each notification's try would do so. */
+/** Minimum time between two replacements of the client. Without it, each notification would replace the client. */
 export const PAUSE_MS = 10_000
 
-/** A token that no phone has. */
-const NOBODY = 'no-phone-has-this-registration-token'
+/** A registration token that no phone has. */
+const UNKNOWN_TOKEN = 'no-phone-has-this-registration-token'
 
 /**
- * FCM through `firebase-admin`, which is loaded here and not before: it costs memory and time at start.
- * The configuration has found its files in order. Throws, naming the file, where one is gone since.
+ * Opens FCM through `firebase-admin`. The package is loaded on demand, because it costs memory and time at the start.
+ * The configuration check has found the files in order. Throws, naming the file, if one has disappeared since.
  */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const account = parseServiceAccount(readFileSync(settings.serviceAccountFile as string, 'utf8'))
   const agent = new FcmAgent(endpointOf(settings), () => clock.now())
-  const inFlight = createInFlight(clock)
-  const open = () => connect(account, agent)
-  let client = open()
-  // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
-  void client.then()
-  let reopenedAt = Number.NEGATIVE_INFINITY
-  log.info('push-gateway-on', 'Android phones are notified through FCM.', {
+  const gateway = new FcmGateway(account, agent, clock, log)
+  log.info('push-gateway-on', 'Android phones are notified by FCM.', {
     project: account.projectId,
     endpoint: settings.endpoint,
   })
+  return gateway
+}
 
-  /**
-   * The client keeps an access token for its life by the wall clock, and cannot be told to give up one that FCM does
-   * not take: another client gets another one. False when `before` is as new as it may be.
-   */
-  function reopen(before: typeof client): boolean {
-    if (client !== before) return true
-    if (clock.elapsed() - reopenedAt < PAUSE_MS) return false
-    reopenedAt = clock.elapsed()
-    client = open()
-    before.then(({ close }) => close()).catch(() => {})
-    return true
+type Client = ReturnType<typeof connect>
+
+/**
+ * FCM behind one client at a time.
+ *
+ * The client keeps an access token for its whole life by the wall clock, and cannot be told to discard a token that FCM
+ * does not accept. So after a 401, a new client replaces it, which gets a new token; at most every {@link PAUSE_MS}.
+ */
+class FcmGateway implements PushGateway {
+  readonly #account: ServiceAccount
+  readonly #agent: FcmAgent
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #inFlight: InFlight
+  #client: Client
+  #replacedAt = Number.NEGATIVE_INFINITY
+
+  constructor(account: ServiceAccount, agent: FcmAgent, clock: Clock, log: Log) {
+    this.#account = account
+    this.#agent = agent
+    this.#clock = clock
+    this.#log = log
+    this.#inFlight = createInFlight(clock)
+    this.#client = connect(account, agent)
+    // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
+    // start finds it.
+    void this.#client.then()
   }
 
-  async function attempt(
-    call: WireCall,
+  send(pushToken: string, notification: Notification): Promise<PushOutcome> {
+    return this.#request(pushToken, notification, false)
+  }
+
+  verify(): Promise<PushOutcome> {
+    return this.#request(UNKNOWN_TOKEN, TRIAL, true)
+  }
+
+  async close(): Promise<void> {
+    this.#inFlight.close()
+    this.#agent.destroy()
+    await this.#client.then(({ close }) => close()).catch(() => {})
+  }
+
+  #request(pushToken: string, notification: Notification, dryRun: boolean): Promise<PushOutcome> {
+    let exchange = new FcmExchange()
+    let abandoned = false
+    const send = async (): Promise<PushOutcome> => {
+      const client = this.#client
+      const outcome = await this.#attempt(exchange, pushToken, notification, dryRun)
+      // The access token expired early, or was revoked.
+      const isTokenRefused = exchange.status === 401 && outcome.kind === 'unauthorized'
+      if (!isTokenRefused || abandoned || !this.#replace(client)) return outcome
+      exchange = new FcmExchange()
+      return this.#attempt(exchange, pushToken, notification, dryRun)
+    }
+    return this.#inFlight.run(send, () => {
+      abandoned = true
+      exchange.abandon()
+    })
+  }
+
+  async #attempt(
+    exchange: FcmExchange,
     pushToken: string,
     notification: Notification,
     dryRun: boolean,
   ): Promise<PushOutcome> {
-    const { messaging } = await client
+    const { messaging } = await this.#client
     try {
       const message = fcmMessage(fitNotification(notification, measure))
-      await call.watch(() => messaging.send({ ...message, token: pushToken }, dryRun))
+      await exchange.watch(() => messaging.send({ ...message, token: pushToken }, dryRun))
       return { kind: 'accepted' }
     } catch (error) {
-      const outcome = outcomeOf(error, call)
-      log.debug('fcm-answer', 'FCM did not take a notification.', {
+      const outcome = outcomeOf(error, exchange)
+      this.#log.debug('fcm-answer', 'FCM did not accept a notification.', {
         outcome: outcome.kind,
         reason: outcome.reason,
-        status: call.status,
+        status: exchange.status,
       })
       return outcome
     }
   }
 
-  function ask(pushToken: string, notification: Notification, dryRun: boolean): Promise<PushOutcome> {
-    let call = new WireCall()
-    let abandoned = false
-    const send = async (): Promise<PushOutcome> => {
-      const before = client
-      const outcome = await attempt(call, pushToken, notification, dryRun)
-      // The access token expired early, or was withdrawn.
-      if (call.status !== 401 || outcome.kind !== 'unauthorized' || abandoned || !reopen(before)) return outcome
-      call = new WireCall()
-      return attempt(call, pushToken, notification, dryRun)
-    }
-    return inFlight.run(send, () => {
-      abandoned = true
-      call.abandon()
-    })
-  }
-
-  return {
-    send: (pushToken, notification) => ask(pushToken, notification, false),
-    verify: () => ask(NOBODY, TRIAL, true),
-    async close() {
-      inFlight.close()
-      agent.destroy()
-      await client.then(({ close }) => close()).catch(() => {})
-    },
+  /** Replaces a client whose access token was refused. Returns false if it is too new to be replaced. */
+  #replace(refused: Client): boolean {
+    if (this.#client !== refused) return true
+    if (this.#clock.elapsed() - this.#replacedAt < PAUSE_MS) return false
+    this.#replacedAt = this.#clock.elapsed()
+    this.#client = connect(this.#account, this.#agent)
+    refused.then(({ close }) => close()).catch(() => {})
+    return true
   }
 }
 
-// Imported, they are modules around others, and when one of these cannot be loaded Node 20 ends the process, whoever
-// catches it.
+// Required, not imported: the ES modules of `firebase-admin` wrap others, and if one of these cannot be loaded, Node.js
+// 20 ends the process even if the error is caught.
 const require = createRequire(import.meta.url)
 
 async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, httpAgent: FcmAgent) {
-  // The most of it, and what access tokens come by. Nothing of all this is loaded in the breath in which the sidecar
-  // starts.
+  // The largest of the packages, and the one that gets access tokens. Awaited first, so that nothing is loaded
+  // synchronously while the sidecar starts.
   const { JWT } = await import('google-auth-library')
   const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
   const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')
-  // The client's own credential asks for more than it takes to send, and by connections of its own.
+  // The client's own credential requests more scopes than sending needs, and uses its own connections.
   const credential = {
     async getAccessToken() {
       const transporterOptions = { agent: httpAgent }
@@ -167,7 +195,7 @@ function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
     notification: { title, body },
     data: { ...data },
     android: {
-      // Replaces what has not been delivered yet; the tag replaces the banner that has.
+      // Replaces an undelivered notification; the tag replaces a delivered banner.
       collapseKey: collapseId,
       priority: 'high',
       ttl: NOTIFICATION_TTL_MS,
@@ -176,69 +204,69 @@ function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
   }
 }
 
-/** FCM counts keys and values only: their JSON is never shorter. */
+/** FCM counts keys and values only. Their JSON is never shorter, so it is a safe measure. */
 function measure(notification: Notification): number {
   return Buffer.byteLength(JSON.stringify(fcmMessage(notification)))
 }
 
-function outcomeOf(error: unknown, call: WireCall): PushFailure {
+function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
   const { code, message } = describe(error)
-  if (call.status === 503) return later('FCM is not available', call)
-  if (call.status === 401 && isAboutToken(message, call))
-    return later('the token is of an iPhone or a browser, for which the Firebase project has no credentials', call)
-  if (call.status === 401) {
+  if (exchange.status === 503) return later('FCM is not available', exchange)
+  if (exchange.status === 401 && isAboutToken(message, exchange))
+    return later('the token is of an iPhone or a browser, for which the Firebase project has no credentials', exchange)
+  if (exchange.status === 401) {
     const remedy = 'check that the service account has not been disabled'
-    return { kind: 'unauthorized', reason: `FCM does not accept our access token: ${clockOf(call)}; ${remedy}` }
+    return { kind: 'unauthorized', reason: `FCM does not accept the access token: ${clockOf(exchange)}; ${remedy}` }
   }
-  if (code === 'app/invalid-credential') return credentialOutcome(message, call)
-  // By its status alone, this is the code of a page too.
+  if (code === 'app/invalid-credential') return credentialOutcome(message, exchange)
+  // `firebase-admin` derives this code from the status alone, so a page of a proxy has it too.
   if (code === 'messaging/invalid-argument' && message.includes('Raw server response'))
-    return later(unexpected(call), call)
-  // The code stands for the payload as well as for the token; only the text tells them apart.
+    return later(unexpected(exchange), exchange)
+  // The code is the same for a bad payload and a bad token. Only the text tells them apart.
   if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
     return { kind: 'token_gone', reason: 'FCM did not issue this token' }
   }
   if (code === 'messaging/mismatched-credential' && /sender ?id/i.test(message)) {
     return { kind: 'token_gone', reason: 'the token belongs to another Firebase project' }
   }
-  const [kind, reason] = OUTCOMES[code] ?? byStatus(call)
-  return kind === 'try_later' ? later(reason, call) : { kind, reason }
+  const [kind, reason] = OUTCOMES[code] ?? byStatus(exchange)
+  return kind === 'try_later' ? later(reason, exchange) : { kind, reason }
 }
 
 /**
- * Of the token, not of us: whoever has the app can get one for a browser of their own. FCM often words it as if our
- * access token were missing (https://github.com/firebase/firebase-admin-node/issues/3215), and the client's code for
- * both is the same.
+ * Whether a 401 is about the registration token and not about the sidecar: any user of the app can get a token for a
+ * browser. FCM often words this as if the access token were missing
+ * (https://github.com/firebase/firebase-admin-node/issues/3215), and the client has the same code for both.
  */
-function isAboutToken(message: string, { errorCodes }: WireCall): boolean {
+function isAboutToken(message: string, { errorCodes }: FcmExchange): boolean {
   return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)
 }
 
-/** What has no code of its own: something between us and FCM answers, or nothing does. */
-function byStatus(call: WireCall): readonly ['try_later', string] {
-  return ['try_later', call.status === undefined ? 'FCM cannot be reached' : unexpected(call)]
+/** The outcome of an error without a known code: something between the sidecar and FCM answers, or nothing does. */
+function byStatus(exchange: FcmExchange): readonly ['try_later', string] {
+  return ['try_later', exchange.status === undefined ? 'FCM cannot be reached' : unexpected(exchange)]
 }
 
-function unexpected({ status }: WireCall): string {
+function unexpected({ status }: FcmExchange): string {
   return `unexpected answer with status ${status}`
 }
 
-function credentialOutcome(message: string, call: WireCall): PushFailure {
+function credentialOutcome(message: string, exchange: FcmExchange): PushFailure {
   const refusal = REFUSAL.exec(message)?.[1]
-  if (!refusal) return later('no access token to be had from Google', call)
+  if (!refusal) return later('no access token to be had from Google', exchange)
   const remedy = 'check that neither the key of push.fcm.serviceAccountFile nor its account was deleted or disabled'
   return {
     kind: 'unauthorized',
-    reason: `Google refuses the service account (${refusal}): ${clockOf(call)}; ${remedy}`,
+    reason: `Google refuses the service account (${refusal}): ${clockOf(exchange)}; ${remedy}`,
   }
 }
 
-/** By the clock that the client libraries sign with, which is none of ours. */
-function clockOf({ date }: WireCall): string {
+/** Uses the system's clock, because the client libraries sign with it. */
+function clockOf({ date }: FcmExchange): string {
   return clockAdvice(date, Date.now())
 }
 
-function later(reason: string, { retryAfterMs, errorCode }: WireCall): PushFailure {
+function later(reason: string, { retryAfterMs, errorCode }: FcmExchange): PushFailure {
   const because = errorCode === undefined ? reason : `${reason} (${withClockAdvice(errorCode, Date.now())})`
   return { kind: 'try_later', reason: because, ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) }
 }

@@ -1,4 +1,6 @@
-/** Less than gateways forgive, and more than a `Date` header in whole seconds and a slow answer can differ. */
+/**
+ * Less than the tolerance of gateways, and more than the error of a `Date` header in whole seconds and a slow answer.
+ */
 const NEGLIGIBLE_MS = 60_000
 
 const UNITS = [
@@ -11,11 +13,11 @@ const UNITS = [
 const BY_CLOCK: ReadonlySet<string> = new Set(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'])
 
 /**
- * What to say about this machine's clock before anything else if a gateway refuses a signature or a token of ours: a
- * wrong clock looks like a wrong key.
+ * Returns advice on this machine's clock, for when a push gateway refuses a signature or access token: a wrong clock
+ * looks like a wrong key.
  *
  * @param date the `Date` header of the gateway's answer; undefined if it sends none
- * @param now the clock that signatures are made by, in milliseconds since 1970
+ * @param now the time of the clock that signatures use, in milliseconds since 1970
  */
 export function clockAdvice(date: string | undefined, now: number): string {
   const theirs = date === undefined ? Number.NaN : Date.parse(date)
@@ -26,7 +28,7 @@ export function clockAdvice(date: string | undefined, now: number): string {
   return `set this machine's clock right first: it says ${utc(now)}, ${span(Math.abs(aheadMs))} ${direction} the gateway's`
 }
 
-/** An error code of a connection, with what to do if this machine's clock may be the cause. */
+/** Returns the error code of a connection, with advice if this machine's clock may be the cause. */
 export function withClockAdvice(code: string, now: number): string {
   return BY_CLOCK.has(code) ? `${code}: ${clockAdvice(undefined, now)}` : code
 }

@@ -1,49 +1,49 @@
 /**
- * One notification as a gateway gets it, made by `notification.ts`; each adapter fits it to its gateway's size limit.
+ * A notification for any gateway, built by `notification.ts`. Each adapter shortens it to its gateway's size limit.
  */
 export interface Notification {
   readonly title: string
   readonly body: string
-  /** At most 64 bytes (APNs); the phone replaces an earlier banner with the same id. */
+  /** At most 64 bytes (APNs). A phone replaces an earlier banner with the same id. */
   readonly collapseId: string
-  /** The data payload of the specification; never a reserved key. */
+  /** The data payload of the specification, without reserved keys. */
   readonly data: Readonly<Record<string, string>>
 }
 
 /**
- * The outcome of one notification. If it is `unasked`, the gateway was not asked: the outcome says nothing about the
+ * The outcome of one notification. `unasked` means that nothing was sent, so the outcome says nothing about the
  * gateway.
  */
 export type PushOutcome =
   | { readonly kind: 'accepted' }
-  /** The gateway knows the token no longer: stop pushing to it until the station registers one again. */
+  /** The token is dead. Nothing more is sent to it until the device registers a token again. */
   | { readonly kind: 'token_gone'; readonly reason: string; readonly unasked?: true }
-  /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
+  /** A temporary fault. `afterMs` is the delay that the gateway asks for, if its client library passes it on. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
   /**
-   * Too many notifications of the same push service are in flight. This one comes back after `afterMs`; that is no try.
+   * Too many notifications to the same push service are in flight. To be sent after `afterMs`; this counts as no try.
    */
   | { readonly kind: 'busy'; readonly reason: string; readonly afterMs: number; readonly unasked: true }
-  /** The gateway works, and has nobody to hand it to: it keeps nothing for a phone that is off line. */
+  /** The phone is offline, and this gateway keeps no notifications for later. */
   | { readonly kind: 'phone_away'; readonly reason: string }
   /**
-   * The gateway refuses us, whatever we send: somebody has to mend credentials, configuration, clock or installation.
-   * What waits then is sent, however late. `reason` says what to mend.
+   * The gateway refuses the sidecar: an administrator must correct credentials, configuration, clock or installation.
+   * Notifications wait until then, without a limit. `reason` says what to correct.
    */
   | { readonly kind: 'unauthorized'; readonly reason: string }
-  /** The notification itself is at fault: trying again cannot help. */
+  /** The notification itself is wrong, so a retry cannot help. */
   | { readonly kind: 'refused'; readonly reason: string; readonly unasked?: true }
 
-/** The gateway's answer, or its silence, if it did not accept the notification. */
+/** The outcomes of a notification that was sent but not accepted. */
 export type PushFailure = Exclude<PushOutcome, { kind: 'accepted' | 'busy' }>
 
-/** A push gateway behind the one verb that we need. */
+/** A push gateway. */
 export interface PushGateway {
-  /** Never rejects, and settles within 10 seconds. */
+  /** Sends one notification. Never rejects, and settles within 10 seconds. */
   send(pushToken: string, notification: Notification): Promise<PushOutcome>
   /**
-   * Asks whether notifications of ours would be taken, and tells no phone: `accepted` or `token_gone` when they would.
-   * Otherwise as {@link send}. Absent where nothing can be asked without a phone's own token.
+   * Tests whether the gateway would accept notifications, without notifying a phone. The outcome is `accepted` or
+   * `token_gone` if it would, otherwise as for {@link send}. Absent if this needs the token of a phone.
    */
   verify?(): Promise<PushOutcome>
   close(): Promise<void>

@@ -1,20 +1,20 @@
 import type { Clock } from '../../clock.ts'
 import type { PushOutcome } from './gateway.ts'
 
-/** The longest that one call of {@link PushGateway.send} takes, in milliseconds. */
+/** Time limit of {@link PushGateway.send} in milliseconds. */
 export const SEND_LIMIT_MS = 10_000
 
-/** The calls of one gateway that wait for its answer. */
+/** The notifications that wait for the answer of one gateway. */
 export interface InFlight {
-  /** What `work` comes to, or a fault to be tried later when the limit passes first; `abandon` then stops the work. */
+  /** Returns the outcome of `work`. After the time limit, calls `abandon` and returns `try_later` instead. */
   run(work: () => Promise<PushOutcome>, abandon: () => void): Promise<PushOutcome>
-  /** Abandons everything, and whatever is still to come. */
+  /** Abandons all work, now and in future. */
   close(): void
 }
 
-/** Both vendors' clients can wait far longer than we do: they get no say in when a call ends. */
+/** Limits the time of each notification, because the clients of FCM and APNs can wait far longer. */
 export function createInFlight(clock: Clock): InFlight {
-  const calls = new Set<(reason: string) => void>()
+  const pending = new Set<(reason: string) => void>()
   let closed = false
   return {
     run(work, abandon) {
@@ -22,7 +22,7 @@ export function createInFlight(clock: Clock): InFlight {
       return new Promise((resolve) => {
         const settle = (outcome: PushOutcome) => {
           timer.cancel()
-          calls.delete(giveUp)
+          pending.delete(giveUp)
           resolve(outcome)
         }
         const giveUp = (reason: string) => {
@@ -30,19 +30,19 @@ export function createInFlight(clock: Clock): InFlight {
           settle({ kind: 'try_later', reason })
         }
         const timer = clock.after(SEND_LIMIT_MS, () => giveUp(`no answer within ${SEND_LIMIT_MS / 1000} s`))
-        calls.add(giveUp)
+        pending.add(giveUp)
         work().then(settle, (error: unknown) => settle(unexpected(error)))
       })
     },
     close() {
       closed = true
-      for (const giveUp of [...calls]) giveUp('the gateway is closed')
+      for (const giveUp of [...pending]) giveUp('the gateway is closed')
     },
   }
 }
 
 /**
- * What is none of the outcomes that a gateway knows: a fault of ours. Its message is not ours, and could quote the
+ * The outcome for an error that no adapter translates: a bug. Its message is not used, because it could quote the
  * token.
  */
 function unexpected(error: unknown): PushOutcome {

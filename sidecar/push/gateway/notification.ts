@@ -4,19 +4,19 @@ import type { Unpushed } from '../../messages/push-queue.ts'
 import type { AvatarRecord, StationKey } from '../../messages/store.ts'
 import type { Notification } from './gateway.ts'
 
-/** What both gateways take at most, in bytes. Source: Limits. */
+/** Size limit of every gateway in bytes. Source: Limits. */
 export const MAX_NOTIFICATION_BYTES = 4096
 
-/** How long a gateway keeps a notification for a phone that is away; whoever is away longer finds it all by sync. */
+/** How long a gateway keeps a notification for a phone that is offline. Later, the phone gets its messages by sync. */
 export const NOTIFICATION_TTL_MS = 24 * 60 * 60 * 1000
 
-/** What a gateway is asked about that is not to tell anybody anything. */
+/** The notification of {@link PushGateway.verify}, which no phone gets. */
 export const TRIAL: Notification = { title: 'Check', body: 'Nobody gets this.', collapseId: 'check', data: {} }
 
-/** The avatar of a message's sender: stored, taken away by its owner, or none that we know of. */
+/** The avatar of a message's sender: stored, cleared by its station, or unknown. */
 export type SenderAvatar = AvatarRecord | 'cleared' | 'none'
 
-/** One such key and FCM refuses the whole message; `aps` is where the data keys' neighbours stand on iOS. */
+/** FCM refuses a message with one of these keys. On iOS, `aps` is the sibling of the data keys. */
 type ReservedKey =
   | 'from'
   | 'notification'
@@ -26,16 +26,14 @@ type ReservedKey =
   | `google${string}`
   | `gcm${string}`
 
-/**
- * Has no member for a reserved key, so that adding one to {@link PushPayload} does not compile where the data is made.
- */
+/** Excludes reserved keys, so that adding one to {@link PushPayload} is a compile error where the data is built. */
 type Data = { readonly [Key in keyof PushPayload as Key extends ReservedKey ? never : Key]: PushPayload[Key] }
 type AvatarData = Partial<Data>
 
 const MAX_INLINE_IMAGE_LENGTH = 3000
 const ELLIPSIS = '…'
 
-/** What `station`'s phone is told about what it has not seen yet. Not yet held to the size limit. */
+/** Builds the notification of a station's unpushed messages, without regard to the size limit. */
 export function buildNotification(station: StationKey, unpushed: Unpushed, avatar: SenderAvatar): Notification {
   const { count, newest } = unpushed
   const collapseId = `aprs-${station}`
@@ -67,7 +65,7 @@ function avatarData(avatar: SenderAvatar): AvatarData {
   }
 }
 
-/** A message's text for a banner, where control characters show as boxes and bidi overrides could disguise it. */
+/** Cleans a text for a banner: control characters would show as boxes, and bidi overrides could disguise the text. */
 function readable(bytes: Buffer): string {
   return textOf(bytes)
     .text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\ufeff]+/gu, ' ')
@@ -75,9 +73,9 @@ function readable(bytes: Buffer): string {
 }
 
 /**
- * The notification within `limit` bytes, as `measureBytes` counts them for one gateway: the inline image goes first
- * (the phone has its hash and falls back to initials), then the end of the body, where `…` says so. What it cannot
- * shorten (calls, icon name, hash) is far below any limit.
+ * Shortens a notification to `limit` bytes, as `measureBytes` counts them for one gateway. It first drops the inline
+ * image (the phone has its hash, and shows initials instead), then cuts the end of the body and adds `…`. The parts
+ * that it never shortens (callsigns, icon name, hash) are far below any limit.
  */
 export function fitNotification(
   notification: Notification,
@@ -89,7 +87,7 @@ export function fitNotification(
   const bare = { ...notification, data }
   if (measureBytes(bare) <= limit) return bare
 
-  // Whole characters as people see them: half of an emoji would be another one, or a box.
+  // Cuts between graphemes, because half of an emoji would show as another emoji, or as a box.
   const characters = Array.from(new Intl.Segmenter().segment(bare.body), ({ segment }) => segment)
   const shortened = (length: number) => ({ ...bare, body: characters.slice(0, length).join('').trimEnd() + ELLIPSIS })
   let fits = 0

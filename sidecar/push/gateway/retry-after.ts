@@ -1,6 +1,6 @@
 /**
- * A Retry-After in milliseconds from `now`; undefined for what is neither seconds nor a date (RFC 9110, 10.2.3), or is
- * past.
+ * Parses a Retry-After header into milliseconds from `now`. Returns undefined if it is neither seconds nor a date (RFC
+ * 9110, 10.2.3), or lies in the past.
  */
 export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined

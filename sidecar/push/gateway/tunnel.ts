@@ -5,19 +5,19 @@ import { Duplex } from 'node:stream'
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import { getProxyForUrl } from 'proxy-from-env'
 
-/** For the proxy to open a tunnel: its caller waits for a notification's answer no longer than that. */
+/** Time limit for the proxy to open a tunnel, equal to that of a notification. */
 const OPENING_MS = 10_000
 
-/** What a TLS connection is made with in place of one of its own. */
+/** Options of a TLS connection through a tunnel. */
 export interface ThroughTunnel {
   readonly socket: Duplex
   readonly checkServerIdentity: (name: string, certificate: PeerCertificate) => Error | undefined
 }
 
 /**
- * The way to a push gateway through the proxy that `HTTPS_PROXY` names, unless `NO_PROXY` names the gateway. TLS inside
- * is the caller's own. Undefined: there is none. Loopback goes through a proxy on loopback alone: for any other one it
- * is another machine.
+ * Opens a tunnel to a push gateway through the proxy in `HTTPS_PROXY`, unless `NO_PROXY` names the gateway. Returns
+ * undefined if there is no proxy. TLS inside the tunnel is the caller's task. A loopback address is only reached
+ * through a proxy on loopback, because for any other proxy it would be another machine.
  */
 export function throughProxy(host: string, port: number): ThroughTunnel | undefined {
   const name = isIP(host) === 6 ? `[${host}]` : host
@@ -25,13 +25,13 @@ export function throughProxy(host: string, port: number): ThroughTunnel | undefi
   if (written === '' || (isLoopback(name) && !isLoopback(hostOf(written)))) return undefined
   return {
     socket: new Tunnel(written, `${name}:${port}`),
-    // By itself Node compares the certificate for an IP address with another name.
+    // Node.js would compare the certificate of an IP address with another name.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
   }
 }
 
 /**
- * As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the
+ * Finds the proxy. As in other programs, one without a scheme uses http; the package would use the scheme of the
  * address.
  */
 function proxyFor(address: string): string {
@@ -43,8 +43,8 @@ function proxyFor(address: string): string {
 }
 
 /**
- * One tunnel, opened by CONNECT: what is written before it is there waits. Errors say nothing of the proxy's address:
- * it may hold a password.
+ * A tunnel, opened by CONNECT. Data that is written before it is open waits. Errors do not contain the address of the
+ * proxy, because it may hold a password.
  */
 class Tunnel extends Duplex {
   readonly #proxy: string
@@ -119,7 +119,7 @@ class Tunnel extends Duplex {
   }
 }
 
-/** Percent-encoded as in an address; a percent sign that nobody encoded stands for itself. */
+/** Decodes percent encoding as in an address. A percent sign that encodes nothing stands for itself. */
 function decode(text: string): Buffer {
   const bytes = text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1')

@@ -9,20 +9,20 @@ import type { VapidKeys } from '../../config/vapid-keys.ts'
 import type { Log } from '../../log.ts'
 import { clockAdvice, withClockAdvice } from '../gateway/clock-advice.ts'
 import type { Notification, PushFailure, PushGateway, PushOutcome } from '../gateway/gateway.ts'
-import { createInFlight, SEND_LIMIT_MS } from '../gateway/in-flight.ts'
+import { createInFlight, type InFlight, SEND_LIMIT_MS } from '../gateway/in-flight.ts'
 import { fitNotification, MAX_NOTIFICATION_BYTES, NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
 import { parseRetryAfter } from '../gateway/retry-after.ts'
 import { HostShares } from './host-shares.ts'
 import { parseSubscription, type Subscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
-// A wrong clock passes, and must cost nobody a notification.
+// A wrong clock is temporary, and must not lose notifications.
 const SIGNATURE = 'does not accept our signature'
 
 /**
- * What a push service means by a status. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of it is a refusal of
- * the gateway, which the operator would have to mend: whoever registers chooses the push service, and could have one
- * say anything about us.
+ * The outcome for each status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of them is
+ * `unauthorized`, which would alert the operator: the app chooses the push service, and a hostile one could answer
+ * anything.
  */
 const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],
@@ -35,7 +35,7 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy
 }
 
-/** What the statuses that mean several things mean by these words. */
+/** Statuses with several meanings, which the words of the answer tell apart. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   // FCM, Mozilla and Apple.
@@ -43,7 +43,7 @@ const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
     /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
     ['token_gone', 'says that the subscription was made with another key than ours'],
   ],
-  // ntfy, which never looks at our signature.
+  // ntfy, which never checks the signature.
   [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
 ]
 
@@ -54,13 +54,13 @@ const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
 const ENCRYPTION_BYTES = 86 + 17
 const MAX_TEXT_BYTES = MAX_NOTIFICATION_BYTES - ENCRYPTION_BYTES
 const MAX_TOPIC_CHARACTERS = 32
-/** Of an answer; the rest is not waited for. */
+/** Limit for an answer. The rest is not read. */
 const MAX_ANSWER_BYTES = 16_384
-/** The rest of an answer that counts already is not waited for, but ends some time too. */
+/** Limit for a whole request. The outcome may be known earlier, while the rest of the answer still arrives. */
 const REQUEST_LIMIT_MS = 2 * SEND_LIMIT_MS
 const MAX_SHOWN_HOST = 100
 
-/** What tests put in the place of the machine's own. */
+/** What tests replace: the clock and the DNS servers of the machine. */
 export interface WebPushSurroundings {
   readonly clock?: Clock
   /** As `address:port`. */
@@ -68,46 +68,80 @@ export interface WebPushSurroundings {
 }
 
 /**
- * Web Push, encrypted and signed by `web-push`, which is loaded here and not before: it costs memory and time at start.
- * Throws, naming the setting, when the CA file is of no use.
+ * Opens Web Push through `web-push`, which encrypts and signs. The package is loaded on demand, because it costs memory
+ * and time at the start. Throws, naming the setting, if the CA file is unusable.
  */
 export function openWebPush(
-  { subject, allowPrivate, caFile }: WebPushSettings,
+  settings: WebPushSettings,
   keys: VapidKeys,
   log: Log,
   { clock = systemClock, dnsServers }: WebPushSurroundings = {},
 ): PushGateway {
+  const { subject, allowPrivate, caFile } = settings
   if (subject === null) throw new Error('push.webpush.subject is not set.')
   const trust = caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') }
   const agent = new WebPushAgent({ allowPrivate, ...trust, ...(dnsServers && { dnsServers }) })
-  const inFlight = createInFlight(clock)
-  const shares = new HostShares()
-  const client = import('web-push')
-  // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
-  void client.then()
-  log.info('push-gateway-on', 'Other phones are notified by Web Push.', { subject, allowPrivate })
+  const gateway = new WebPushGateway({ subject, allowPrivate, keys, agent, clock, log })
+  log.info('push-gateway-on', 'Phones without FCM or APNs are notified by Web Push.', { subject, allowPrivate })
+  return gateway
+}
 
-  const send = async (pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> => {
-    const parsed = parseSubscription(pushToken, allowPrivate)
+interface WebPushParts {
+  readonly subject: string
+  readonly allowPrivate: boolean
+  readonly keys: VapidKeys
+  readonly agent: WebPushAgent
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Sends to the push service that each subscription names, a limited number at a time to each service. */
+class WebPushGateway implements PushGateway {
+  readonly #parts: WebPushParts
+  readonly #inFlight: InFlight
+  readonly #shares = new HostShares()
+  readonly #client = import('web-push')
+
+  constructor(parts: WebPushParts) {
+    this.#parts = parts
+    this.#inFlight = createInFlight(parts.clock)
+    // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
+    // start finds it.
+    void this.#client.then()
+  }
+
+  send(pushToken: string, notification: Notification): Promise<PushOutcome> {
+    const abandoned = new AbortController()
+    const signal = AbortSignal.any([abandoned.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)])
+    return this.#inFlight.run(
+      () => this.#send(pushToken, notification, signal),
+      () => abandoned.abort(),
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#inFlight.close()
+    this.#parts.agent.destroy()
+  }
+
+  async #send(pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> {
+    const parsed = parseSubscription(pushToken, this.#parts.allowPrivate)
     if ('problems' in parsed)
       return { kind: 'token_gone', reason: 'it is no subscription to a public push service', unasked: true }
     const { endpoint } = parsed.subscription
     const { hostname } = new URL(endpoint)
-    const afterMs = shares.enter(hostname)
+    const afterMs = this.#shares.enter(hostname)
     if (afterMs !== undefined) return { kind: 'busy', reason: `${hostOf(endpoint)} is busy`, afterMs, unasked: true }
     try {
-      return await sendTo(parsed.subscription, notification, signal)
+      return await this.#sendTo(parsed.subscription, notification, signal)
     } finally {
-      shares.leave(hostname)
+      this.#shares.leave(hostname)
     }
   }
 
-  const sendTo = async (
-    subscription: Subscription,
-    notification: Notification,
-    signal: AbortSignal,
-  ): Promise<PushOutcome> => {
-    const { default: webPush } = await client
+  async #sendTo(subscription: Subscription, notification: Notification, signal: AbortSignal): Promise<PushOutcome> {
+    const { subject, keys, agent, clock, log } = this.#parts
+    const { default: webPush } = await this.#client
     const { endpoint } = subscription
     const payload = payloadOf(fitNotification(notification, measure, MAX_TEXT_BYTES))
     const details = webPush.generateRequestDetails(subscription, payload, {
@@ -121,30 +155,15 @@ export function openWebPush(
       (error: unknown) => unansweredOutcome(error, endpoint),
     )
     if (outcome.kind !== 'accepted')
-      log.debug('web-push-answer', 'A push service did not take a notification.', {
+      log.debug('web-push-answer', 'A push service did not accept a notification.', {
         outcome: outcome.kind,
         reason: outcome.reason,
       })
     return outcome
   }
-
-  return {
-    send(pushToken, notification) {
-      const call = new AbortController()
-      const signal = AbortSignal.any([call.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)])
-      return inFlight.run(
-        () => send(pushToken, notification, signal),
-        () => call.abort(),
-      )
-    },
-    async close() {
-      inFlight.close()
-      agent.destroy()
-    },
-  }
 }
 
-/** The data keys stand beside the two texts. */
+/** The payload: the data keys beside title and body. */
 function payloadOf({ title, body, data }: Notification): string {
   return JSON.stringify({ title, body, ...data })
 }
@@ -154,16 +173,16 @@ function measure(notification: Notification): number {
 }
 
 /**
- * What a push service folds notifications by. Of all that it gets, this alone is readable to it: it must not name the
- * station.
+ * Returns the topic, by which a push service replaces undelivered notifications. It is the only part of a notification
+ * that the service can read, so it must not name the station.
  */
 function topicOf(collapseId: string, { privateKey }: VapidKeys): string {
   return createHmac('sha256', privateKey).update(collapseId).digest('base64url').slice(0, MAX_TOPIC_CHARACTERS)
 }
 
 /**
- * The package's own sending gathers an answer of any length, and nobody can end it. Redirects are not followed: they
- * could lead where endpoints may not.
+ * Sends the request. The package's own function is not used, because it reads answers of any length and cannot be
+ * aborted. Redirects are not followed, because they could lead to addresses that are not allowed.
  */
 function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPushAgent, signal: AbortSignal) {
   return new Promise<IncomingMessage>((resolve, reject) => {
@@ -174,7 +193,7 @@ function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPus
 async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number): Promise<PushOutcome> {
   const { statusCode: status = 0, headers } = answer
   const text = readAnswer(answer)
-  // It counts, however long the rest of the answer takes.
+  // The status decides, however long the rest of the answer takes.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   const said = WORDY_STATUSES.has(status) ? await text : ''
   const byWords = WORDS.find(([words]) => words.test(said))?.[1]
@@ -202,7 +221,7 @@ function unansweredOutcome(error: unknown, endpoint: string): PushFailure {
   return { kind: 'try_later', reason: `${host} cannot be reached (${withClockAdvice(code, Date.now())})` }
 }
 
-/** The beginning of an answer, as far as it comes. Reading it leaves the connection to the next notification. */
+/** Reads the beginning of an answer. Reading it frees the connection for the next notification. */
 async function readAnswer(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
@@ -213,12 +232,12 @@ async function readAnswer(answer: IncomingMessage): Promise<string> {
       if (size > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // It broke off: its status has said the most of it.
+    // The answer broke off. Its status is known.
   }
   return Buffer.concat(chunks).toString('latin1')
 }
 
-/** The rest of an endpoint is as good as a push token. */
+/** Returns the host of an endpoint for logs. The rest of an endpoint is a secret like a push token. */
 function hostOf(endpoint: string): string {
   return new URL(endpoint).host.slice(0, MAX_SHOWN_HOST)
 }
