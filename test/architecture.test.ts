@@ -28,12 +28,12 @@ for (const { half, modules } of HALVES) {
     const named = [...page.matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => name)
 
     it(`has ${modules} modules, and the page has a row for each and no other`, () => {
-      const there = [...new Set(folders.map((folder) => folder.replace(/\/.*/, '')))]
+      const modulesFound = [...new Set(folders.map((folder) => folder.replace(/\/.*/, '')))]
       const rows = tableRows(section(page, '## Modules')).map(([name = '']) =>
         name.replaceAll('`', '').replace('/', ''),
       )
-      expect(there).to.have.length(modules)
-      expect(rows).to.have.members(there)
+      expect(modulesFound).to.have.length(modules)
+      expect(rows).to.have.members(modulesFound)
     })
 
     it('has no folder that the page does not name', () => {
@@ -54,9 +54,9 @@ for (const { half, modules } of HALVES) {
 
     it(`has at most ${MOST_FILES} files in a folder, and no folder for a single file`, () => {
       const wrong = folders.filter((folder) => {
-        const own = sources.filter((name) => dirname(name) === folder).length
-        const below = folders.filter((other) => dirname(other) === folder).length
-        return own > MOST_FILES || own + below < 2
+        const ownFiles = sources.filter((name) => dirname(name) === folder).length
+        const below = folders.filter((candidate) => dirname(candidate) === folder).length
+        return ownFiles > MOST_FILES || ownFiles + below < 2
       })
       expect(wrong).to.deep.equal([])
     })

@@ -12,7 +12,7 @@ const SHIPPED = (JSON.parse(readDocument('package.json')) as { files: readonly s
 
 interface Link {
   readonly from: string
-  /** As it is written. */
+  /** The target as the page has it. */
   readonly target: string
   /** From the root of the project. */
   readonly path: string
@@ -21,7 +21,7 @@ interface Link {
 
 const withoutCode = (text: string) => text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').replaceAll(/`[^`\n]*`/g, '')
 
-/** Those that lead to other sites left out. */
+/** Without links to other sites. */
 function linksOf({ path: from, text }: Document): readonly Link[] {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
     if (/^https?:/.test(target)) return []
@@ -32,7 +32,7 @@ function linksOf({ path: from, text }: Document): readonly Link[] {
 
 /** The addresses of a page's headings, as GitHub makes them. */
 function anchorsOf(text: string): ReadonlySet<string> {
-  const seen = new Map<string, number>()
+  const counts = new Map<string, number>()
   const headings = [...text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').matchAll(/^#+ (.+)$/gm)]
   return new Set(
     headings.map(([, heading = '']) => {
@@ -40,14 +40,14 @@ function anchorsOf(text: string): ReadonlySet<string> {
         .toLowerCase()
         .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
         .replaceAll(' ', '-')
-      const times = seen.get(slug) ?? 0
-      seen.set(slug, times + 1)
+      const times = counts.get(slug) ?? 0
+      counts.set(slug, times + 1)
       return times === 0 ? slug : `${slug}-${times}`
     }),
   )
 }
 
-/** What an app has and Node has not: the types of browsers would go beside those of Node, and they differ. */
+/** Globals that an app has and Node lacks. The types of browsers would conflict with those of Node. */
 const BROWSER =
   'declare const localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void }'
 
@@ -66,8 +66,8 @@ describe('the documents', () => {
 
   it('link to nothing but what the package ships beside them', () => {
     const always = ['README.md', ...SHIPPED]
-    const left = links.filter(({ path }) => !always.some((name) => path === name || path.startsWith(`${name}/`)))
-    expect(left.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
+    const unshipped = links.filter(({ path }) => !always.some((name) => path === name || path.startsWith(`${name}/`)))
+    expect(unshipped.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
   })
 
   it('are reached from the front door within two links', () => {

@@ -29,7 +29,7 @@ function importsBelow(folder: string): readonly Import[] {
     })
 }
 
-const violations = (imports: readonly Import[], forbidden: (one: Import) => boolean) =>
+const violations = (imports: readonly Import[], forbidden: (candidate: Import) => boolean) =>
   imports.filter(forbidden).map(({ from, to }) => `${from} imports ${to}`)
 
 /** Files that lead back to themselves, each circle as the way along it. */
@@ -82,10 +82,10 @@ describe('imports', () => {
       'dependencies' | 'peerDependencies',
       Record<string, string>
     >
-    const brought = [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+    const installed = [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
     const packages = [...kit].filter((name) => !name.endsWith('.ts') && !name.startsWith('node:'))
     expect(packages).to.include('oidc-provider')
-    expect(packages.filter((name) => !brought.includes(name))).to.deep.equal([])
+    expect(packages.filter((name) => !installed.includes(name))).to.deep.equal([])
   })
 
   /** Modules of a half, the highest layer first, and the files at its root that all of them may import. */
@@ -134,7 +134,7 @@ describe('imports', () => {
         const below = modules.slice(index).map((module) => `${half}/${module}/`)
         const wrong = violations(imports, ({ from, to }) => {
           if (!from.startsWith(`${half}/${name}/`) || !to.startsWith(`${half}/`)) return false
-          return !shared.includes(to) && !below.some((one) => to.startsWith(one))
+          return !shared.includes(to) && !below.some((layer) => to.startsWith(layer))
         })
         expect(wrong).to.deep.equal([])
       })
@@ -158,7 +158,9 @@ describe('imports', () => {
         ([, , type, specifier]) => `${name} ${type ? 'types of' : 'runs'} ${specifier}`,
       )
     })
-    expect(outside.filter((one) => !/ types of \.\.?\/(wire\/[\w-]+|errors)\.ts$/.test(one))).to.deep.equal([])
+    expect(outside.filter((violation) => !/ types of \.\.?\/(wire\/[\w-]+|errors)\.ts$/.test(violation))).to.deep.equal(
+      [],
+    )
     expect(outside.length).to.be.above(3)
     expect(
       violations(

@@ -35,18 +35,18 @@ const files = readdirSync(`${ROOT}/test`, { recursive: true, encoding: 'utf8' })
 /** The same order for the same seed. */
 function shuffled(seed: string): readonly string[] {
   const place = (file: string) => createHash('sha256').update(`${seed} ${file}`).digest('hex')
-  return files.toSorted((one, other) => (place(one) < place(other) ? -1 : 1))
+  return files.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
 }
 
 async function run(seed: string): Promise<boolean> {
   const began = performance.now()
   const options = ['--reporter', 'dot', '--jobs', String(availableParallelism())]
   const tests = spawn(process.execPath, [...MOCHA, ...options, ...shuffled(seed)], { cwd: ROOT })
-  const said: Buffer[] = []
-  tests.stdout.on('data', (chunk: Buffer) => said.push(chunk))
-  tests.stderr.on('data', (chunk: Buffer) => said.push(chunk))
+  const output: Buffer[] = []
+  tests.stdout.on('data', (chunk: Buffer) => output.push(chunk))
+  tests.stderr.on('data', (chunk: Buffer) => output.push(chunk))
   const [code] = (await once(tests, 'close')) as [number | null]
-  const text = Buffer.concat(said).toString()
+  const text = Buffer.concat(output).toString()
   const count = /\d+ passing/.exec(text)?.[0] ?? 'nothing counted'
   console.log(`seed ${seed}: ${count}, exit ${code}, ${Math.round((performance.now() - began) / 1000)} s`)
   // From the count on it says what failed.
@@ -58,7 +58,7 @@ const busy: ChildProcess[] = Array.from({ length: Number(values.busy) }, () =>
   spawn(process.execPath, ['--eval', 'for (;;);'], { stdio: 'ignore' }),
 )
 const rest = () => {
-  for (const one of busy) one.kill('SIGKILL')
+  for (const child of busy) child.kill('SIGKILL')
 }
 process.once('exit', rest)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))

@@ -66,13 +66,13 @@ export async function growthBench(): Promise<readonly Measurement[]> {
   try {
     const all: Figures[] = []
     for (const count of SIZES) all.push(await figuresOf(client, count))
-    const [first, ...others] = all
+    const [first, ...larger] = all
     if (!first) return []
     return Object.entries(UNITS).flatMap(([name, [unit, growth]]) => {
       const figureOf = (figures: Figures) => figures[name as keyof Figures]
       return [
         alone(`growth.${name}.${SIZES[0]}`, unit, figureOf(first)),
-        ...others.map((figures, index) => {
+        ...larger.map((figures, index) => {
           const stations = SIZES[index + 1] as number
           const peer = figureOf(first) * (growth === 'linear' ? stations / SIZES[0] : 1)
           const peerName = `5,000 stations${growth === 'linear' ? `, ${stations / SIZES[0]} times` : ''}`

@@ -127,7 +127,7 @@ export async function load(order: LoadOrder) {
     p99Ms: quantile(0.99),
     /** CPU time of the server, in microseconds a request. */
     cpuUs: cpu / waits.length,
-    /** Of an average answer, with headers. */
+    /** Average size of an answer, with headers. */
     answerBytes: received / waits.length,
   }
 }

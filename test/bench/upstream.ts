@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { onLoopback } from '../support/on-loopback.ts'
 
 const BANNER = '# bare 1.0\r\n'
-/** As real servers do: a client leaves a silent one, and it may be silent while another sidecar is loaded. */
+/** Real servers do so: a client leaves a silent one, and it may be silent while another sidecar is loaded. */
 const COMMENT_EVERY_MS = 20_000
 
 /**

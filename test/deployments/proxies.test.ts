@@ -227,7 +227,7 @@ describe('A proxy in front of sidecars', function () {
     })
   }
 
-  /** Of 2,000 requests, under 1 % fail when the connection is cut. */
+  /** Checks that under 1 % of 2,000 requests fail when the connection is cut. */
   async function expectFewFailures(relay: { cut(): Promise<void> }): Promise<void> {
     const all = phones()
     const round = () => Promise.all(all.map((heartbeat) => heartbeat()))

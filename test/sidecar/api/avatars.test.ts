@@ -24,7 +24,7 @@ describe('The avatar of a station', () => {
 
   // Shows: sidecar 2.9, 3.6, 5.5, 5.6, 11.9, 11.10, 11.11, 11.15, 11.19, 13.3, 17.6, 17.7, C2.1.
   it('returns the held avatar hash, so that the client knows whether to upload', async () => {
-    // As after a reset of the server: a client learns from the answer that the server lacks its avatar.
+    // A client learns from the answer that the server lacks its avatar, for example after a reset.
     expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal('')
     expect((await register('N1CALL', upload)).body.avatarHash).to.equal(hash)
     expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal(hash)

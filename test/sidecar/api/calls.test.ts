@@ -64,8 +64,8 @@ describe('the API', () => {
         await register('N0CALL')
         const answers = await Promise.all(
           ['N0CALL', 'N9CALL'].map((callsign) => {
-            const { auth, ...who } = claim(callsign)
-            return api.post(path, { ...who, auth: auth + 1, ...rest })
+            const { auth, ...identity } = claim(callsign)
+            return api.post(path, { ...identity, auth: auth + 1, ...rest })
           }),
         )
         expect(answers.map(({ status }) => status)).to.deep.equal([403, 403])
@@ -196,7 +196,7 @@ describe('the API', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('answers 503 overloaded with Retry-After, and logs nothing, once the store is closed', async () => {
+  it('answers 503 with Retry-After, and logs nothing, once the store is closed', async () => {
     await register('N0CALL')
     await api.store.close()
     const logged = api.logged.length

@@ -52,7 +52,7 @@ describe('The content of a line', () => {
     ['hi\xa0', 'hi\xa0'],
     [' \0 ', ''],
   ] as const) {
-    it(`${JSON.stringify(content)} is the content of ${JSON.stringify(line)}, without its trailing blanks`, () => {
+    it(`${JSON.stringify(content)} is the content of ${JSON.stringify(line)}`, () => {
       expect(line.slice(0, contentEnd(line))).to.equal(content)
     })
   }

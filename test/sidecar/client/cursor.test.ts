@@ -20,7 +20,7 @@ describe("the app's cursor", () => {
     [50, [50]],
     [51, [50]],
   ] as const) {
-    it(`requests ${expectedRequests.length === 1 ? 'once' : 'everything'} with cursor 50 and server time ${serverTime}`, async () => {
+    it(`resumes correctly with cursor 50 and server time ${serverTime}`, async () => {
       const asks: number[] = []
       const cursor = cursorOf({ cursor: 50, avatarHash: 'h' })
       const answer = await cursor.take(async (since) => {

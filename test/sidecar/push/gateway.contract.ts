@@ -78,7 +78,7 @@ interface GatewayRules<Fault> {
   leaks(token: string): { readonly answers: readonly Fault[]; readonly tokens: readonly string[] }
   /** Texts that must not appear anywhere. */
   secrets(): Promise<readonly string[]> | readonly string[]
-  /** What the log shows of a token. */
+  /** The part of a token that the log shows. */
   readonly shownOf?: (token: string) => string
 }
 

@@ -44,7 +44,7 @@ describe('The stations of a sidecar', () => {
     [15, 'N0CALL', 200],
     [10, 'N1CALL', 200],
   ] as const)
-    it(`${status === 200 ? 'accepts' : 'refuses'} ${callsign}-${ssid} where the sidecar logs in as N0CALL-10`, async () => {
+    it(`answers ${status} to ${callsign}-${ssid} beside the login N0CALL-10`, async () => {
       const answer = await whole.post('/v1/register', { ...registration(callsign), ssid })
       expect([answer.status, answer.body.error]).to.deep.equal([status, status === 200 ? undefined : 'reserved'])
     })

@@ -27,7 +27,7 @@ export interface Plan {
   readonly messages: readonly MessagePlan[]
   /** How the clock runs in each life of the sidecar. */
   readonly clocks: readonly ClockPlan[]
-  /** Which phone sends which request next. */
+  /** The next requests, with their phones. */
   readonly calls: readonly { readonly phone: number; readonly how: PhoneCall }[]
 }
 

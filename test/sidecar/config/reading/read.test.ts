@@ -261,8 +261,8 @@ describe('configuration', () => {
     })
 
     function expectOne(push: object, input: string, says: RegExp): void {
-      const [problem, ...others] = problemsOf({ push }, { files: { '/etc/sidecar/given': input } })
-      expect(others).to.deep.equal([])
+      const [problem, ...furtherProblems] = problemsOf({ push }, { files: { '/etc/sidecar/given': input } })
+      expect(furtherProblems).to.deep.equal([])
       expect(`${problem?.reason} ${problem?.remedy}`).to.match(says).and.not.include('SECRET')
     }
     const TAKEN_FOR_ANOTHER: readonly (readonly [

@@ -135,7 +135,7 @@ describe('the check of what a start would find', () => {
     const { errors } = await checkStart(settings({ database: 'postgres://mesh@127.0.0.1:1/mesh' }))
     expect(errors).to.have.length(1)
     expect(errors[0]).to.match(
-      /^database: PostgreSQL cannot be reached.*ECONNREFUSED.* leads to it from this machine\.$/,
+      /^database: PostgreSQL cannot be reached.*ECONNREFUSED.* this machine can reach the address in "database"\.$/,
     )
   })
 

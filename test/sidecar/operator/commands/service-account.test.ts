@@ -22,8 +22,8 @@ describe('The files that the systemd service may read', () => {
     return path
   }
   const settings = (caFile: string) => {
-    const { databaseTls, ...others } = settingsOf({ aprsis: { callsign: 'N0CALL' } })
-    return { ...others, databaseTls: { ...databaseTls, caFile } }
+    const { databaseTls, ...settingsWithoutTls } = settingsOf({ aprsis: { callsign: 'N0CALL' } })
+    return { ...settingsWithoutTls, databaseTls: { ...databaseTls, caFile } }
   }
 
   asRoot(`are those of its group and those of everybody${unless}`, async () => {

@@ -39,8 +39,8 @@ export function leasesContract(stores: ContractStores): void {
     const { instances } = store
     expect(instances.name).to.equal('one')
     instances.publishNote('{"version":1}')
-    const [instance, ...others] = await instances.list()
-    expect(others).to.deep.equal([])
+    const [instance, ...furtherInstances] = await instances.list()
+    expect(furtherInstances).to.deep.equal([])
     expect(instance).to.include({ name: 'one', note: '{"version":1}' })
     expect(instance?.startedAt).to.equal(stores.now())
   })

@@ -81,8 +81,8 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   const claimed = async () => keysOf(await claim())
   /** The only one. */
   async function claimOne(): Promise<PushClaim> {
-    const [first, ...others] = await claim()
-    expect(others).to.deep.equal([])
+    const [first, ...furtherClaims] = await claim()
+    expect(furtherClaims).to.deep.equal([])
     if (!first) throw new Error('Nothing is due.')
     return first
   }

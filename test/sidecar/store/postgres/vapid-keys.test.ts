@@ -71,9 +71,9 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(await stored()).to.deep.equal([])
     await agree(first?.keyring, ownKeys.webpush)
     expect(await check(ownKeys)).to.deep.equal([])
-    const [refused, ...others] = await check(second)
+    const [refused, ...furtherErrors] = await check(second)
     expect(refused).to.match(/has other VAPID keys than the database.*Leave push\.webpush\.keyFile out/)
-    expect(others).to.deep.equal([])
+    expect(furtherErrors).to.deep.equal([])
   })
 
   it('are never replaced if damaged: that is an error, which does not quote them', async () => {

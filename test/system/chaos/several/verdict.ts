@@ -66,7 +66,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       'answers 500': callers.reduce((sum, caller) => sum + caller.failures, 0),
       pushes: notified.all.length,
       untold: untold.length,
-      // By another instance, because the earlier sender was killed.
+      // Another instance notified again, because the earlier sender was killed.
       'told again after a kill': pushes.reduce((sum, { excused }) => sum + excused, 0),
       'told twice': pushedTwice.length,
       ...acks.figures,
