@@ -29,7 +29,7 @@ describe('the page for the developer of the app', () => {
   // Shows: sidecar C15.6.
   it('has every call and every document, and none that there is not', () => {
     const posts = [...textOf(NAME).matchAll(/^### POST (\/v1\/\w+)$/gm)].map(([, path]) => path)
-    const gets = namesIn(textOf(NAME, '### Two documents to get'), 'request').map((name) => name.replace('GET ', ''))
+    const gets = namesIn(textOf(NAME, '### GET requests'), 'request').map((name) => name.replace('GET ', ''))
     expect([...posts, ...gets]).to.have.members(Object.keys(openApiDocument().paths))
     expect(posts).to.have.members(CALLS.map((call) => `/v1/${call}`))
   })
