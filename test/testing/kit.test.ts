@@ -24,12 +24,12 @@ describe('the test kit of the package, packed and installed by npm', function ()
   })
   after(() => project?.remove())
 
-  /** Runs the page's `example.test.js`. */
-  async function runExample() {
+  /** Writes the page's test as it stands, with changes if given, and runs it with the defaults of mocha. */
+  async function runExample(changed: (example: string) => string = (example) => example) {
     const [example = ''] = codeBlocks(PAGE, 'js')
-    expect(example.trim().split('\n').length).to.be.within(20, 40)
-    await project.write('example.test.js', example)
-    return project.node('node_modules/mocha/bin/mocha.js', '--no-config', '--timeout', '20000', 'example.test.js')
+    expect(example.trim().split('\n').length).to.be.within(20, 60)
+    await project.write('server.test.mjs', changed(example))
+    return project.node('node_modules/mocha/bin/mocha.js', 'server.test.mjs')
   }
 
   it('names the missing package of a test server, and starts the other servers', async () => {
@@ -78,6 +78,15 @@ describe('the test kit of the package, packed and installed by npm', function ()
     await project.add(...PAGE_PACKAGES)
     expect(await expressVersion()).to.match(/^5\./)
     expect((await runExample()).stdout).to.include('1 passing')
+  })
+
+  it('ends the documented test with the failure if the server does not start, or starts slowly', async () => {
+    const failed = await runExample((example) => example.replace('const people', "throw new Error('no start')\n$&"))
+    expect(failed.status).to.equal(1)
+    expect(failed.stdout).to.include('1 failing').and.include('no start')
+    const wait = 'await new Promise((resolve) => setTimeout(resolve, 2_500))'
+    const slow = await runExample((example) => example.replace('const people', `${wait}\n$&`))
+    expect(slow.stdout).to.include('1 passing')
   })
 
   it('passes the documented test on Express 4, and its types compile there too', async () => {
