@@ -3,7 +3,7 @@ import { existsSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { codeBlocks, type Document, readDocument, readDocuments } from './support/documents.ts'
+import { codeBlocks, type Document, inCode, readDocument, readDocuments } from './support/documents.ts'
 import { createFolder } from './support/file-folder.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -68,6 +68,16 @@ describe('the documents', () => {
     const always = ['README.md', ...SHIPPED]
     const unshipped = links.filter(({ path }) => !always.some((name) => path === name || path.startsWith(`${name}/`)))
     expect(unshipped.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
+  })
+
+  it('documents name no file of the sources that the package lacks', () => {
+    const isSource = (code: string) => /^(?:plugin|sidecar|fixtures|test|\.github)\/\S*$/.test(code)
+    const isShipped = (code: string) => SHIPPED.some((name) => code === name || code.startsWith(`${name}/`))
+    const named = DOCUMENTS.filter(({ path }) => path !== 'README.md').flatMap(({ path, text }) =>
+      inCode(text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '')).map((code) => ({ path, code })),
+    )
+    expect(named.filter(({ code }) => isSource(code) && isShipped(code)).length).to.be.at.least(4)
+    expect(named.filter(({ code }) => isSource(code) && !isShipped(code))).to.deep.equal([])
   })
 
   it('are reached from the front door within two links', () => {
