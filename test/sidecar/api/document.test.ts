@@ -25,7 +25,8 @@ describe('/v1/openapi.json', () => {
     const validator = new Validator()
     const { valid, errors } = await validator.validate(JSON.stringify(await fetched(), null, 2))
     expect(errors ?? []).to.deep.equal([])
-    expect([valid, validator.version]).to.deep.equal([true, '3.1'])
+    expect(valid).to.equal(true)
+    expect(validator.version).to.equal('3.1')
   })
 
   it('uses only schemas that code generators handle: single types, sized integers', () => {
@@ -49,7 +50,8 @@ describe('/v1/openapi.json', () => {
     const { paths } = await fetched()
     for (const [path, methods] of Object.entries(paths)) {
       const status = (await fetch(`${api.api.url}${path}`)).status
-      expect([path, status]).to.deep.equal([path, 'get' in methods ? 200 : 405])
+      expect(path).to.deep.equal(path)
+      expect(status).to.deep.equal('get' in methods ? 200 : 405)
       expect('post' in methods).to.equal(status === 405)
     }
     const named = API_ERRORS.not_found.message.match(/\/v1\/\w+/g) ?? []

@@ -12,7 +12,9 @@ describe('A request for a callsign that is not registered', () => {
         ['/v1/unregister', { pushToken: 'token' }],
       ] as const) {
         const { status, body } = await api.post(path, { ...claim('N0CALL'), ...members })
-        expect([path, status, body.error]).to.deep.equal([path, 404, 'not_registered'])
+        expect(path).to.deep.equal(path)
+        expect(status).to.equal(404)
+        expect(body.error).to.equal('not_registered')
       }
     } finally {
       await api.close()

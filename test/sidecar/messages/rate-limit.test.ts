@@ -13,18 +13,23 @@ describe('rate limit', () => {
   // Shows: sidecar C3.12.
   it('counts each client alone', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
-    expect([limit.take('a', 0), limit.take('b', 0), limit.take('a', 1)]).to.deep.equal([true, true, false])
+    expect(limit.take('a', 0)).to.equal(true)
+    expect(limit.take('b', 0)).to.equal(true)
+    expect(limit.take('a', 1)).to.equal(false)
   })
 
   it('counts one call as several by its weight', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 5 })
-    expect([limit.take('a', 0, 3), limit.take('a', 1, 2), limit.take('a', 2)]).to.deep.equal([true, true, false])
+    expect(limit.take('a', 0, 3)).to.equal(true)
+    expect(limit.take('a', 1, 2)).to.equal(true)
+    expect(limit.take('a', 2)).to.equal(false)
     expect(limit.take('b', 0, 6)).to.equal(false)
   })
 
   it('a limit of 0 admits no request', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 0 })
-    expect([limit.take('a', 0), limit.take('a', 5000)]).to.deep.equal([false, false])
+    expect(limit.take('a', 0)).to.equal(false)
+    expect(limit.take('a', 5000)).to.equal(false)
   })
 
   it('never lets more through between two instants than two windows allow', () => {

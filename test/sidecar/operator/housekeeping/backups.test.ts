@@ -115,7 +115,8 @@ describe('the backups', () => {
   it('are made one at a time', async () => {
     const opened = await open()
     const [first, second] = await Promise.all([opened.make(), opened.make()])
-    expect([first.kind, second.kind]).to.deep.equal(['made', 'busy'])
+    expect(first.kind).to.equal('made')
+    expect(second.kind).to.equal('busy')
     await clock.advance(1)
     expect((await opened.make()).kind).to.equal('made')
   })
@@ -129,7 +130,8 @@ describe('the backups', () => {
     await clock.advance(HOUR_MS)
     const message = 'There is no space left in backup.folder.'
     expect(await opened.make()).to.deep.equal({ kind: 'failed', code: 'disk_full', message })
-    expect([opened.lastMadeAt(), metrics.value('backups_failed')]).to.deep.equal([madeAt, 1])
+    expect(opened.lastMadeAt()).to.deep.equal(madeAt)
+    expect(metrics.value('backups_failed')).to.equal(1)
     expect(await files()).to.deep.equal([NAME])
     expect(lines.at(-1)).to.include({ event: 'backup-failed', level: 'error' })
     write = works
