@@ -6,7 +6,7 @@ import { append, message } from '../store/sqlite/temporary-stores.ts'
 /** A public key on P-256, uncompressed. */
 const P256DH = createECDH('prime256v1').generateKeys('base64url')
 
-describe('several phones of a station at the API', () => {
+describe('the API with several phones of a station', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi()
@@ -26,7 +26,7 @@ describe('several phones of a station at the API', () => {
   const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
 
   // Shows: sidecar C16.2.
-  it('come and go one by one, and the station with the last', async () => {
+  it('phones of a station unregister one by one; the last removes the station', async () => {
     await register('one')
     expect(statusAndCode(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
     expect(statusAndCode(await sync(undefined, 0))).to.deep.equal([404, 'not_registered'])
@@ -43,7 +43,7 @@ describe('several phones of a station at the API', () => {
   })
 
   // Shows: sidecar C16.14.
-  it('are ended without an id by the push token of that device only', async () => {
+  it('unregistering without a device id requires the push token of that device', async () => {
     await register(undefined)
     await receive('hello')
     for (const members of [
@@ -59,7 +59,7 @@ describe('several phones of a station at the API', () => {
     expect(statusAndCode(await unregister(undefined))).to.deep.equal([404, 'not_registered'])
   })
 
-  it('are ended by an equal subscription of Web Push, however its text is written', async () => {
+  it('unregisters by an equal Web Push subscription in another JSON spelling', async () => {
     const { p256dh, auth } = { p256dh: Buffer.from(P256DH, 'base64url'), auth: Buffer.alloc(16, 7) }
     const text = (encoding: 'base64' | 'base64url', more = {}) =>
       JSON.stringify({
@@ -74,7 +74,7 @@ describe('several phones of a station at the API', () => {
   })
 
   // Shows: sidecar C16.14.
-  it('are logged when they leave, and so is the station, without their ids', async () => {
+  it('logs that devices and the station left, without device ids', async () => {
     await register('one')
     await register(undefined)
     await unregister('one')
@@ -109,14 +109,14 @@ describe('several phones of a station at the API', () => {
   })
 
   // Shows: sidecar C16.3.
-  it('are 8 at most, the one without an id among them', async () => {
+  it('a station has at most 8 devices, including the one without an id', async () => {
     for (let index = 1; index < 8; index++) await register(`phone-${index}`)
     await register(undefined)
     expect(statusAndCode(await register('one-more'))).to.deep.equal([403, 'devices_full'])
     expect(devices()).to.have.length(8)
   })
 
-  it('logs and counts a further device of a station once, not its later calls', async () => {
+  it('logs and counts a device that joins a station only at its first registration', async () => {
     await register('one')
     await register('two', { platform: 'ios', pushToken: 'ab'.repeat(32) })
     await register('two', { platform: 'ios', pushToken: 'cd'.repeat(32) })
@@ -128,7 +128,7 @@ describe('several phones of a station at the API', () => {
   })
 
   // Shows: sidecar C16.5, C16.9.
-  it('take null for no id', async () => {
+  it('treats deviceId null like a missing one', async () => {
     await register(undefined)
     expect((await api.post('/v1/sync', { ...claim('N0CALL'), deviceId: null, since: 0 })).status).to.equal(200)
     expect((await register(undefined, { deviceId: null })).status).to.equal(200)
@@ -136,7 +136,7 @@ describe('several phones of a station at the API', () => {
   })
 
   // Shows: sidecar C16.5.
-  it('take an id of any visible characters, up to 64', async () => {
+  it('accepts a device id of up to 64 visible ASCII characters', async () => {
     for (const deviceId of ['!', '"\\~', 'x'.repeat(64)]) {
       await register(deviceId)
       expect((await sync(deviceId, 0)).status).to.equal(200)
@@ -146,7 +146,7 @@ describe('several phones of a station at the API', () => {
 
   for (const deviceId of ['', 'my id', ' ', 'x'.repeat(65), 'grün', 'tab\there', 'line\n', '\u007f', 7, {}, []]) {
     // Shows: sidecar C16.5.
-    it(`refuse the id ${JSON.stringify(deviceId).slice(0, 20)} without repeating it`, async () => {
+    it(`refuses the device id ${JSON.stringify(deviceId).slice(0, 20)} without repeating it`, async () => {
       for (const [path, rest] of [
         ['/v1/register', registration('N0CALL')],
         ['/v1/sync', { ...claim('N0CALL'), since: 0 }],

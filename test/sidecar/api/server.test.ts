@@ -29,7 +29,7 @@ describe('the API over HTTP', () => {
   afterEach(() => api.close())
 
   // Shows: sidecar 22.1, C1.24, C3.5.
-  it('answers what it does not have with not_found', async () => {
+  it('answers not_found for unknown paths', async () => {
     const strangers = ['/', '/sync', '/v2/sync', '/v1/register/', '/v1/SYNC', '/metrics', '/healthz', '//v1/sync']
     for (const path of [...strangers, '/v1/sync/../sync']) {
       const { status, body } = await api.post(path, {})
@@ -40,14 +40,14 @@ describe('the API over HTTP', () => {
   })
 
   // Shows: sidecar C10.7.
-  it('takes a path with the whole address before it, as proxies may send it', async () => {
+  it('accepts an absolute URL in the request line, as proxies may send it', async () => {
     const asking = (address: string) => api.raw(lastSync().replace('/v1/sync', address))
     expect(await asking('http://push.example.org/v1/sync?x=1')).to.match(/"not_registered"/)
     expect(await asking('http://push.example.org')).to.match(/"not_found"/)
   })
 
   // Shows: sidecar 10.1, C3.6, C10.6.
-  it('answers other methods with method_not_allowed and says which one is', async () => {
+  it('answers methods other than POST with method_not_allowed and Allow: POST', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const answer = await fetch(`${api.api.url}/v1/sync`, { method })
       expect(answer.status).to.equal(405)
@@ -60,7 +60,7 @@ describe('the API over HTTP', () => {
   const JSON_TYPES = ['', '; charset=utf-8', ' ; foo=bar'].map((more) => `application/json${more}`)
   // Shows: sidecar 2.19, 10.2.
   for (const type of [...JSON_TYPES, 'Application/JSON;charset="UTF-8"'])
-    it(`takes a body of type ${type}`, async () => {
+    it(`accepts a body of type ${type}`, async () => {
       expect((await api.post('/v1/sync', unknown, { 'Content-Type': type })).status).to.equal(404)
     })
 
@@ -89,7 +89,7 @@ describe('the API over HTTP', () => {
   }
 
   // Shows: sidecar C3.7, C10.2.
-  it('takes a body of 64 KiB and no byte more, announced or not', async () => {
+  it('accepts a body of 64 KiB and refuses a larger one, with or without a length', async () => {
     const body = JSON.stringify({ ...claim('N0CALL'), since: 0, filler: '' })
     const bodyOf = (size: number) => body.replace('""', `"${'x'.repeat(size - body.length)}"`)
     for (const headers of [undefined, { 'Transfer-Encoding': 'chunked' }]) {
@@ -100,7 +100,7 @@ describe('the API over HTTP', () => {
     }
   })
 
-  it('lets the sender of a much larger body read the refusal', async () => {
+  it('answers 413 readably to the sender of a much larger body', async () => {
     const large = Buffer.alloc(7_000_000, 0x20)
     const { status, body } = await api.post('/v1/sync', large, { 'Transfer-Encoding': 'chunked' })
     expect(status).to.equal(413)
@@ -108,7 +108,7 @@ describe('the API over HTTP', () => {
   })
 
   // Shows: sidecar C10.2.
-  it('refuses an enormous body without taking it', async () => {
+  it('refuses an announced enormous body without reading it', async () => {
     const answer = await api.raw(requestText('x'.repeat(1000), 'Content-Length: 99999999999'))
     expect(answer)
       .to.match(/^HTTP\/1.1 413 /)
@@ -116,7 +116,7 @@ describe('the API over HTTP', () => {
       .and.include('"too_large"')
   })
 
-  it('answers Expect: 100-continue before the body, and 413 if that is too large', async () => {
+  it('answers Expect: 100-continue before the body, or 413 if its length is too large', async () => {
     const asking = (size: number) =>
       requestText('', `Content-Length: ${size}`, 'Expect: 100-continue', 'Connection: close')
     const socket = connect(api.port, '127.0.0.1')
@@ -131,7 +131,7 @@ describe('the API over HTTP', () => {
   })
 
   for (const [name, text, status = 400, error = 'invalid_request'] of [
-    ['is no HTTP', 'hello\r\n\r\n'],
+    ['is not HTTP', 'hello\r\n\r\n'],
     ['has no Host', 'POST /v1/sync HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'],
     ['has two lengths', requestText('', 'Content-Length: 1', 'Content-Length: 2')],
     ['has a length and chunks', requestText('', 'Content-Length: 1', 'Transfer-Encoding: chunked')],
@@ -147,19 +147,19 @@ describe('the API over HTTP', () => {
   }
 
   // Shows: sidecar C10.5.
-  it('sends no 400 for garbage behind a request that is still unanswered', async () => {
+  it('sends no 400 for garbage that follows a request still being answered', async () => {
     // An answer to the second would be taken for one to the first.
     const answer = await api.raw(`${syncText}nonsense\r\n\r\n`)
     expect(answer).to.not.include('400')
   })
 
   // Shows: sidecar C10.4.
-  it('keeps a connection for the next request', async () => {
+  it('keeps a connection open for the next request', async () => {
     const answer = await api.raw(syncText + syncText + requestText('{}', 'Content-Length: 2', 'Connection: close'))
     expect(answer.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 404', 'HTTP/1.1 404', 'HTTP/1.1 400'])
   })
 
-  it('survives a client that leaves in the middle of its body', async () => {
+  it('survives a client that disconnects in the middle of its body', async () => {
     const socket = connect(api.port, '127.0.0.1')
     socket.write(requestText('{"half', 'Content-Length: 100'))
     await once(socket, 'connect')
@@ -168,7 +168,7 @@ describe('the API over HTTP', () => {
     expect(api.logged.filter(({ level }) => level === 'error')).to.deep.equal([])
   })
 
-  it('tells caches and browsers to leave its answers alone', async () => {
+  it('forbids caches to store answers, and browsers to guess their type', async () => {
     const { headers } = await api.post('/v1/sync', unknown)
     expect(headers).to.include({
       'content-type': 'application/json',
@@ -191,7 +191,7 @@ describe('the API over HTTP', () => {
     }
 
     // Shows: sidecar 2.17, 10.4, 21.8.
-    it('begins at 860 bytes', async () => {
+    it('compresses answers of 860 bytes or more', async () => {
       const { bytes, headers } = await answerOf(860, 'gzip')
       expect(headers).to.include({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
       expect(gunzipSync(bytes)).to.have.length(860)
@@ -199,21 +199,21 @@ describe('the API over HTTP', () => {
     })
 
     // Shows: sidecar 10.4, 21.8.
-    it('leaves smaller answers plain', async () => {
+    it('does not compress answers below 860 bytes', async () => {
       const { bytes, headers } = await answerOf(859, 'gzip')
       expect(bytes).to.have.length(859)
       expect(headers).to.not.have.any.keys('content-encoding', 'vary')
     })
 
     // Shows: sidecar 10.4.
-    it('does not happen to a client that does not take it', async () => {
+    it('does not compress answers to a client that does not accept gzip', async () => {
       const { bytes, headers } = await answerOf(2000, 'gzip;q=0')
       expect(bytes).to.have.length(2000)
       expect(headers).to.include({ vary: 'Accept-Encoding' }).and.not.have.property('content-encoding')
     })
   })
 
-  it('ends though a client holds a request open', async () => {
+  it('the API server closes although a client keeps a request open', async () => {
     const socket = connect(api.port, '127.0.0.1')
     socket.write(requestText('{', 'Content-Length: 100'))
     await once(socket, 'connect')
@@ -231,7 +231,7 @@ describe('the rate limit', () => {
   afterEach(() => api.close())
 
   // Shows: sidecar 20.2, 21.9, C3.11, C11.8.
-  it('ends the connection without a byte, until the window is over', async () => {
+  it('over the rate limit, closes connections without an answer until the window ends', async () => {
     await start({ rateLimit: { max: 2, windowMs: 60_000 } })
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
@@ -248,7 +248,7 @@ describe('the rate limit', () => {
   })
 
   // Shows: sidecar C3.14.
-  it('counts every failed request, for any reason', async () => {
+  it('counts every failed request against the rate limit, for any reason', async () => {
     await start({ rateLimit: { max: 6 } })
     const statuses = [
       (await fetch(`${api.api.url}/v1/sync`)).status,
@@ -266,7 +266,7 @@ describe('the rate limit', () => {
   const from = (client: string) => api.raw(lastSync(`X-Forwarded-For: ${client}`))
 
   // Shows: sidecar C1.23, C3.12, C3.13.
-  it('counts clients behind a trusted proxy one by one', async () => {
+  it('limits each client behind a trusted proxy separately', async () => {
     await start({ rateLimit: { max: 1 }, listen: { trustProxy: ['127.0.0.0/8'] } })
     expect(await from('198.51.100.1')).to.match(/ 404 /)
     const refused = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n'
@@ -277,7 +277,7 @@ describe('the rate limit', () => {
   })
 
   // Shows: sidecar C1.23, C3.12, C3.13.
-  it('believes no other proxy', async () => {
+  it('ignores X-Forwarded-For from a proxy that is not trusted', async () => {
     await start({ rateLimit: { max: 1 } })
     expect(await from('198.51.100.1')).to.match(/ 404 /)
     expect(await from('198.51.100.2')).to.equal('')
@@ -295,7 +295,7 @@ describe('the rate limit', () => {
     )
 
   // Shows: sidecar C13.19.
-  it('warns once an hour and network of a client over a limit, and names the setting', async () => {
+  it('warns hourly per network of a client over a rate limit, and names the setting', async () => {
     await start({ rateLimit: { max: 1, newStationsPerHour: 0 }, listen: { trustProxy: true } })
     for (const client of ['192.0.2.1', '192.0.2.2', '2001:db8:0:2f3::1', '2001:db8:0:200::1'])
       for (let times = 0; times < 3; times += 1) await from(client)
@@ -313,7 +313,7 @@ describe('the rate limit', () => {
   })
 
   // Shows: sidecar C13.19.
-  it('tells on /metrics which limit it was', async () => {
+  it('/metrics counts dropped requests by rate limit', async () => {
     await start({ rateLimit: { max: 2, newStationsPerHour: 0 } })
     await api.raw(lastRegister('N0CALL'))
     for (let times = 0; times < 3; times += 1) await from('')
@@ -324,7 +324,7 @@ describe('the rate limit', () => {
   })
 
   // Shows: sidecar C13.19.
-  it('counts new stations of a whole IPv6 /56 together', async () => {
+  it('limits new stations per IPv6 /56 network', async () => {
     await start({ rateLimit: { newStationsPerHour: 2 }, listen: { trustProxy: true } })
     const registering = (callsign: string, client: string) =>
       api.raw(lastRegister(callsign, `X-Forwarded-For: ${client}`))
@@ -339,7 +339,7 @@ describe('the rate limit', () => {
     ['is not trusted', false, [header], [], 'proxy-not-trusted'],
     ['is trusted and names no client', ['127.0.0.0/8'], [], [header], 'proxy-says-no-client'],
   ] as const)
-    it(`has one warning for a proxy that ${name}`, async () => {
+    it(`warns once of a proxy that ${name}`, async () => {
       await start({ listen: { trustProxy } })
       const warnings = () => api.logged.flatMap(({ event }) => (String(event).startsWith('proxy-') ? [event] : []))
       await api.raw(lastSync(...right))
@@ -349,7 +349,7 @@ describe('the rate limit', () => {
     })
 
   // Shows: sidecar 20.2, C1.19, C3.11, C11.8.
-  it('of new stations ends the connection without a byte, and lets known ones through', async () => {
+  it('closes connections over the limit of new stations unanswered; admits known ones', async () => {
     await start({ rateLimit: { newStationsPerHour: 1 } })
     const registering = (callsign: string) => api.raw(lastRegister(callsign))
     expect(await registering('N0CALL')).to.match(/ 200 /)
@@ -365,7 +365,7 @@ describe('the rate limit', () => {
 
 describe('the API over TLS', () => {
   // Shows: sidecar 2.18, C1.22, C10.1.
-  it('keeps its certificate where the next one is no good, and says so', async () => {
+  it('keeps the current TLS certificate if the new one is invalid, and logs that', async () => {
     const [files, second] = [await makeServerFiles('sidecar-tls'), await makeServerFiles('sidecar-tls')]
     const { api, logged, close } = await startApi({ listen: { certFile: files.certFile, keyFile: files.keyFile } })
     try {

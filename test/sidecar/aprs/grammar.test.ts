@@ -46,8 +46,8 @@ function read(line: string) {
   return { source, sourceAsReceived, ...(addressee && parseMessage(packet.line, addressee)) }
 }
 
-describe('A line', () => {
-  it('reads any line as the grammar says', () => {
+describe('parsing a line from APRS-IS', () => {
+  it('parses any line as the APRS grammar specifies', () => {
     const choice = (...parts: string[]) => fc.constantFrom(...parts)
     const stations = choice('A', 'n0call-7', 'N0CALL-0', 'B', 'ABCDEF-12')
     const calls = fc.oneof(stations, choice('-0', 'ABCDEFGHIJ', 'ä', 'ß', 'B C', 'B{1', ''))

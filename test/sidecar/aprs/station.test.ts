@@ -4,7 +4,7 @@ import { baseCallsign, parseStationKey, stationKey } from '../../../sidecar/aprs
 
 describe('A station key', () => {
   // Shows: sidecar 3.1, 3.2, C5.1, C5.2, C5.4.
-  it('is callsign, dash and SSID in upper case', () => {
+  it('a station key is callsign, dash and SSID in upper case', () => {
     expect(stationKey('n0call', 7)).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
     expect(stationKey('N0CALL', '7')).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
     expect(stationKey('N0CALL', 99)).to.deep.equal({ kind: 'key', key: 'N0CALL-99' })
@@ -14,32 +14,32 @@ describe('A station key', () => {
 
   for (const none of [0, '', '0', null]) {
     // Shows: sidecar 11.2, C5.3.
-    it(`is the callsign alone for the SSID ${JSON.stringify(none)}`, () => {
+    it(`a station key is the callsign alone for the SSID ${JSON.stringify(none)}`, () => {
       expect(stationKey('N0CALL', none)).to.deep.equal({ kind: 'key', key: 'N0CALL' })
     })
   }
 
   for (const ssid of [-1, 100, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '123', '-1', 'Ä', ' ', '1 ', '*', '7\n']) {
-    it(`does not take the SSID ${JSON.stringify(ssid)} (${ssid})`, () => {
+    it(`a station key refuses the SSID ${JSON.stringify(ssid)} (${ssid})`, () => {
       expect(stationKey('N0C', ssid)).to.deep.include({ ...stationKey('N0C', 'none'), member: 'ssid' })
     })
   }
 
   for (const callsign of ['', 'N0CALL-7', 'N0 CALL', 'N0/CALL', 'N0*', 'ÄÖÜ', 'N0CALL\n', 'ABCDEFGHIJ']) {
-    it(`does not take the callsign ${JSON.stringify(callsign)}`, () => {
+    it(`a station key refuses the callsign ${JSON.stringify(callsign)}`, () => {
       expect(stationKey(callsign, 0)).to.include({ kind: 'invalid', member: 'callsign' })
     })
   }
 
   // Shows: sidecar C5.4.
-  it('has at most 9 characters', () => {
+  it('a station key has at most 9 characters', () => {
     expect(stationKey('ABCDEFGHI', 0)).to.deep.equal({ kind: 'key', key: 'ABCDEFGHI' })
     expect(stationKey('ABCDEF', 12)).to.deep.equal({ kind: 'key', key: 'ABCDEF-12' })
     expect(stationKey('ABCDEFG', 12)).to.include({ kind: 'invalid', member: 'ssid' })
     expect(stationKey('ABCDEFGHI', 1)).to.include({ kind: 'invalid', member: 'ssid' })
   })
 
-  it('is read back from the air as it was made, in any letter case', () => {
+  it('a station key parses to itself in any letter case', () => {
     const letters = [...'ABCXYZabcxyz0189']
     const callsigns = fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 9 })
     const ssids = fc.oneof(
@@ -60,13 +60,13 @@ describe('A station key', () => {
 })
 
 describe('A station name from the air', () => {
-  it('means the same with SSID 0 as without', () => {
+  it('a station name with SSID 0 equals the name without SSID', () => {
     expect(parseStationKey('N0CALL-0')).to.equal('N0CALL')
     expect(parseStationKey('N0CALL-10')).to.equal('N0CALL-10')
   })
 
   for (const name of ['', '-7', 'ABCDEFGHIJ', 'N0 CALL', 'N0CALL*', 'N0CALL\n', 'DÄ1ABC']) {
-    it(`is none when it is ${JSON.stringify(name)}`, () => {
+    it(`${JSON.stringify(name)} is not a valid station name`, () => {
       expect(parseStationKey(name)).to.equal(undefined)
     })
   }

@@ -49,7 +49,7 @@ describe('The receiver', () => {
     return { receive, store, counts, history, sent, batches, upstream }
   }
 
-  it('stores a message to the byte, and acknowledges it', async () => {
+  it('stores and acknowledges a message without changing a byte', async () => {
     const { receive, history, counts, sent } = await setUp()
     const text = Buffer.from([0x68, 0x69, 0xff, 0x00, 0x20])
     await receive([`${packet(':B        :')}${text.toString('latin1')}{12 `])
@@ -75,7 +75,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C1.7, C4.13, C7.14, F1.13.
-  it('does not acknowledge without a verified login, nor count that against later acks', async () => {
+  it('sends no ack without a verified login; later acks are not throttled for it', async () => {
     const { receive, upstream, counts, sent } = await setUp()
     upstream.verified = false
     for (let i = 0; i < 5; i++) await receive([packet(':B        :hi{12')])
@@ -95,7 +95,7 @@ describe('The receiver', () => {
     expect(counts('acks_sent', 'acks_unsendable')).to.deep.equal([0, 1])
   })
 
-  it('counts acks that the store denies as throttled, where the station wants acks', async () => {
+  it('counts an ack as throttled if the station wants acks and the store denies it', async () => {
     const { receive, counts, sent } = await setUp((original) => async (messages) => original(messages, false))
     await receive([packet(':B        :hi{12'), packet(':C        :hi{12')])
     expect(sent).to.deep.equal([])
@@ -103,14 +103,14 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C8.2.
-  it('stores all messages of a read at once, in their order', async () => {
+  it('stores all messages of a read in one batch, in order', async () => {
     const { receive, batches, history } = await setUp()
     await receive([packet(':B        :one'), packet('>status'), packet(':C        :two'), packet(':B        :three')])
     expect(batches).to.deep.equal([3])
     expect((await history('B')).map((message) => message.text.toString())).to.deep.equal(['one', 'three'])
   })
 
-  it('does not trouble the store when a read holds no message', async () => {
+  it('does not call the store when a read contains no message', async () => {
     const { receive, batches } = await setUp()
     await receive([packet('>status'), packet(':D        :hi')])
     await receive([])
@@ -118,7 +118,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C4.11, C7.17, C12.2, F1.11, F1.12.
-  it('counts what it drops by the reason', async () => {
+  it('counts dropped packets and messages by reason', async () => {
     const { receive, counts, history, sent } = await setUp()
     const reasons = ['packets_unparsable', 'messages_not_addressed', 'messages_not_for_operator'] as const
     await receive([packet('>status'), 'nonsense', ''])
@@ -133,7 +133,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C4.29.
-  it('gives the sender of an ack back as it came, and stores it by its key', async () => {
+  it('acknowledges W2AW-0 by that name, but stores W2AW as the sender', async () => {
     const { receive, history, sent } = await setUp()
     await receive([packet(':B        :hi{1', 'W2AW-0'), packet(':B        :hi{2', 'W2AW')])
     expect((await history('B')).map(({ from }) => from)).to.deep.equal(['W2AW', 'W2AW'])
@@ -156,7 +156,7 @@ describe('The receiver', () => {
     expect(sent).to.have.length(1)
   })
 
-  it('counts a message as not addressed if its station unregisters while it waits', async () => {
+  it('counts a message as not addressed if its station unregisters before it is stored', async () => {
     const { receive, store, counts, sent } = await setUp((original) => async (...call) => {
       await store.stations.remove('B')
       return original(...call)
@@ -167,7 +167,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C8.8.
-  it('counts messages as lost without an ack while the store fails, and then goes on', async () => {
+  it('counts messages as lost and sends no acks while the store fails; then recovers', async () => {
     let broken = true
     const { receive, counts, sent } = await setUp((original) => (...call) => {
       return broken ? Promise.reject(new Error('disk full')) : original(...call)

@@ -9,7 +9,7 @@ describe('A sidecar that receives messages', () => {
   afterEach(() => whole.close())
 
   // Shows: sidecar 17.4, C4.1, C4.6, C4.7, F1.7, F1.15.
-  it('gives the text to the byte, as UTF-8 or with its bytes beside it', async () => {
+  it('a sync returns message text as UTF-8, or with textBytes if it is not UTF-8', async () => {
     await whole.register('N0CALL')
     // Every byte but the two that end a line.
     const bytes = Buffer.from([...Array(256).keys()].filter((byte) => byte !== 10 && byte !== 13))

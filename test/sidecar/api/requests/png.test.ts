@@ -27,7 +27,7 @@ const iccp = (profile: Buffer) => ({
 })
 
 describe('an avatar image', () => {
-  it('may come in several data chunks, with text beside them', () => {
+  it('accepts a PNG with several data chunks and plain text', () => {
     const [header, data, end] = pngChunks()
     const half = { type: 'IDAT', data: data!.data.subarray(0, 5) }
     const rest = { type: 'IDAT', data: data!.data.subarray(5) }
@@ -41,19 +41,19 @@ describe('an avatar image', () => {
     ['0x0', { width: 0, height: 0 }],
   ] as const) {
     // Shows: sidecar 5.3, 21.5.
-    it(`is refused at ${size}`, () => {
+    it(`refuses a PNG of ${size} pixels`, () => {
       expect(fault(options)).to.equal('The PNG is not 64x64 pixels.')
     })
   }
 
   // Shows: sidecar 21.5.
-  it('is refused when it is something else', () => {
+  it('refuses an avatar image that is not a PNG', () => {
     expect(pngFault(Buffer.from('GIF89a'))).to.equal('It is not a PNG.')
     expect(pngFault(Buffer.alloc(0))).to.equal('It is not a PNG.')
   })
 
   // Shows: sidecar 5.3.
-  it('is refused when a single bit is wrong, wherever it is', () => {
+  it('refuses a PNG with any single bit flipped', () => {
     const good = pngFile()
     expect(pngFault(good)).to.equal(undefined)
     fc.assert(
@@ -65,38 +65,38 @@ describe('an avatar image', () => {
     )
   })
 
-  it('is refused when it is cut off anywhere, or goes on behind its end', () => {
+  it('refuses a truncated PNG, or one with bytes after its end', () => {
     const good = pngFile()
     for (let length = 0; length < good.length; length++) expect(pngFault(good.subarray(0, length))).to.be.a('string')
     expect(pngFault(Buffer.concat([good, Buffer.from('x')]))).to.be.a('string')
     expect(pngFault(Buffer.concat([good, pngFile().subarray(8)]))).to.equal('The PNG does not end with IEND.')
   })
 
-  it('is refused without image data', () => {
+  it('refuses a PNG without image data', () => {
     const chunks = pngChunks().filter(({ type }) => type !== 'IDAT')
     expect(pngFault(pngFile(chunks))).to.equal('The PNG has no image data.')
   })
 
   // Shows: sidecar 5.3.
-  it('is refused when its image data is not compressed, or ends early', () => {
+  it('refuses a PNG if its image data is not compressed, or ends early', () => {
     expect(pngFault(pngWith(RGBA_8, Buffer.from([7, 99, 180, 3])))).to.equal(UNDECODABLE)
     const whole = deflateSync(rows(64, 256))
     for (let length = 0; length < whole.length; length++)
       expect(pngFault(pngWith(RGBA_8, whole.subarray(0, length)))).to.equal(UNDECODABLE)
   })
 
-  it('is refused with fewer or more pixels than 64x64', () => {
+  it('refuses a PNG if its image data has too few or too many rows', () => {
     for (const data of [rows(63, 256), rows(65, 256), Buffer.alloc(30_000_000)])
       expect(pngFault(pngWith(RGBA_8, deflateSync(data)))).to.equal(UNDECODABLE)
   })
 
-  it('is refused when a row names a filter that does not exist', () => {
+  it('refuses a PNG if a row names an unknown filter', () => {
     for (const filter of [0, 4]) expect(pngFault(pngWith(GREY_1, deflateSync(rows(64, 8, filter))))).to.equal(undefined)
     const last = Buffer.concat([rows(63, 8), rows(1, 8, 5)])
     expect(pngFault(pngWith(GREY_1, deflateSync(last)))).to.equal('The PNG has a row with an unknown filter.')
   })
 
-  it('may have any colour type and bit depth of the specification', () => {
+  it('accepts a PNG with any colour type and bit depth that the specification permits', () => {
     for (const [colourType, samples, depths] of [
       [0, 1, [1, 2, 4, 8, 16]],
       [2, 3, [8, 16]],
@@ -116,7 +116,7 @@ describe('an avatar image', () => {
       expect(pngFault(pngWith([depth, colourType, 0, 0, 0], deflateSync(rows(64, 64))))).to.match(/header/)
   })
 
-  it('may be interlaced, which makes 120 rows of seven widths', () => {
+  it('accepts an interlaced PNG, with 120 rows of seven widths', () => {
     const passes = [rows(8, 8), rows(8, 8), rows(8, 16), rows(16, 16), rows(16, 32), rows(32, 32), rows(32, 64)]
     const data = Buffer.concat(passes)
     expect(pngFault(pngWith([8, 0, 0, 0, 1], deflateSync(data)))).to.equal(undefined)
@@ -124,7 +124,7 @@ describe('an avatar image', () => {
     expect(pngFault(pngWith([8, 0, 0, 0, 2], deflateSync(data)))).to.match(/header/)
   })
 
-  it('needs a palette of at most as many colours as its pixels can name', () => {
+  it('refuses a PNG palette that is missing, not needed, or has too many colours', () => {
     const palette = (bytes: number) => [{ type: 'PLTE', data: Buffer.alloc(bytes) }]
     const data = deflateSync(rows(64, 8))
     expect(pngFault(pngWith(PALETTE_1, data, palette(6)))).to.equal(undefined)
@@ -134,12 +134,12 @@ describe('an avatar image', () => {
   })
 
   // Shows: sidecar 5.3.
-  it('is refused when it is animated', () => {
+  it('refuses an animated PNG', () => {
     for (const type of ['acTL', 'fcTL', 'fdAT'])
       expect(fault({ extra: [{ type, data: Buffer.alloc(8) }] })).to.equal('The PNG is animated.')
   })
 
-  it('is refused with compressed text, and may have plain text', () => {
+  it('refuses a PNG with compressed text, but accepts plain text', () => {
     const text = (type: string, data: string) => fault({ extra: [{ type, data: Buffer.from(data, 'latin1') }] })
     expect(text('iTXt', 'a\0\0\0\0\0b')).to.equal(undefined)
     for (const [type, data] of [
@@ -150,7 +150,7 @@ describe('an avatar image', () => {
   })
 
   // Shows: sidecar 5.3.
-  it('is refused with a colour profile that inflates to more than 64 KiB', () => {
+  it('refuses a PNG with a colour profile that inflates to more than 64 KiB', () => {
     expect(fault({ extra: [iccp(Buffer.alloc(65_536))] })).to.equal(undefined)
     for (const chunk of [
       iccp(Buffer.alloc(65_537)),
@@ -160,7 +160,7 @@ describe('an avatar image', () => {
       expect(fault({ extra: [chunk] })).to.match(/colour profile/)
   })
 
-  it('is refused with a chunk that no decoder may ignore, or image data in two places', () => {
+  it('refuses a PNG with an unknown critical chunk, or image data in two places', () => {
     expect(fault({ extra: [{ type: 'ABCD', data: Buffer.alloc(0) }] })).to.equal(
       'The PNG has a chunk that decoders refuse.',
     )

@@ -97,7 +97,7 @@ describe('A connection to APRS-IS', () => {
     await inState('up')
   }
 
-  it('does not come back after it left, and closes at once when it was not logged in', async () => {
+  it('leave() ends reconnecting, and closes at once without a login', async () => {
     await openUp()
     connection.leave()
     connection.leave()
@@ -110,7 +110,7 @@ describe('A connection to APRS-IS', () => {
     await connection.close()
   })
 
-  it('waits 5 s at most for the server to take leave', async () => {
+  it('a leaving connection waits at most 5 s for the server to close', async () => {
     await openUp()
     server.stall()
     connection.leave()
@@ -120,7 +120,7 @@ describe('A connection to APRS-IS', () => {
     expect(connection.status().state).to.equal('closed')
   })
 
-  it('does not leave with anything unread while reading is paused', async () => {
+  it('a leaving connection stays open while paused reading leaves data unread', async () => {
     await openUp()
     connection.pause()
     server.inject('BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :late')
@@ -133,7 +133,7 @@ describe('A connection to APRS-IS', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('tells once that it leaves a server, though it comes back to it at each try', async () => {
+  it('logs once that it avoids a server, even if each try reaches it again', async () => {
     await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
     expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
@@ -142,7 +142,7 @@ describe('A connection to APRS-IS', () => {
     ])
   })
 
-  it('closes while it waits for the next try, and twice', async () => {
+  it('can be closed while it waits to reconnect, even twice', async () => {
     server.refuseLogins = true
     open()
     await inState('waiting')
@@ -153,7 +153,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   // Shows: sidecar C7.12.
-  it('gives up a connection that is not established within 10 s', async () => {
+  it('abandons a connection attempt after 10 s', async () => {
     network.hold()
     open()
     await clock.advance(9999)
@@ -163,7 +163,7 @@ describe('A connection to APRS-IS', () => {
     expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
-  it('does not log in if its call may be in use elsewhere once it is connected', async () => {
+  it('does not log in if its callsign may be in use elsewhere once it is connected', async () => {
     let mayLogIn = true
     network.hold()
     open({ mayLogIn: () => mayLogIn })
@@ -174,13 +174,13 @@ describe('A connection to APRS-IS', () => {
     expect(server.traffic.logins).to.equal(0)
   })
 
-  it('closes at once while the connection is not established', async () => {
+  it('closes at once while still connecting', async () => {
     network.hold()
     open()
     await connection.close()
   })
 
-  it('logs in while reading is paused, and reads no further', async () => {
+  it('a connection logs in while reading is paused, but delivers no lines', async () => {
     open()
     connection.pause()
     await inState('up')
@@ -198,7 +198,7 @@ describe('A connection to APRS-IS', () => {
     await until(() => lines.length === 1)
   })
 
-  it('asks one filter at a time, and of those that wait only for the newest', async () => {
+  it('requests one filter at a time; only the newest waiting one is sent', async () => {
     await openUp()
     const requests: string[] = []
     server.events.on('filter', (_client, { text }) => requests.push(text))
@@ -207,7 +207,7 @@ describe('A connection to APRS-IS', () => {
     expect(requests).to.deep.equal(['g/BB1BB', 'g/DD1DD'])
   })
 
-  it('counts bytes over all its logins', async () => {
+  it('byte counts continue across reconnects', async () => {
     await openUp()
     const first = connection.status()
     expect(first.bytesOut).to.equal(server.traffic.bytesIn)
@@ -220,7 +220,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   // Shows: sidecar C7.8.
-  it('does not take a late answer to an earlier filter for its own', async () => {
+  it('ignores a late confirmation of an earlier filter', async () => {
     await openUp()
     server.filterHabit = 'silent'
     connection.setFilter('g/BB1BB')
@@ -252,7 +252,7 @@ describe('A connection to APRS-IS', () => {
       })
     }
 
-    it('reads everything that the server sent before it leaves', async () => {
+    it('delivers everything that the server sent before leave() over TCP', async () => {
       await openUp(TCP)
       for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
       // Written to the kernel by now, and not read: that needs another turn of the event loop.
@@ -263,7 +263,7 @@ describe('A connection to APRS-IS', () => {
       expect(lines).to.have.length(2000)
     })
 
-    it('delivers what it accepted before it closes, if the server reads on', async () => {
+    it('close() over TCP sends all accepted lines first if the server resumes reading', async () => {
       await openUp(TCP)
       server.stall()
       let sent = 0
@@ -274,7 +274,7 @@ describe('A connection to APRS-IS', () => {
       await server.until(() => server.received.at(-1)?.line.startsWith(`N0CALL>APRS,TCPIP*:>${sent - 1}x`) === true)
     })
 
-    it('lets other work have a turn after each read of a flood of short lines', async () => {
+    it('yields to the event loop after each read of a flood of short lines', async () => {
       const flooder = new Worker(FLOODER, { eval: true })
       const [port] = await once(flooder, 'message')
       let received = 0
@@ -297,7 +297,7 @@ describe('A connection to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.16.
-    it('goes on after a name that cannot be resolved, looking it up again at each try', async () => {
+    it('retries if the host name cannot be resolved, with a new lookup at each try', async () => {
       let looked = 0
       lookUpBy((match) => {
         looked += 1
@@ -311,7 +311,7 @@ describe('A connection to APRS-IS', () => {
       expect(looked).to.equal(2)
     })
 
-    it('waits long enough for a slow address of a name before it tries the next', async () => {
+    it('waits for a slow address of the host name before it tries the next address', async () => {
       // The kernel drops what goes beyond the backlog, and takes the next packet, a second later.
       const listener = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 })
       await once(listener, 'listening')

@@ -21,29 +21,29 @@ const tracking = { trackOutgoing: true }
 
 describe('The filter', () => {
   // Shows: sidecar 15.1.
-  it('asks for messages to the stations, in an order that does not depend on theirs', () => {
+  it('the filter lists the stations in alphabetical order', () => {
     expect(filterText(new Set(['OE1ABC-7', 'AA1AA-1']), 'N0CALL', narrow)).to.equal('g/AA1AA-1/OE1ABC-7')
   })
 
   // Shows: sidecar 15.4, C1.10.
-  it('asks for what they send as well where that is tracked', () => {
+  it('the filter also requests packets sent by the stations if tracking is on', () => {
     expect(filterText(new Set(['AA1AA-1', 'BB1BB-1']), 'N0CALL', tracking)).to.equal(
       'g/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1',
     )
   })
 
   // Shows: sidecar C4.30.
-  it('also asks for SSID 0 of a station without SSID, up to nine characters', () => {
+  it('the filter adds SSID 0 for stations without SSID, up to nine characters', () => {
     const stations = new Set(['BB1BB', 'AA1AA-0A', 'CC1CCCC', 'DD1DDDDD'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA-0A/BB1BB/BB1BB-0/CC1CCCC/CC1CCCC-0/DD1DDDDD')
     expect(filterText(new Set(['BB1BB']), 'N0CALL', tracking)).to.equal('g/BB1BB/BB1BB-0 b/BB1BB/BB1BB-0')
   })
 
-  it('asks without stations for what its login gets anyway', () => {
+  it("without stations, the filter names only the login's own callsign", () => {
     expect(filterText(new Set(), 'N0CALL-99', tracking)).to.equal('g/N0CALL-99')
   })
 
-  it('counts its bytes right', () => {
+  it('filterBytes equals the length of the filter text', () => {
     for (const form of [narrow, tracking]) {
       const stations = new Set(['AA1AA', 'OE1ABC-7', 'X', 'CC1CCCC', 'DD1DDDDD', 'EE1EEEEEE'])
       expect(filterBytes(stations, form)).to.equal(filterText(stations, 'N0CALL', form).length)
@@ -51,7 +51,7 @@ describe('The filter', () => {
   })
 
   // Shows: sidecar C7.2, F1.1.
-  it('fits a #filter line with 55 stations of eight characters, and not with 56', () => {
+  it('a #filter line fits 55 stations of eight characters, but not 56', () => {
     const line = (count: number) => filterLine(filterText(new Set(stationKeys(count)), 'N0CALL', narrow))
     expect(line(55)).to.have.length(504)
     expect(filterBytes(stationKeys(55), narrow)).to.be.at.most(IN_PLACE_BYTES)
@@ -60,14 +60,14 @@ describe('The filter', () => {
   })
 
   // Shows: sidecar F1.2.
-  it('knows the answer by which a server confirms it: its first 255 bytes', () => {
+  it("a server's filter confirmation repeats the first 255 bytes of the filter", () => {
     expect(confirmationLine('g/AA1AA')).to.equal('# filter g/AA1AA active')
     expect(confirmationLine('x'.repeat(300))).to.equal(`# filter ${'x'.repeat(255)} active`)
   })
 })
 
 describe('The login line', () => {
-  it('names the call, the passcode, the version of the package and the filter', () => {
+  it('the login line contains callsign, passcode, package version and filter', () => {
     const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
     expect(loginLine('N0CALL', 13023, 'g/AA1AA')).to.equal(
       `user N0CALL pass 13023 vers mesh-companion ${version} filter g/AA1AA`,
@@ -75,12 +75,12 @@ describe('The login line', () => {
   })
 
   // Shows: sidecar F1.3.
-  it('has at most 7,998 bytes with the longest call, passcode and filter', () => {
+  it('the login line has at most 7,998 bytes with the longest parts', () => {
     expect(loginLine('N0CALL-99', 32767, 'x'.repeat(LOGIN_FILTER_BYTES))).to.have.length(MAX_LOGIN_LINE_BYTES)
     expect(MAX_LOGIN_LINE_BYTES).to.equal(7998)
   })
 
-  it('is answered by verified or unverified, and the server', () => {
+  it("reads verified or unverified and the server's name from the login answer", () => {
     const parse = parseLoginAnswer
     expect(parse('# logresp N0CALL verified, server T2FIX')).to.deep.equal({ verified: true, server: 'T2FIX' })
     expect(parse('# logresp N0CALL unverified, server T2-A')).to.deep.equal({ verified: false, server: 'T2-A' })

@@ -18,7 +18,7 @@ describe('The housekeeping of the store in SQLite', () => {
     for (const store of closing.splice(0)) await store.close()
   })
 
-  it('keeps a station with a last heartbeat that only memory has', async () => {
+  it('expires no station with a recent heartbeat that is not yet in the file', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(HOUR / 2)
     await register(store, 'N1CALL')
@@ -27,7 +27,7 @@ describe('The housekeeping of the store in SQLite', () => {
     expect(await store.stations.remove('N1CALL')).to.equal('station')
   })
 
-  it('keeps a station that registers while its removal is on the way, in either order', async () => {
+  it('keeps a station that registers during its expiry, in either order', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(2 * HOUR)
     const changed = registration('N1CALL', { pushToken: 'another' })
@@ -46,7 +46,7 @@ describe('The housekeeping of the store in SQLite', () => {
   })
 
   // Shows: sidecar C11.4.
-  it('removes only rows of stations that another program took out of the file', async () => {
+  it('removes orphaned rows of a station that another program deleted, and no others', async () => {
     const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 5000 } })
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
     for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) await store.stations.register(registration(key, { avatar }))
@@ -69,7 +69,7 @@ describe('The housekeeping of the store in SQLite', () => {
   })
 
   // Shows: sidecar C11.5.
-  it('checkpoints the whole log into the file, so that the log starts empty', async () => {
+  it('housekeeping checkpoints the whole write-ahead log into the file', async () => {
     const { store, connection } = await stores.openOverWith('N1CALL')
     await store.housekeeping.tidy(NEVER)
     const [log] = await connection.all<{ log: number }>('PRAGMA wal_checkpoint(PASSIVE)')
@@ -77,14 +77,14 @@ describe('The housekeeping of the store in SQLite', () => {
     expect(await store.housekeeping.sizeBytes()).to.be.above(4096)
   })
 
-  it('works in memory too', async () => {
+  it('housekeeping works on a database in memory', async () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'N1CALL')
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
     expect(await store.housekeeping.sizeBytes()).to.be.above(4096)
   })
 
-  describe('with 5,000 messages in the file', () => {
+  describe('SQLite housekeeping with 5,000 messages', () => {
     const STATIONS = 100
     /**
      * What each statement removed, transaction by transaction; and how long the list was when a request was answered.
@@ -117,7 +117,7 @@ describe('The housekeeping of the store in SQLite', () => {
     const rowsIn = (times: SqlValue | undefined): number => (JSON.parse(`${times}`) as readonly number[]).length
 
     // Shows: sidecar C11.6.
-    it('removes a hundred rows at a time, and lets requests in between', async () => {
+    it('expiry removes 100 rows at a time, and serves requests in between', async () => {
       const store = await fill()
       await stores.clock.advance(1)
       await register(store, 'W9ME')
@@ -142,7 +142,7 @@ describe('The housekeeping of the store in SQLite', () => {
     })
 
     // Shows: sidecar C11.6.
-    it('looks through it without a single write when every row has its station', async () => {
+    it('housekeeping writes nothing if there are no orphaned rows', async () => {
       const store = await fill()
       removed.length = 0
       expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
@@ -150,7 +150,7 @@ describe('The housekeeping of the store in SQLite', () => {
     })
 
     // Shows: sidecar C11.6.
-    it('stops within a slice when it is told to', async () => {
+    it('housekeeping stops within a batch when it is aborted', async () => {
       const store = await fill()
       const stop = new AbortController()
       store.stations.onChange(() => stop.abort())

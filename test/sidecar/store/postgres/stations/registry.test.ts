@@ -42,7 +42,7 @@ describe('The registry of several instances', () => {
   const oneRow = async (text: string) => (await suiteDatabase.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
-  it('finds at once what another instance has registered, and nothing once removed', async () => {
+  it('finds a station of another instance at once, and none once it is removed', async () => {
     const [a, b] = [await open(), await open({ listen: DEAF })]
     await register(a, 'N0CALL')
     expect(b.get('N0CALL')).to.equal(undefined)
@@ -51,7 +51,7 @@ describe('The registry of several instances', () => {
     expect(await b.find('K9NONE')).to.equal(undefined)
   })
 
-  it('hears of what others register, change and remove', async () => {
+  it('sees stations that other instances register, change and remove', async () => {
     const [a, b] = [await open(), await open()]
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
     await until(b, () => b.size === 1)
@@ -69,7 +69,7 @@ describe('The registry of several instances', () => {
     expect(b.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
   })
 
-  it('hears of devices that others add, and remove, and counts them by platform', async () => {
+  it('sees and counts by platform the devices that other instances add and remove', async () => {
     const [a, b] = [await open(), await open()]
     const devices = () => b.get('N0CALL')?.devices ?? []
     const ids = () =>
@@ -90,7 +90,7 @@ describe('The registry of several instances', () => {
     expect(ids()).to.equal('tablet')
   })
 
-  it('admits at most the limit of devices, however many instances are asked at once', async () => {
+  it('enforces the device limit across simultaneous registrations at all instances', async () => {
     const instances = [await open({ listen: DEAF }), await open({ listen: DEAF })]
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -106,7 +106,7 @@ describe('The registry of several instances', () => {
     expect(counts_).to.deep.equal({ devices: 8, recent: true })
   })
 
-  it('reads what it missed when its connection for notifications was cut', async () => {
+  it('reads missed changes after its LISTEN connection was cut', async () => {
     const { listen } = await suiteDatabase.connect(HASTY)
     const [a, b] = [await open({ listen: DEAF }), await open({ listen })]
     await register(a, 'N0CALL')
@@ -119,7 +119,7 @@ describe('The registry of several instances', () => {
   })
 
   // Shows: sidecar P1.15.
-  it('registers 1,000 stations that come at once, and their new tokens', async () => {
+  it('registers 1,000 simultaneous stations, then their new tokens', async () => {
     // Without a time limit, so that other load on the machine does not matter.
     const a = await open({ clock: { ...STILL, elapsed: () => 0 }, listen: DEAF })
     for (const token of ['first', 'second']) {
@@ -134,7 +134,7 @@ describe('The registry of several instances', () => {
   })
 
   // Shows: sidecar P1.15.
-  it('gives registrations that come at once the outcomes of the same ones in turn', async () => {
+  it('simultaneous registrations have the same outcomes as sequential ones', async () => {
     const settings: StoreSettings = {
       ...SETTINGS,
       stations: { ...SETTINGS.stations, max: 4 },
@@ -196,7 +196,7 @@ describe('The registry of several instances', () => {
     )
   })
 
-  it('compares a heartbeat with the database, which another instance may have changed', async () => {
+  it('a repeated registration replaces a push token that another instance stored', async () => {
     const [a, b] = [await open({ listen: DEAF }), await open({ listen: DEAF })]
     await register(a, 'N0CALL', { pushToken: 'first' })
     await register(b, 'N0CALL', { pushToken: 'second' })
@@ -206,7 +206,7 @@ describe('The registry of several instances', () => {
     })
   })
 
-  it('writes a heartbeat without changes once an hour, and notifies no instance of it', async () => {
+  it('writes an unchanged heartbeat at most hourly, without notifying other instances', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL')
     const state = () => oneRow('SELECT last_seen_at, device.xmin::text, last FROM device, clock')
@@ -220,7 +220,7 @@ describe('The registry of several instances', () => {
     expect(later?.last).to.equal(first?.last)
   })
 
-  it('takes what no text of PostgreSQL can hold', async () => {
+  it('stores tokens and icons with NUL characters, which PostgreSQL text cannot hold', async () => {
     const a = await open({ listen: DEAF })
     const strange = { pushToken: 'a\0b', avatar: { icon: 'c\0d', image: '', hash: 'icon:x' } }
     expect((await register(a, 'N0CALL', strange)).kind).to.equal('created')
@@ -231,7 +231,7 @@ describe('The registry of several instances', () => {
     })
   })
 
-  it('deletes everything that a station has when it is removed', async () => {
+  it('removing a station deletes its rows in all tables', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
     await suiteDatabase.run(`SELECT make_rings('{N0CALL}', 3);
@@ -245,7 +245,7 @@ describe('The registry of several instances', () => {
     expect(await rows()).to.deep.equal([0, 0, 0, 0, 0, 0])
   })
 
-  it('stamps registrations, changes and removals in the order of their commits', async () => {
+  it('gives simultaneous registrations at several instances distinct stamps', async () => {
     const instances = [await open({ listen: DEAF }), await open({ listen: DEAF }), await open({ listen: DEAF })]
     await Promise.all(
       instances.flatMap((instance, i) => Array.from({ length: 20 }, (_, n) => register(instance, `N${i}X${n}`))),
@@ -258,7 +258,7 @@ describe('The registry of several instances', () => {
     expect(row).to.deep.equal({ stations: 60, stamps: 60, seen: true, changes: 60 })
   })
 
-  it('counts the new stations of a client on all instances together, for an hour', async () => {
+  it("limits a client's new stations per hour across all instances together", async () => {
     const settings = { ...SETTINGS, rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 5 } }
     const instances = [await open({ listen: DEAF, settings }), await open({ listen: DEAF, settings })]
     const outcomes = await Promise.all(
@@ -273,10 +273,10 @@ describe('The registry of several instances', () => {
   })
 
   for (const [name, happens] of [
-    ['changes that it has not seen are forgotten already', 'last = last + 1, changes_since = last + 1'],
-    ['the database has gone back to an older state', 'last = last - 1000'],
+    ['unseen changes were pruned', 'last = last + 1, changes_since = last + 1'],
+    ['the database is older', 'last = last - 1000'],
   ] as const)
-    it(`looks each second in case notifications are lost, and reads all again if ${name}`, async () => {
+    it(`polls each second without notifications, and rereads all if ${name}`, async () => {
       const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
       await register(a, 'N0CALL')
       await until(b, () => b.size === 1)

@@ -13,7 +13,7 @@ describe('Server time in SQLite', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar 6.1, 6.2, 12.3.
-  it('is the clock in milliseconds, and moves on when the clock stands still', async () => {
+  it('server time is the clock in milliseconds, and advances even if the clock stops', async () => {
     const store = await stores.open()
     const now = stores.clock.now()
     expect(await store.stamps.issue()).to.equal(now)
@@ -22,7 +22,7 @@ describe('Server time in SQLite', () => {
     expect(await store.stamps.issue()).to.equal(now + 5000)
   })
 
-  it('issues distinct times even if the clock steps while a range is reserved', async () => {
+  it('stamps are distinct even if the clock steps while a range is reserved', async () => {
     const store = await stores.open()
     for (let turns = 0; turns < 20; turns += 1) {
       stores.clock.set(stores.clock.now() + 60_000)
@@ -34,7 +34,7 @@ describe('Server time in SQLite', () => {
     }
   })
 
-  it('does not go back with the clock, even over a restart, and skips nothing', async () => {
+  it('stamps go on by 1 after the clock is set back, even across a restart', async () => {
     const first = await stores.open()
     const issued = await first.stamps.issue()
     stores.clock.set(stores.clock.now() - 1000 * HOUR)
@@ -45,7 +45,7 @@ describe('Server time in SQLite', () => {
   })
 
   // Shows: sidecar C4.16.
-  it('issues nothing twice after a crash and a clock set back; skips at most 10 s', async () => {
+  it('no stamp repeats after a crash with the clock set back; at most 10 s are skipped', async () => {
     const first = await stores.open()
     let newest = 0
     for (let count = 0; count < 12_000; count += 1) newest = await first.stamps.issue()
@@ -57,7 +57,7 @@ describe('Server time in SQLite', () => {
     expect(next - newest).to.be.at.most(10_001)
   })
 
-  it('reserves in large blocks, so that stamps cost hardly any writes', async () => {
+  it('reserves stamps in large blocks: 100 s of stamps cost at most 25 writes', async () => {
     const { store, connection } = await stores.openOver()
     const changes = async () => {
       const [row] = await connection.all<{ count: number }>('SELECT total_changes() AS count')
@@ -71,7 +71,7 @@ describe('Server time in SQLite', () => {
     expect((await changes()) - earlier).to.be.within(10, 25)
   })
 
-  it('refuses rather than to repeat itself while nothing can be reserved', async () => {
+  it('refuses to issue a stamp while the database cannot reserve more', async () => {
     const { store, connection } = await stores.openOver()
     const start = await store.stamps.issue()
     await connection.exec('PRAGMA query_only = ON')
@@ -83,7 +83,7 @@ describe('Server time in SQLite', () => {
     expect(await store.stamps.issue()).to.equal(start + HOUR)
   })
 
-  it('loses no stamps to a transaction that is rolled back', async () => {
+  it('a rolled-back transaction uses up no stamps', async () => {
     const store = await stores.openWith('N0CALL')
     const earlier = await store.stamps.issue()
     const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))
@@ -93,7 +93,7 @@ describe('Server time in SQLite', () => {
   })
 
   // Shows: sidecar 6.2, C4.8, C4.16, C4.17, C8.11.
-  it('shows phones every message by rings in memory, and once by the newest cursor', () =>
+  it('phones get every message from memory, and only once with the newest cursor', () =>
     bringsEachOnce(stores, {
       runs: 10,
       asking(store) {
