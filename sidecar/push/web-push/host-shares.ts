@@ -1,20 +1,20 @@
 /**
- * Slots of one push service. A tenth of the lane's, so that no service that hangs holds up the others: whoever
- * registers a phone chooses its push service.
+ * Maximum number of notifications in flight to one push service: a tenth of the slots for Web Push. A phone's app
+ * chooses the push service, so a service that never answers must not delay the others.
  */
 export const SLOTS_PER_HOST = 50
 
 /**
- * How soon a notification comes back that found no slot, in milliseconds; those behind it come later, one slot after
- * the other.
+ * Delay before a notification that got no slot is tried again, in milliseconds. The first 50 wait this long, the next
+ * 50 twice as long, and so on.
  */
 const RETURN_MS = 500
 
-/** Notifications in flight by host. Holds a host only while it has some. */
+/** Counts the notifications in flight to each host. Remembers a host only while it has any. */
 export class HostShares {
   readonly #hosts = new Map<string, { inFlight: number; turnedAway: number }>()
 
-  /** Takes a slot. Returns undefined if there was one, else how many milliseconds later to ask again. */
+  /** Takes a slot. Returns undefined if one was free; otherwise the delay before the next try, in milliseconds. */
   enter(host: string): number | undefined {
     const share = this.#hosts.get(host) ?? { inFlight: 0, turnedAway: 0 }
     this.#hosts.set(host, share)

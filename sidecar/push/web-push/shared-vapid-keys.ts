@@ -5,10 +5,11 @@ import { type Keyring, VAPID_KEYS } from '../../messages/keyring.ts'
 import { openVapidKeys, VapidKeysError } from './vapid-file.ts'
 
 /**
- * The keys that subscriptions are made with: those that all have who share the database, where there is a `keyring`,
- * for a phone subscribes by one instance and is written to by any. A file that is named has to have the same ones, or
- * is where they come from. Without a keyring, those of {@link openVapidKeys}. Undefined while Web Push is off. Rejects
- * with a {@link VapidKeysError}.
+ * Returns the VAPID keys of Web Push; undefined while it is off. With a `keyring`, all instances that share the
+ * database use the same keys, because a phone subscribes through one instance and may be notified by another. If the
+ * database has no keys yet, it gets those of the configured key file, or new ones. Later, a configured file must have
+ * the keys of the database. Without a keyring, returns the keys of {@link openVapidKeys}. Rejects with a
+ * {@link VapidKeysError}.
  */
 export async function agreeOnVapidKeys(
   settings: Settings,
@@ -17,21 +18,21 @@ export async function agreeOnVapidKeys(
 ): Promise<VapidKeys | undefined> {
   const { subject, keyFile } = settings.push.webpush
   if (keyring === undefined || subject === null) return openVapidKeys(settings, log)
-  const own = keyFile === null ? undefined : await openVapidKeys(settings, log)
-  const proposal = own ?? makeVapidKeys()
+  const keysInFile = keyFile === null ? undefined : await openVapidKeys(settings, log)
+  const proposal = keysInFile ?? makeVapidKeys()
   const keys = parseVapidKeys(await keyring.settle(VAPID_KEYS, JSON.stringify(proposal)))
   if (!keys)
     throw new VapidKeysError(
       'The VAPID keys in the database are damaged.',
-      'Restore the row of the table keyring from a backup: every subscription belongs to these keys. If they are lost for good, delete it: new ones are made at the next start, and every app has to subscribe anew.',
+      'Restore the row of the table keyring from a backup, because every subscription belongs to its keys. If they are lost, delete the row: the next start creates new ones, and every app must subscribe again.',
     )
-  const areOurs = keys.publicKey === proposal.publicKey
-  if (own && !areOurs)
+  const isOurProposal = keys.publicKey === proposal.publicKey
+  if (keysInFile && !isOurProposal)
     throw new VapidKeysError(
-      `push.webpush.keyFile: ${keyFile} has other VAPID keys than the database, which all instances share.`,
-      'Leave push.webpush.keyFile out: the keys are in the database.',
+      `push.webpush.keyFile: the VAPID keys in ${keyFile} differ from those in the database, which all instances share.`,
+      'Remove push.webpush.keyFile, because the keys are in the database.',
     )
-  if (!own && areOurs)
-    log.info('webpush-keys-made', 'New keys for Web Push were made; they are in the database, for all instances.')
+  if (!keysInFile && isOurProposal)
+    log.info('webpush-keys-made', 'Created new VAPID keys for Web Push. They are in the database, for all instances.')
   return keys
 }

@@ -3,37 +3,37 @@ import { isIP } from 'node:net'
 import { isLocalName, isPublicAddress } from '../../config/address-scope.ts'
 
 /**
- * Where and how to write to one phone: what `PushSubscription.toJSON()` gives (W3C Push API), or a UnifiedPush
- * distributor.
+ * The push address of a phone and its encryption keys. Browsers return it from `PushSubscription.toJSON()` (W3C Push
+ * API). On Android, a UnifiedPush distributor provides it.
  */
 export interface Subscription {
-  /** `https:`, normalised, without credentials. */
+  /** A normalized `https:` address without credentials. */
   readonly endpoint: string
-  /** Base64url without padding: the phone's authentication secret, and its public key. */
+  /** The phone's authentication secret and its public key, in base64url without padding. */
   readonly keys: { readonly auth: string; readonly p256dh: string }
 }
 
-/** One mistake; `path` is the member's within the subscription, empty for all of it. */
+/** A mistake in a subscription. `path` names the member; it is empty if the whole subscription is wrong. */
 export interface SubscriptionProblem {
   readonly path: string
   readonly reason: string
 }
 
-/** Far longer than those of the push services that there are. */
+/** Far longer than the endpoints of the known push services. */
 const MAX_ENDPOINT_CHARACTERS = 2048
 /** Source: RFC 1035, 2.3.4. */
 const MAX_HOST_CHARACTERS = 253
 const AUTH_BYTES = 16
 /**
- * Google's push service until 2019. Of its addresses `web-push` writes to stderr, each time, and leaves out our
- * signature.
+ * Google's former push service, shut down in 2019. For its addresses, `web-push` omits our signature and prints a
+ * warning to stderr at each notification.
  */
 const GCM = 'https://android.googleapis.com/gcm/send'
 const FORM = 'It must be the JSON of a push subscription: { "endpoint": …, "keys": { "p256dh": …, "auth": … } }.'
 
 /**
- * The subscription that a JSON text stands for, or every mistake in it. Members that it does not know are dropped.
- * Source: RFC 8030, RFC 8291.
+ * Parses a subscription in JSON. Returns it without its unknown members, or returns every mistake in it. Source: RFC
+ * 8030, RFC 8291.
  */
 export function parseSubscription(
   text: string,
@@ -61,8 +61,8 @@ export function parseSubscription(
 }
 
 /**
- * The one text for a subscription, however it came. Its end, which logs show of a push token, is the public key and no
- * secret.
+ * Returns the canonical text of a subscription: equal subscriptions have equal texts. The public key comes last,
+ * because logs show the end of a push token.
  */
 export function subscriptionText({ endpoint, keys: { auth, p256dh } }: Subscription): string {
   return JSON.stringify({ endpoint, keys: { auth, p256dh } })
@@ -73,20 +73,20 @@ function parseEndpoint(value: unknown, allowPrivate: boolean): { readonly href: 
   const url = new URL(value)
   if (url.protocol !== 'https:') return { reason: 'It must be an https address.' }
   if (url.username !== '' || url.password !== '') return { reason: 'It must not have a user name or password.' }
-  // Read by the rules that a request follows: 0x7f.1 and 2130706433 are 127.0.0.1 by now.
+  // `URL` has normalized the host as a request would: 0x7f.1 and 2130706433 have become 127.0.0.1.
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const local = isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)
-  if (local && !allowPrivate) return { reason: 'It must be on the public internet.' }
+  const isLocal = isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)
+  if (isLocal && !allowPrivate) return { reason: 'It must be on the public internet.' }
   if (host.length > MAX_HOST_CHARACTERS)
     return { reason: `Its host must be at most ${MAX_HOST_CHARACTERS} characters long.` }
-  if (url.href.startsWith(GCM)) return { reason: 'It must not be of GCM, which has ended.' }
+  if (url.href.startsWith(GCM)) return { reason: 'It must not be a GCM address, because GCM was shut down.' }
   url.hash = ''
   if (url.href.length > MAX_ENDPOINT_CHARACTERS)
     return { reason: `It must be at most ${MAX_ENDPOINT_CHARACTERS} characters long.` }
   return { href: url.href }
 }
 
-/** Bytes in base64, of either alphabet and with or without padding: apps differ. */
+/** Decodes base64 or base64url, with or without padding, because apps differ. */
 function decode(value: unknown): Buffer | undefined {
   if (typeof value !== 'string' || !/^[\w+/-]+={0,2}$/.test(value)) return undefined
   return Buffer.from(value, 'base64url')
@@ -95,7 +95,7 @@ function decode(value: unknown): Buffer | undefined {
 function isPublicKey(key: Buffer | undefined): boolean {
   if (key?.length !== 65 || key[0] !== 4) return false
   try {
-    // Throws for a point that is not on the curve, with which encryption would fail at every message.
+    // Throws if the point is not on the curve. With such a key, the encryption of each notification would fail.
     ECDH.convertKey(key, 'prime256v1')
     return true
   } catch {

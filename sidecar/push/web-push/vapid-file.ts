@@ -8,8 +8,8 @@ import type { Log } from '../../log.ts'
 import { makeFolder } from '../../store/make-folder.ts'
 
 /**
- * The VAPID keys that are kept are of no use, and must not be replaced in silence; `remedy` is what the operator should
- * do.
+ * The stored VAPID keys are unusable, or cannot be stored. The sidecar does not replace them, because that would end
+ * every subscription. `remedy` tells the operator what to do.
  */
 export class VapidKeysError extends Error {
   override readonly name = 'VapidKeysError'
@@ -22,8 +22,8 @@ export class VapidKeysError extends Error {
 }
 
 /**
- * The keys that subscriptions are made with: those in their file, or new ones, kept there, where it is missing.
- * Undefined while Web Push is off. Rejects with a {@link VapidKeysError}.
+ * Returns the VAPID keys from their file; undefined while Web Push is off. If the file does not exist, creates it with
+ * new keys. If there is no path for one, the keys are only in memory. Rejects with a {@link VapidKeysError}.
  */
 export async function openVapidKeys(settings: Settings, log: Log): Promise<VapidKeys | undefined> {
   const { webpush } = settings.push
@@ -35,28 +35,29 @@ export async function openVapidKeys(settings: Settings, log: Log): Promise<Vapid
   if (text === undefined) return create(file, log)
   const keys = parseVapidKeys(text)
   if (!keys)
-    throw new VapidKeysError(`push.webpush.keyFile: ${file} has no VAPID keys in it, or is damaged.`, VAPID_REMEDY)
+    throw new VapidKeysError(`push.webpush.keyFile: ${file} has no VAPID keys, or is damaged.`, VAPID_REMEDY)
   return keys
 }
 
+/** Warns the operator if the keys are only in memory. */
 export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log: Log): void {
-  const isKept = isPostgresAddress(database) || vapidKeyFile(webpush.keyFile, database) !== null
-  if (webpush.subject === null || isKept) return
+  const areStored = isPostgresAddress(database) || vapidKeyFile(webpush.keyFile, database) !== null
+  if (webpush.subject === null || areStored) return
   log.warn(
     'webpush-keys-not-kept',
-    'The keys of Web Push are in memory only, like the database: apps have to subscribe anew after each start. push.webpush.keyFile keeps them.',
+    'The VAPID keys of Web Push are only in memory, like the database, so every app must subscribe again after each start. To keep them, set push.webpush.keyFile.',
   )
 }
 
 /**
- * Keys to try a configuration with; undefined while Web Push is off. Those in the file are looked at with the
- * configuration itself.
+ * Creates temporary keys to check a configuration with; undefined while Web Push is off. The keys in the file are
+ * validated when the configuration is read.
  */
 export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {
   return subject === null ? undefined : makeVapidKeys()
 }
 
-/** Undefined when there is no such file. */
+/** Reads a key file. Returns undefined if it does not exist. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
@@ -65,12 +66,12 @@ function read(file: string): string | undefined {
     if (code === 'ENOENT') return undefined
     throw new VapidKeysError(
       `push.webpush.keyFile: ${file} cannot be read (${code}).`,
-      'Let the user that runs the sidecar read it.',
+      'Give the user that runs the sidecar permission to read it.',
     )
   }
 }
 
-/** Whole, or not at all: half a file would have to be taken for a damaged one. */
+/** Creates a key file with new keys. Writes it under another name first, so that a crash leaves no partial file. */
 async function create(file: string, log: Log): Promise<VapidKeys> {
   const keys = makeVapidKeys()
   const draft = `${file}.new`
@@ -88,9 +89,9 @@ async function create(file: string, log: Log): Promise<VapidKeys> {
     await rm(draft, { force: true }).catch(() => undefined)
     throw new VapidKeysError(
       `push.webpush.keyFile: ${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
-      'Let the user that runs the sidecar write into its folder, or name another file.',
+      'Let the user that runs the sidecar write to its folder, or set push.webpush.keyFile to another file.',
     )
   }
-  log.info('webpush-keys-made', 'New keys for Web Push were made; keep their file with your backups.', { file })
+  log.info('webpush-keys-made', 'Created new VAPID keys for Web Push. Include their file in your backups.', { file })
   return keys
 }

@@ -7,27 +7,28 @@ import { createSecureContext, rootCertificates } from 'node:tls'
 import { isLocalName, isPublicAddress } from '../../config/address-scope.ts'
 import { throughProxy } from '../gateway/tunnel.ts'
 
-/** The endpoint leads into a private network, or to this machine. */
+/** The endpoint is in a private network or on this machine. */
 export class AddressRefused extends Error {
   readonly code = 'ADDRESS_NOT_PUBLIC'
 }
 
 export interface WebPushAgentOptions {
   readonly allowPrivate: boolean
-  /** CA certificates in PEM to trust beside the well-known ones. */
+  /** CA certificates in PEM, trusted in addition to those that Node.js includes. */
   readonly ca?: string
-  /** DNS servers as `address:port`; absent: those of the machine. */
+  /** DNS servers as `address:port`. Default: those of the machine. */
   readonly dnsServers?: readonly string[]
 }
 
-/** Connections that wait for another notification, over all push services. */
+/** Maximum number of idle connections, all push services together. */
 const MAX_IDLE = 32
 const IDLE_MS = 30_000
 const DNS_TRY_MS = 2_000
 
 /**
- * The connections to push services. Whoever registers a phone chooses where they lead, and a name can mean one address
- * while it is checked and another when it is used: so those addresses are checked that are connected to.
+ * Opens the connections to push services. The app of a phone chooses the endpoint, so a hostile one could make the
+ * sidecar connect to a private network. A host name may resolve differently each time (DNS rebinding). Therefore the
+ * agent resolves it once, checks the addresses, and connects to these.
  */
 export class WebPushAgent extends Agent {
   readonly #allowPrivate: boolean
@@ -36,7 +37,7 @@ export class WebPushAgent extends Agent {
   #closed = false
 
   constructor({ allowPrivate, ca, dnsServers }: WebPushAgentOptions) {
-    // Made once: every connection that is handed certificates reads all of them anew.
+    // Created once, because with the option `ca` each connection would parse all certificates again.
     const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) }
     super({ keepAlive: true, timeout: IDLE_MS, rejectUnauthorized: true, ...trust })
     this.#allowPrivate = allowPrivate
@@ -45,13 +46,13 @@ export class WebPushAgent extends Agent {
 
   override createConnection(options: RequestOptions, connected: (error: Error | null, socket?: Duplex) => void) {
     const open = async () => {
-      const way = await this.#way(options.host ?? '', Number(options.port ?? 443))
-      return super.createConnection({ ...options, ...way })
+      const route = await this.#route(options.host ?? '', Number(options.port ?? 443))
+      return super.createConnection({ ...options, ...route })
     }
     open().then(
       (socket) => connected(null, socket ?? undefined),
       (error: Error) => {
-        // Node keeps an empty list for each name that came to nothing: whoever makes up names could fill the memory.
+        // Node.js keeps an empty list for each failed endpoint, so made-up endpoints could fill the memory.
         const name = this.getName(options)
         if (this.sockets[name]?.length === 0) Reflect.deleteProperty(this.sockets, name)
         connected(error)
@@ -60,7 +61,7 @@ export class WebPushAgent extends Agent {
     return undefined
   }
 
-  // Node's types do not say that what this returns decides whether the connection is kept.
+  // The connection is kept if this returns true. The types of Node.js declare no return value.
   override keepSocketAlive(socket: Duplex): unknown {
     const idle = Object.values(this.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0)
     return idle < MAX_IDLE && super.keepSocketAlive(socket)
@@ -72,18 +73,18 @@ export class WebPushAgent extends Agent {
     super.destroy()
   }
 
-  /** How to get to a host, once that is known to be allowed. */
-  async #way(host: string, port: number): Promise<object> {
+  /** Returns the connection options for a host: a tunnel, or the checked addresses. Throws if it is not allowed. */
+  async #route(host: string, port: number): Promise<object> {
     if (this.#allowPrivate) return throughProxy(host, port) ?? {}
     if (isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)) throw new AddressRefused()
     if (isIP(host) !== 0) return throughProxy(host, port) ?? {}
     try {
       const addresses = await this.#publicAddresses(host)
-      // A proxy looks the name up by itself. Should it be told another address than we were, what is there has to show
-      // a certificate for the name before it gets to read anything.
-      return throughProxy(host, port) ?? { lookup: answering(addresses) }
+      // A proxy resolves the name itself, perhaps to another address. Even then, the server must present a certificate
+      // for the name before it receives any data.
+      return throughProxy(host, port) ?? { lookup: lookupOf(addresses) }
     } catch (error) {
-      // Behind a proxy, names of the internet are often known to it alone.
+      // Behind a proxy, often only the proxy can resolve public names.
       const tunnel = error instanceof AddressRefused || this.#closed ? undefined : throughProxy(host, port)
       if (tunnel) return tunnel
       throw error
@@ -91,11 +92,11 @@ export class WebPushAgent extends Agent {
   }
 
   /**
-   * All addresses of a name, each of them public. Not by the system's own look-up: two names whose DNS servers never
-   * answer would hold up every other look-up of this process, those of APRS-IS and of the other gateways included.
+   * Resolves a name. Throws if one of its addresses is not public. Does not use the system's resolver: two names whose
+   * DNS servers never answer would delay all other lookups of the process, such as those of APRS-IS.
    */
   async #publicAddresses(host: string): Promise<readonly LookupAddress[]> {
-    // A new one each time: it reads the machine's DNS servers when it is made, and those change.
+    // Created for each lookup, because a resolver reads the machine's DNS servers only once, and they may change.
     const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 })
     if (this.#dnsServers) resolver.setServers(this.#dnsServers)
     this.#resolvers.add(resolver)
@@ -103,20 +104,20 @@ export class WebPushAgent extends Agent {
       const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
       if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason
       if (this.#closed) throw new Error('The gateway is closed')
-      const found = [
+      const addresses = [
         ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
         ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
       ]
-      if (!found.every(({ address }) => isPublicAddress(address))) throw new AddressRefused()
-      return found
+      if (!addresses.every(({ address }) => isPublicAddress(address))) throw new AddressRefused()
+      return addresses
     } finally {
       this.#resolvers.delete(resolver)
     }
   }
 }
 
-/** A look-up that gives what was found and checked. */
-function answering(addresses: readonly LookupAddress[]): LookupFunction {
+/** Creates a lookup function that returns the checked addresses. */
+function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, { all }, answer) => {
     const [first = { address: '', family: 4 }] = addresses
     if (all) answer(null, [...addresses])

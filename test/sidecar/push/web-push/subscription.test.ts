@@ -80,7 +80,7 @@ describe('a push subscription', () => {
       'https://android.googleapis.com/gcm/send/a',
       'https://ANDROID.googleapis.com:443/gcm/sender',
     ])
-      expect(endpointOf(endpoint)).to.equal('It must not be of GCM, which has ended.')
+      expect(endpointOf(endpoint)).to.equal('It must not be a GCM address, because GCM was shut down.')
     expect(endpointOf('https://android.googleapis.com/wp/a')).to.match(/^https:/)
   })
 

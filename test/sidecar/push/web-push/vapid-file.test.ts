@@ -57,7 +57,7 @@ describe('The keys of Web Push', () => {
     const settings = settingsFor({ subject: SUBJECT, keyFile: 'keys.json' })
     await writeFile(folder.path('keys.json'), text)
     const { message, remedy } = await refusal(settings)
-    expect(message).to.include('keys.json has no VAPID keys in it, or is damaged')
+    expect(message).to.include('keys.json has no VAPID keys, or is damaged')
     expect(remedy).to.include('Restore it from a backup')
     expect(`${message} ${remedy}`).to.not.include(text.slice(20, 60))
     expect(await readFile(folder.path('keys.json'), 'utf8')).to.equal(text)

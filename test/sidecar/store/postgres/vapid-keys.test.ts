@@ -54,8 +54,8 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(await agree(a?.keyring, ownKeys.webpush)).to.deep.equal(ownKeys.keys)
     expect(await agree(b?.keyring)).to.deep.equal(ownKeys.keys)
     const error = await rejection(agree(b?.keyring, second.webpush))
-    expect(error.message).to.include('other.json has other VAPID keys than the database')
-    expect(error.remedy).to.include('Leave push.webpush.keyFile out')
+    expect(error.message).to.include('other.json differ from those in the database')
+    expect(error.remedy).to.include('Remove push.webpush.keyFile')
   })
 
   it('are compared by --check, which brings none into the database', async () => {
@@ -72,7 +72,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
     await agree(first?.keyring, ownKeys.webpush)
     expect(await check(ownKeys)).to.deep.equal([])
     const [refused, ...furtherErrors] = await check(second)
-    expect(refused).to.match(/has other VAPID keys than the database.*Leave push\.webpush\.keyFile out/)
+    expect(refused).to.match(/VAPID keys in .* differ from those in the database.*Remove push\.webpush\.keyFile/)
     expect(furtherErrors).to.deep.equal([])
   })
 
