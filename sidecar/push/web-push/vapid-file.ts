@@ -34,8 +34,7 @@ export async function openVapidKeys(settings: Settings, log: Log): Promise<Vapid
   const text = read(file)
   if (text === undefined) return create(file, log)
   const keys = parseVapidKeys(text)
-  if (!keys)
-    throw new VapidKeysError(`push.webpush.keyFile: ${file} has no VAPID keys, or is damaged.`, VAPID_REMEDY)
+  if (!keys) throw new VapidKeysError(`push.webpush.keyFile: ${file} has no VAPID keys, or is damaged.`, VAPID_REMEDY)
   return keys
 }
 
