@@ -148,7 +148,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('a failover does not return to the old primary once that is writable again', async () => {
+  it('after a failover, does not return to an old primary that is writable again', async () => {
     await start()
     const store = await open()
     await pair.primary.kill()
@@ -172,7 +172,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('a failover behind one name refuses the old primary until the name changes', async () => {
+  it('refuses an old primary behind the same name until the name leads to the new one', async () => {
     await start(false)
     const way = await startTcpRelay(Number(portOf(pair.primary)))
     closing.push(way.close)
@@ -194,7 +194,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('waits with its acks for a synchronous standby that is frozen', async () => {
+  it('sends no ack while the synchronous standby is frozen', async () => {
     await start()
     const { clock, rest } = restful()
     const store = await open(both(), 'one', clock)
@@ -211,7 +211,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('acknowledges nothing that only a crashed primary has while its standby was away', async () => {
+  it('does not acknowledge a message stored only by a crashed primary', async () => {
     await start()
     const { clock, rest } = restful()
     const store = await open(both(), 'one', clock)
@@ -234,7 +234,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('a failover to a stale standby loses only what that lacks; phones skip nothing', async () => {
+  it('failover to a stale standby loses only unreplicated data; phones skip nothing', async () => {
     await start(false)
     const store = await open()
     const reader = phone(store)
@@ -254,7 +254,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('after promotion of a stale standby, every instance answers from its data alone', async () => {
+  it('after a stale standby is promoted, every instance serves only its data', async () => {
     await start(false)
     const [firstStore, two] = [await open(), await open(both(), 'two')]
     const rings = [firstStore, two].map((store) => createRingCache(store))

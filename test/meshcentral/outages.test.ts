@@ -115,7 +115,7 @@ describe('MeshCentral with a failing database', () => {
   const setup = useMesh(async () => ({ program: await alteredProgram(failing.join('\n')) }))
   afterEach(() => Promise.all(Object.values(switches).map((file) => rm(file, { force: true }))))
 
-  it('ends sessions though the database cannot record it, and records it later', async () => {
+  it('ends sessions although the database cannot record that; records it later', async () => {
     const [owner, otherPerson] = [setup.person(), setup.person()]
     const [browser, otherBrowser] = [await signedIn(setup, owner), await signedIn(setup, otherPerson)]
     const [page, otherPage] = [await setup.open(browser), await setup.open(otherBrowser)]

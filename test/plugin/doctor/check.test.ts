@@ -337,7 +337,7 @@ describe('mesh-companion-check', () => {
       }
     })
 
-    it('explains each domain separately, but none with errors', () => {
+    it('--explain-groups explains each domain separately, except those with errors', () => {
       const domainWith = (key: string, groups?: object) => ({
         dns: `${key}.example`,
         authStrategies: { oidc: { ...FINE, ...(groups ? { groups } : {}) } },

@@ -210,7 +210,7 @@ describe('a back-channel logout', () => {
       })
     }
 
-    it('refuses a logout request that is too large or no form with a single token', async () => {
+    it('refuses a logout request that is too large, no form, or has two tokens', async () => {
       const token = await tokenFor(setup)
       const form = new URLSearchParams({ logout_token: token }).toString()
       const asForm = { 'content-type': 'application/x-www-form-urlencoded' }

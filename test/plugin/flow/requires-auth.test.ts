@@ -103,7 +103,7 @@ describe('a page behind requiresAuth', () => {
   })
 
   // Shows: plugin 9.47.
-  it('answers 401 to scripts and forms, which could not follow to the provider', async () => {
+  it('answers 401 to scripts and forms, which cannot follow a redirect to the IdP', async () => {
     const browser = browse()
     const requests = [SCRIPT, { headers: { accept: 'image/avif,*/*' } }, { form: [] }]
     for (const request of requests) {
@@ -114,13 +114,13 @@ describe('a page behind requiresAuth', () => {
   })
 
   // Shows: plugin 9.47.
-  it('leads to no other site, and to no address that is too long for a proxy', async () => {
+  it('signs in without a return address if that is too long for a proxy', async () => {
     const { status, headers } = await browse().step(`${url}devices?${'x'.repeat(7_000)}`)
     expect([status, headers.location]).to.deep.equal([302, '/auth-oidc'])
   })
 
   // Shows: plugin 9.47.
-  it('admits no session whose account was removed or locked, or that began in another domain', async () => {
+  it('admits no session of a removed or locked account, or of another domain', async () => {
     const browser = await signIn()
     expect((await browser.step(`${url}devices`, SCRIPT)).status).to.equal(200)
     changed = () => undefined

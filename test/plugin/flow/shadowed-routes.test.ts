@@ -42,7 +42,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of earlier routes in any spelling, on mounted routers, and at each route of the plugin', async () => {
+  it('warns of earlier routes in any spelling, on mounted routers, for every route', async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),
@@ -59,7 +59,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns below the path of a domain, and not of the same route elsewhere', async () => {
+  it('warns of an earlier route below the path of a domain, but not elsewhere', async () => {
     const host: Host = { ...HOST, basePath: () => '/mesh/' }
     const below = express().use('/mesh', express.Router().get('/logout', answer))
     expect((await shadowedAt(below, host)).paths).to.deep.equal(['/mesh/logout'])
@@ -67,7 +67,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('says nothing of the login page, of later routes, guards of all paths and other methods', async () => {
+  it('does not warn of the login page, later routes, general guards or other methods', async () => {
     const app = express()
       .use(pass)
       .use('/logout', pass)

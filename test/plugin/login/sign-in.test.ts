@@ -181,7 +181,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 5.13.
-    it('remembers the issuer of the next login for an account without one', async () => {
+    it('stores the issuer of the next login in an account that has none', async () => {
       await records.accounts.create('', ALICE)
       expect(await logInFrom('https://one.example')).to.deep.equal(NOTHING)
       expect(await account()).to.include({ issuer: 'https://one.example' })

@@ -317,7 +317,7 @@ describe('the azure preset', () => {
     })
   })
 
-  describe('with a failing API', () => {
+  describe('failures of Microsoft Graph', () => {
     beforeEach(() => start(['Group.Read.All'], { mostPerPage: 1 }))
     failuresContract(() => ({
       api,

@@ -278,7 +278,7 @@ describe('the google preset', () => {
     expect(names(await memberships())).to.deep.equal(['The b'])
   })
 
-  describe('with a failing API', () => {
+  describe('failures of the Google groups API', () => {
     beforeEach(() => start({ mostPerPage: 1 }))
     failuresContract(() => ({
       api,

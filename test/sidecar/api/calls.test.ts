@@ -36,14 +36,14 @@ describe('the API', () => {
     })
 
     // Shows: sidecar 22.3, C2.7.
-    it('passes over members that it does not know, and null where a member is optional', async () => {
+    it('/v1/register ignores unknown members, and null for optional ones', async () => {
       const optional = ['wantHistory', 'since', 'avatarHash', 'avatarIcon', 'avatarUpdate']
       const extra = { apiVersion: 9, ...Object.fromEntries(optional.map((name) => [name, null])) }
       expect((await register('N0CALL', extra)).status).to.equal(200)
     })
 
     // Shows: sidecar C1.20, C3.10.
-    it('says full when there is no room for another station', async () => {
+    it('answers full to a new station when the registry is full', async () => {
       await restart({ maxStations: 1 })
       expect((await register('N0CALL')).status).to.equal(200)
       const { status, body } = await register('N1CALL')
@@ -61,7 +61,7 @@ describe('the API', () => {
   ] as const) {
     describe(path, () => {
       // Shows: sidecar 11.8, 12.1, 13.1, 18.1, 18.2, 18.5, 20.3, C3.3.
-      it('refuses a wrong passcode alike for stations that are registered and that are not', async () => {
+      it('a wrong passcode has the same answer for registered and unknown stations', async () => {
         await register('N0CALL')
         const answers = await Promise.all(
           ['N0CALL', 'N9CALL'].map((callsign) => {
@@ -76,7 +76,7 @@ describe('the API', () => {
       })
 
       // Shows: sidecar 8.2, 11.1, 11.2, 11.3, 11.4, 11.5, 11.8, 12.1, 13.1, 18.1, C3.2, C10.6.
-      it('says of every missing member that it is missing, all at once', async () => {
+      it('reports all missing members at once', async () => {
         const { status, body } = await api.post(path, {})
         expect(status).to.equal(400)
         expect(body.error).to.equal('invalid_request')
@@ -89,7 +89,7 @@ describe('the API', () => {
       })
 
       // Shows: sidecar 10.3, 20.3, C3.1.
-      it('answers any JSON with JSON, and never with a fault of its own', async () => {
+      it('answers any JSON with JSON, and never with an internal error', async () => {
         await fc.assert(
           fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (value, odd) => {
             for (const sent of [
@@ -132,7 +132,7 @@ describe('the API', () => {
   ] as const) {
     // Shows: sidecar 3.1, 3.2, 3.3, 3.4, 3.5, 8.2, 11.1, 11.3, 11.4, 11.5, 11.6, 11.7, 11.8, 11.10, C3.2, C5.1, C5.2.
     // Shows: sidecar F1.5.
-    it(`refuses to register with ${JSON.stringify(members).slice(0, 40)} and says where`, async () => {
+    it(`refuses to register ${JSON.stringify(members).slice(0, 40)}, naming the member`, async () => {
       const { status, body } = await register('N0CALL', members)
       expect(status).to.equal(400)
       expect(body.error).to.equal('invalid_request')
@@ -142,7 +142,7 @@ describe('the API', () => {
   }
 
   // Shows: sidecar 3.4.
-  it('takes device tokens of up to 100 bytes, in either letter case', async () => {
+  it('accepts iOS device tokens of up to 100 bytes, in either letter case', async () => {
     for (const pushToken of ['0A'.repeat(32), 'f'.repeat(64), '80'.repeat(80), 'ab'.repeat(100)]) {
       expect((await register('N0CALL', { platform: 'ios', pushToken })).status).to.equal(200)
       expect(api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal(pushToken)
@@ -150,7 +150,7 @@ describe('the API', () => {
   })
 
   // Shows: sidecar C13.1.
-  it('refuses to register a reserved call, once the passcode is right', async () => {
+  it('refuses to register a reserved callsign, if the passcode is right', async () => {
     await restart({ isReserved: (key) => key === 'SMSGTE-7' })
     const { status, body } = await register('SMSGTE')
     expect(status).to.equal(403)
@@ -161,7 +161,7 @@ describe('the API', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
-  it('displaces an unproven station from a full registry, but none that has synced', async () => {
+  it('when full, a new station displaces only one that never synced', async () => {
     await api.close()
     api = await startApi({ maxStations: 2 })
     await register('N1CALL')
@@ -177,7 +177,7 @@ describe('the API', () => {
     expect((await register('N4CALL')).body.error).to.equal('full')
   })
 
-  it('gives a new stamp for a cursor below 0 while no message is stored', async () => {
+  it('answers a negative cursor with a new serverTime while no message is stored', async () => {
     const { body } = await register('N0CALL')
     for (const since of [-1, Number.MIN_SAFE_INTEGER]) {
       const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since })
@@ -187,7 +187,7 @@ describe('the API', () => {
   })
 
   // Shows: sidecar C3.9.
-  it('says internal, and logs the reason once, when the store fails', async () => {
+  it('answers internal when the store fails, and logs the reason once', async () => {
     const { store, clock } = api
     const remove = () => Promise.reject(new StoreError('disk_failing'))
     const failing = await startApi({ over: { store: { ...store, stations: { ...store.stations, remove } }, clock } })

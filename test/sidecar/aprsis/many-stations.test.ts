@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
 
-describe('The link to APRS-IS with many stations', () => {
+describe('the APRS-IS link with many stations', () => {
   let setup: LinkHarness
 
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('The link to APRS-IS with many stations', () => {
     [5000, 6],
   ] as const) {
     // Shows: sidecar C7.1, C7.2, C7.3, C7.4, C7.5.
-    it(`gets the messages of ${count} stations by ${connections} connections`, async () => {
+    it(`receives the messages of ${count} stations over ${connections} connections`, async () => {
       await setup.start(stationKeys(count))
       expect(calls()).to.have.length(connections)
       await setup.reaches(setup.stations)
@@ -31,7 +31,7 @@ describe('The link to APRS-IS with many stations', () => {
   }
 
   // Shows: sidecar C7.3, C7.10.
-  it('replaces a connection before it goes, and loses nothing of what flows meanwhile', async () => {
+  it('opens a new connection before it closes the old one, and loses no message', async () => {
     await setup.start(stationKeys(55))
     const texts: string[] = []
     const flow = () => texts.push(...setup.send(stationKeys(55)))
@@ -57,7 +57,7 @@ describe('The link to APRS-IS with many stations', () => {
     expect(setup.metrics.value('upstream_disconnects')).to.equal(0)
   })
 
-  it('counts a connection that takes leave among those that it may have', async () => {
+  it('counts a closing connection towards maxConnections', async () => {
     await setup.start(stationKeys(60), { maxConnections: 2 })
     await setup.change(stationKeys(61))
     await setup.ready()
@@ -74,7 +74,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar 2.13, C7.5.
-  it('adds a station to thousands with a few hundred bytes', async () => {
+  it('sends under 500 bytes to add a station to 5,000', async () => {
     await setup.start(stationKeys(5000))
     const { bytesIn } = setup.server.traffic
     await setup.change(stationKeys(5001))
@@ -83,7 +83,7 @@ describe('The link to APRS-IS with many stations', () => {
     expect(setup.server.traffic.bytesIn - bytesIn).to.be.below(500)
   })
 
-  it('drops removed stations from big filters after 10 minutes with a single login', async () => {
+  it('drops removed stations from large filters after 10 minutes with one login', async () => {
     await setup.start(stationKeys(900))
     await setup.change(stationKeys(899, 1))
     await setup.clock.advance(595_000)
@@ -96,7 +96,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar C1.9.
-  it('stays within maxConnections even during changes, and counts unheard stations', async () => {
+  it('stays within maxConnections during changes, and counts stations left out', async () => {
     setup.stations = new Set(stationKeys(1000))
     setup.connect({ maxConnections: 2 })
     let most = 0
@@ -114,7 +114,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar F1.6.
-  it('makes do with one connection: the successor takes over its call', async () => {
+  it('with maxConnections 1, a new connection takes over the callsign of the old one', async () => {
     await setup.start(stationKeys(60), { maxConnections: 1 })
     const texts = setup.send(stationKeys(60))
     await setup.change(stationKeys(61))
@@ -130,7 +130,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar C1.8, F1.6.
-  it('never logs in as a registered station, and leaves a call that becomes one', async () => {
+  it('never logs in as a registered station, and gives up a callsign that becomes one', async () => {
     await setup.start([...stationKeys(900), 'N0CALL-99'])
     expect(calls()).to.have.members([CALL, 'N0CALL-98'])
     await setup.change([...stationKeys(900), 'N0CALL-99', 'N0CALL-98'])
@@ -140,7 +140,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar C13.4.
-  it('reports that no login call is free, and opens the connection once one is', async () => {
+  it('reports that no login callsign is free, and connects once one is', async () => {
     const takenName = Array.from({ length: 84 }, (_, index) => `N0CALL-${index + 16}`)
     setup.stations = new Set([...stationKeys(900), ...takenName])
     setup.connect()

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { editDistance, nearestName } from '../../../../plugin/config/json/nearest-name.ts'
 
 describe('nearest name', () => {
-  it('the distance counts missing, extra, wrong and swapped letters', () => {
+  it('the distance of names counts missing, extra, wrong and swapped letters', () => {
     for (const [first, second, distance] of [
       ['', '', 0],
       ['', 'abc', 3],

@@ -25,7 +25,7 @@ describe('the check of a MeshCentral configuration', () => {
     expect(findings({})).to.deep.equal([])
   })
 
-  describe('with a plugin that MeshCentral does not load', () => {
+  describe('MeshCentral does not load the plugin', () => {
     // Shows: plugin 9.36.
     it('reports settings.plugins missing, null or false', () => {
       for (const plugins of [undefined, null, false])

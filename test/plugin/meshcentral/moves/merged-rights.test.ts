@@ -36,7 +36,7 @@ describe('merged rights', () => {
     )
   })
 
-  it('server rights leave the lock and the limits with the old account', () => {
+  it('merged server rights do not include lock or limits of the old account', () => {
     expect(mergeSiteRights(0x22, undefined)).to.equal(0x2)
     expect(siteLimits(0x62)).to.equal(0x60)
     expect(mergeSiteRights(ALL, 0x40)).to.equal(ALL)

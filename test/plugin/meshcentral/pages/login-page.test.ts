@@ -17,18 +17,18 @@ describe('the redirect after a login', () => {
     return sent
   }
 
-  it('is a redirect, or a page if session cookies are strict', () => {
+  it('redirects after a login, by a page if session cookies are SameSite=Strict', () => {
     expect(answerTo('/a?b', false)).to.deep.equal({ status: 302, location: '/a?b' })
     expect(answerTo('/a?b', true)).to.include({ status: 200 })
   })
 
-  it('no redirect address can break out of the page', () => {
+  it('escapes markup in a redirect address on the page after a login', () => {
     const { body = '' } = answerTo('/?a="><script>1</script>\'&b', true)
     expect(body).not.to.match(/<script|a="|'&b/)
   })
 
   // Shows: meshcentral 7, 8.
-  it('leads to a message of MeshCentral for every failure, including unknown ones', () => {
+  it('shows a message of MeshCentral for every failed login, even an unknown failure', () => {
     for (const [reason, message] of [
       ['account_unknown', 'cannotCreate'],
       ['account_limit', 'accountLimit'],

@@ -58,7 +58,7 @@ describe('open sessions', () => {
   })
 
   // Shows: plugin 6.11.
-  it('closes sockets of a login token and its sessions when its days are over', async () => {
+  it('closes the sockets of a login token and its sessions when it expires', async () => {
     const clock = new FakeClock(10)
     const open = new OpenSessions(clock)
     const [socket, closedEarly, unlimited] = [new Socket(), new Socket(), new Socket()]
@@ -114,14 +114,14 @@ describe('open sessions', () => {
       expect(dueSessions(0)).to.deep.equal(['a', 'b'])
     })
 
-    it('open sessions are due in the order of their last turn, even after an early stop', async () => {
+    it('open sessions are due in order of their last check, even if a run stops early', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle), new Socket())
       for (const { signIn } of open.inUse('', 0)) if (signIn.handle === 'b') break
       await clock.advance(1)
       expect(dueSessions(0)).to.deep.equal(['b', 'c', 'a'])
     })
 
-    it('open sessions are due even if the clock is set back', async () => {
+    it('open sessions are due for a check even if the clock is set forward or back', async () => {
       for (const to of [1_000_000, -1_000_000]) {
         open.note(session('a'))
         await clock.advance(5)
@@ -152,7 +152,7 @@ describe('open sessions', () => {
   })
 
   // Shows: plugin 9.10.
-  it('open sessions are not searched for an unknown key, nor for one that ends', () => {
+  it('finding or ending sessions by key does not scan all open sessions', () => {
     const open = new OpenSessions(new FakeClock(10))
     let looks = 0
     const watched = (handle: string) =>
@@ -175,7 +175,7 @@ describe('open sessions', () => {
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
-  it('forgets sessions beyond the limit, longest idle first, but none with a socket', () => {
+  it('forgets sessions over the limit, longest idle first, but none with a socket', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))
@@ -183,7 +183,7 @@ describe('open sessions', () => {
     expect(found.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
-  it('forgets sessions down to the limit when a new one comes after sockets closed', () => {
+  it('a new session forgets older ones without sockets down to the limit', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     const sockets = Array.from({ length: 4 }, () => new Socket())
     for (const [index, socket] of sockets.entries()) open.note(session(`${index}`), socket)

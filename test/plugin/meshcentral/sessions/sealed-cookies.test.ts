@@ -80,7 +80,7 @@ describe('a cookie that MeshCentral seals', () => {
     }
   })
 
-  it('a sealed cookie ends with its session at the IdP, even one unknown here', async () => {
+  it('revoking a session at the IdP ends its sealed cookies, even if it is not open', async () => {
     const idp = { domainKey: '', issuer: 'https://idp' }
     for (const [filter, expected] of [
       [{ ...idp, subject: null, sid: 'sid of a' }, [false, true]],
@@ -97,7 +97,7 @@ describe('a cookie that MeshCentral seals', () => {
     }
   })
 
-  it('a sealed cookie is not kept alive by sealing it again after the end', async () => {
+  it('a cookie sealed for a revoked session does not open', async () => {
     const all = await setUp()
     const request = work({ session: session('a') })
     await all.revoke(keyOfHandle('a'))
@@ -105,13 +105,13 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, sealedFor(all, request, { userid: USER }))).to.equal(false)
   })
 
-  it("contains neither the user's identity nor a secret of the session", async () => {
+  it("a sealed cookie contains neither the user's identity nor session secrets", async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('the handle') }), { userid: USER })
     for (const secret of ['the handle', 'sid of']) expect(sealed).not.to.include(secret)
   })
 
-  it('no longer opens once the domain has another issuer than its session', async () => {
+  it('a sealed cookie does not open once its domain has another issuer', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
     expect(opens(all, sealed)).to.equal(true)
@@ -202,7 +202,7 @@ describe('a cookie that MeshCentral seals', () => {
   })
 
   // Shows: plugin 10.17.
-  it('a sealed cookie ends with its session if the request that brings it is unknown', async () => {
+  it('a sealed cookie ends with its session, even outside of a known request', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
     expect(opens(all, sealed)).to.equal(true)
@@ -210,7 +210,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, sealed)).to.equal(false)
   })
 
-  it('ignores cookies sealed for a request without a session of the plugin', async () => {
+  it('revocation does not end cookies sealed without a session of the plugin', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
     const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })
@@ -219,7 +219,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, someoneElse)).to.equal(true)
   })
 
-  it('a cookie of an unknown request belongs to the session that it names', async () => {
+  it('a cookie sealed outside of a request belongs to the session that it names', async () => {
     const all = await setUp()
     all.open.note(session('a'))
     const named = all.seal({ ruserid: USER, x: 'x of a' }) ?? ''
@@ -294,7 +294,7 @@ describe('a cookie that MeshCentral seals', () => {
       expect(opens(all, either)).to.equal(false)
     })
 
-    it('outlives all sessions of the user for guests and login tokens', async () => {
+    it("tunnel cookies of guests and login tokens outlive the user's sessions", async () => {
       for (const open of [
         guest,
         (all: SetUp) => opens(all, sealedFor(all, work(), { ruserid: USER, x: 'x of a tool' })),
@@ -308,7 +308,7 @@ describe('a cookie that MeshCentral seals', () => {
       }
     })
 
-    it('ignores cookies without a device port, such as those of tunnels to peers', async () => {
+    it('revocation does not end cookies without a device port, such as for peers', async () => {
       const all = await setUp()
       relay(all, session('a'))
       const toPeer = all.seal({ userid: USER, domainid: '', ps: 1 }) ?? ''
@@ -337,7 +337,7 @@ describe('a cookie that MeshCentral seals', () => {
     }
   })
 
-  it('a sealed cookie is left alone if it names no single sign-on user', async () => {
+  it('seals and opens cookies unchanged if they name no single sign-on user', async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER), keyOfSealed('user//admin'))
     for (const content of [

@@ -21,7 +21,7 @@ function slowIdp() {
 }
 
 describe('the discovery documents of many domains', () => {
-  it('documents are requested once if domains share an issuer, and all get the result', async () => {
+  it('domains with the same issuer and fetch share one simultaneous discovery request', async () => {
     const documents = createDocuments()
     const { requests, fetch } = slowIdp()
     const all = Array.from({ length: 1000 }, () => documents('https://idp.test', fetch))
@@ -31,7 +31,7 @@ describe('the discovery documents of many domains', () => {
     for (const { issuer } of await Promise.all(all)) expect(issuer).to.equal('https://idp.test')
   })
 
-  it('documents are requested again after the answer, or with another fetch', async () => {
+  it('requests discovery again after an answer, or with another fetch function', async () => {
     const documents = createDocuments()
     const [first, second] = [slowIdp(), slowIdp()]
     const firstDocument = documents('https://idp.test', first.fetch)

@@ -66,7 +66,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await store.close()
   }
 
-  it('names the settings that PostgreSQL does not accept, before a start refuses them', async () => {
+  it('names settings that PostgreSQL does not accept, once the move is done', async () => {
     await smallFile()
     const settings = settingsOf({ database: files.path(), backup: { folder: 'backups' }, stations: { max: 100_000 } })
     const { done, lines } = await moveDatabase(target(), settings)
@@ -125,7 +125,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.3.
-  it('finds copies afterwards of what rings hold, and of what they have dropped', async () => {
+  it('recognizes duplicates after the move, even of messages dropped before it', async () => {
     const file = await openFile()
     await register(file, 'N0CALL')
     const sent = ['1', '2', '3', '4'].map((seqId) => message(`m${seqId}`, { seqId }))
@@ -139,7 +139,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.3.
-  it('keeps cursors valid after a burst and a clock set back, and knows what was seen', async () => {
+  it("keeps phones' cursors valid even if the clock was set back before the move", async () => {
     const file = await openFile()
     await register(file, 'N0CALL', 'N1CALL')
     await file.stations.register(registration('N0CALL', { deviceId: 'phone', pushToken: 'another' }))
@@ -161,7 +161,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('refuses a database that has stations, and changes nothing in it', async () => {
+  it('refuses to move to a database with stations, and changes nothing there', async () => {
     await smallFile()
     expect((await move()).done).to.equal(true)
     expect(await refused(move())).to.include('has stations already (1)')
@@ -169,7 +169,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('refuses while a sidecar has the file open', async () => {
+  it('refuses to move while a sidecar has the file open', async () => {
     const store = await files.open()
     await register(store, 'N0CALL')
     expect(await refused(move())).to.include('Another process has opened the database file')
@@ -177,7 +177,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('keeps every sidecar from the file while it goes on', async () => {
+  it('locks the database file against sidecars during the move', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
     expect((await rejection(files.open())).code).to.equal('database_locked')
@@ -186,7 +186,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('refuses while an instance is at work on the database', async () => {
+  it('refuses to move while an instance uses the PostgreSQL database', async () => {
     await smallFile()
     const second = await postgres.open({ instance: 'early' })
     expect(await refused(move())).to.include('Instances are at work on the PostgreSQL database: early.')
@@ -195,7 +195,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('leaves nothing where it is broken off, and can then be begun anew', async () => {
+  it('leaves nothing behind if the move fails, so that it can be repeated', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
     const remote = { database: postgres.address, databaseTls: { caFile: null } }
@@ -221,7 +221,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.2, C16.13.
-  it('the command moves, reports by its exit code too, and never shows the password', async () => {
+  it('the move command reports success by its exit code, and hides the password', async () => {
     await smallFile()
     const config = files.path('sidecar.json')
     await writeFile(config, JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: files.path() }))
@@ -238,7 +238,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect([moved, repeated, run(target())].map(({ status }) => status)).to.deep.equal([0, 1, 64])
   })
 
-  it('says what is wrong with the file, or with where it shall go', async () => {
+  it('refuses to move an unsuitable file, or to an invalid address, with a reason', async () => {
     await smallFile()
     expect(await refused(move('postgres://h0rse-battery'))).to.include('Nothing was moved.')
     expect(await refused(move(`mysql://mesh:${SECRET}@db.example/mesh`))).to.include('--move-to takes postgres://')

@@ -15,22 +15,22 @@ function hourly(expireAfterHours: number, runs: number): (number | undefined)[] 
 
 describe('the expiry of stations', () => {
   // Shows: sidecar C11.3.
-  it('expires no station before every phone could register with this sidecar', () => {
+  it('expires no station in the first 6 hours, so that phones can register again', () => {
     expect(hourly(720, 9)).to.deep.equal([...Array(6).fill(undefined), 7 - 720, 8 - 720, 9 - 720])
   })
 
-  it('waits no longer than a station may be silent', () => {
+  it('delays expiry after a start by at most the silence that stations may keep', () => {
     expect(hourly(2, 4)).to.deep.equal([undefined, 0, 1, 2])
   })
 
-  it('counts from when the first instance was present if there are several', () => {
+  it('counts the delay of expiry from the start of the earliest instance', () => {
     const expiry = createExpiry(720 * HOUR, START)
     expect(expiry.cutoff(START + HOUR, START - 6 * HOUR)).to.equal(START - 719 * HOUR)
     expect(expiry.cutoff(START + 9 * HOUR, START + 3 * HOUR)).to.equal(undefined)
   })
 
   // Shows: sidecar C11.3.
-  it('gives phones another chance after the machine slept or the clock leapt', () => {
+  it('delays expiry again after the machine slept or the clock jumped', () => {
     for (const leap of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
       const expiry = createExpiry(720 * HOUR, START)
       for (let hour = 1; hour <= 10; hour++) expiry.cutoff(START + hour * HOUR)

@@ -57,14 +57,14 @@ describe('the housekeeper', () => {
     expect(stores.lines.find(({ event }) => event === 'stations-expired')).to.include({ level: 'info', stations: 1 })
   })
 
-  it('does one run at a time', async () => {
+  it('the housekeeper does one run at a time', async () => {
     const first = housekeeper.run()
     expect(housekeeper.run()).to.equal(first)
     await first
     expect(housekeeper.run()).to.not.equal(first)
   })
 
-  it('says once that it fails, however long, and once that it works again', async () => {
+  it('logs once that housekeeping fails, and once that it recovered', async () => {
     await connection.exec('ALTER TABLE avatar RENAME TO gone')
     await live(5)
     expect(metrics.value('housekeeping_failed')).to.equal(5)
@@ -75,7 +75,7 @@ describe('the housekeeper', () => {
     expect(metrics.value('housekeeping_failed')).to.equal(5)
   })
 
-  it('stops in the middle of its work when it is closed, and starts none any more', async () => {
+  it('closing the housekeeper stops its current run and prevents further ones', async () => {
     await register(store, ...Array.from({ length: 200 }, (_, index) => `N${index}CALL`))
     await live(719)
     await stores.clock.advance(2 * HOUR)

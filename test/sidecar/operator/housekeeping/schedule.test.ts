@@ -10,7 +10,7 @@ const HOUR = 60 * MINUTE
 const START = new Date(2026, 0, 1, 12, 30).getTime()
 const localTime = (clock: FakeClock) => new Date(clock.now()).toLocaleString('sv')
 
-describe('the schedule', () => {
+describe('the housekeeping schedule', () => {
   let clock: FakeClock
   let runs: string[]
   let schedule: { close(): Promise<void> }
@@ -23,7 +23,7 @@ describe('the schedule', () => {
   afterEach(() => schedule.close())
 
   // Shows: sidecar C11.1.
-  it('comes once an hour, off the full hour', async () => {
+  it('schedules one run an hour, not on the hour or a quarter', async () => {
     const task = createTask(HOURLY, () => {})
     const next = task.getNextRuns(3).map((date) => date.getTime())
     await task.destroy()
@@ -33,13 +33,13 @@ describe('the schedule', () => {
   })
 
   // Shows: sidecar C11.1.
-  it('calls the task when its time has come, and again', async () => {
+  it('calls the task at 17 minutes past each hour', async () => {
     await clock.advance(2 * HOUR)
     expect(runs).to.deep.equal(['2026-01-01 13:17:00', '2026-01-01 14:17:00'])
   })
 
   // Shows: sidecar C11.7.
-  it('follows the new time after the clock leapt from 1970, without catching up', async () => {
+  it('follows the new time after the clock jumps from 1970, without catching up', async () => {
     clock.set(1000)
     await clock.advance(HOUR)
     runs.length = 0
@@ -61,7 +61,7 @@ describe('the schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 12:17:00', '2022-01-02 13:17:00'])
   })
 
-  it('does not come again when the clock is put right by some minutes', async () => {
+  it('does not repeat a run when the clock is corrected by some minutes', async () => {
     await clock.advance(48 * MINUTE)
     for (let correction = 0; correction < 3; correction++) {
       clock.set(clock.now() - 4 * MINUTE)
@@ -70,14 +70,14 @@ describe('the schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 13:17:00'])
   })
 
-  it('comes late rather than not at all when the process was busy in its minute', async () => {
+  it('runs late if the process was busy in the scheduled minute', async () => {
     await clock.advance(46 * MINUTE)
     clock.set(clock.now() + 3 * MINUTE)
     await clock.advance(MINUTE)
     expect(runs).to.have.length(1)
   })
 
-  it('does not call the task while it runs', async () => {
+  it('does not start the task again while it is still running', async () => {
     let calls = 0
     const { promise, resolve } = deferred()
     const everyMinute = '* * * * *'
@@ -94,7 +94,7 @@ describe('the schedule', () => {
     expect(calls).to.equal(2)
   })
 
-  it('runs nothing once it is closed, also if closed twice', async () => {
+  it('a closed schedule runs nothing, even if closed twice', async () => {
     await schedule.close()
     const [tasks, timers] = [getTasks().size, clock.pending]
     const another = runOnSchedule(async () => {}, clock)

@@ -9,7 +9,7 @@ const page = (changes: Partial<Status> = {}, refresh = true) => renderStatusPage
 const text = (markup: string) => markup.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
 
 describe('the status page', () => {
-  it('says first of all whether everything works, and what does not', () => {
+  it('the title and banner say whether the sidecar is ready, and why not', () => {
     expect(page({ obstacles: [], gateways: [] }))
       .to.include('<title>Ready – N0CALL-10')
       .and.include('✓ Ready.')
@@ -18,13 +18,13 @@ describe('the status page', () => {
     expect(text(markup)).to.include('The sidecar is not logged in to APRS-IS, so no messages arrive.')
   })
 
-  it('says in the banner why messages are not stored, and what to do', () => {
+  it('the banner explains why messages are not stored, and the remedy', () => {
     const shown = text(page({ obstacles: ['messages_not_stored'], storeFault: 'disk_full' }))
     expect(shown).to.include('The disk of the database is full. Free space on the disk.')
     expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on its disk')
   })
 
-  it('shows free space and the end of the certificate, and marks what is urgent', () => {
+  it('shows free disk space and certificate expiry, with a hint when urgent', () => {
     const { now } = eventfulStatus()
     const DAY_MS = 86_400_000
     expect(text(page())).to.include('Free space 21.4 GB on the disk of the database').and.not.include('Certificate')
@@ -36,7 +36,7 @@ describe('the status page', () => {
     expect(certificate(-1)).to.include('Certificate expired renew it')
   })
 
-  it('says that totals are of one instance where several share a database', () => {
+  it('says that totals are of this instance alone if several share a database', () => {
     expect(text(page())).to.include('Since the start Packets')
     const shared = { address: 'db/mesh', instances: undefined, ownName: 'north' }
     expect(text(page({ shared }))).to.include('Since the start of north, this instance alone Packets')
@@ -58,7 +58,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar O1.4.
-  it('is red while a gateway refuses notifications, and shows the state of each', () => {
+  it("turns red while a gateway refuses notifications, and shows each gateway's state", () => {
     const { gateways, now } = eventfulStatus()
     const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
     if (!android || !ios) throw new Error('Two gateways are expected.')
@@ -80,7 +80,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar P1.7.
-  it('says which instances listen, and of those of others by which calls and where', () => {
+  it('shows whether this instance listens, and callsigns and servers of the others', () => {
     const { upstream } = eventfulStatus()
     expect(text(page())).not.to.include('listeners')
     const otherListeners = [
@@ -103,7 +103,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar P1.7.
-  it('shows the instances that share a database, and where that is', () => {
+  it('lists the instances that share a database, and its address', () => {
     expect(text(page())).not.to.include('Instances')
     const { now } = eventfulStatus()
     const note = (listen: boolean, listener: number | null) => JSON.stringify({ version: '1.2.3', listen, listener })
@@ -130,7 +130,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar O1.6.
-  it('speaks of one station in the singular', () => {
+  it('writes "1 station" in the singular', () => {
     const { upstream } = eventfulStatus()
     const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))
     const shown = text(page({ upstream: { ...upstream, connections, leftOut: 1 } }))
@@ -161,7 +161,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.4.
-  it('says what came of packets, messages, notifications and requests since the start', () => {
+  it('shows totals of packets, messages, notifications and requests since the start', () => {
     for (const part of [
       'Packets from APRS-IS received 4,211,907',
       'Messages stored 41,204 repeated 9,117 lost 8',
@@ -171,7 +171,7 @@ describe('the status page', () => {
       expect(text(page())).to.include(part)
   })
 
-  it('shows phones of Web Push where there are any, and whether that is on', () => {
+  it('shows Web Push phones if there are any, and whether Web Push is enabled', () => {
     const devices = { android: 1702, ios: 938, webpush: 7 }
     expect(text(page())).to.not.include('Web Push')
     expect(text(page({ devices }))).to.include('· 7 Web Push (push off)')
@@ -180,7 +180,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('shows of each connection its call, server, verification, age, filter and traffic', () => {
+  it('lists callsign, server, verification, age, filter and traffic per connection', () => {
     const rows = [...page().matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => text(row).trim())
     expect(rows).to.deep.equal([
       'N0CALL-10 ● up T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 48.2 MB 1.2 MB',
@@ -190,7 +190,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('warns of an unverified login, of stations without room, and of waiting reads', () => {
+  it('warns of an unverified login, of stations that no filter holds, and paused reads', () => {
     const { upstream } = eventfulStatus()
     const [first] = upstream.connections
     const connections = first ? [{ ...first, verified: false }] : []
@@ -202,13 +202,13 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.5.
-  it('lists what was logged, how often, and says when there was nothing', () => {
+  it('lists logged events with their counts, or says that there are none', () => {
     expect(text(page())).to.include('push-gateway-failing × 14')
     expect(text(page({ events: [] }))).to.include('None since the start.')
   })
 
   // Shows: sidecar C12.6.
-  it('lets no text from outside become markup', () => {
+  it('the status page escapes markup in text from outside', () => {
     const hostile = `"><script>alert('1')</script>&`
     const { upstream, events } = eventfulStatus()
     const named = { callsign: hostile, state: hostile, server: hostile }
@@ -225,7 +225,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.6.
-  it('needs only its own style sheet and script, exactly those that the policy allows', () => {
+  it('contains one inline style sheet and script, both allowed by the CSP hash', () => {
     const markup = page()
     for (const kind of ['style', 'script']) {
       const [only = '', ...others] = [...markup.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, 'gs'))].map(
@@ -237,12 +237,12 @@ describe('the status page', () => {
     expect(markup).to.not.match(/<(link|img|iframe|object)|\sstyle=|\son\w+=|https?:|url\((?!#)/)
   })
 
-  it('loads itself anew unless it was told not to', () => {
+  it('the status page reloads every 30 s unless refresh is off', () => {
     expect(page()).to.include('setTimeout(() => location.reload(), 30000)').and.include('href="/?refresh=off"')
     expect(page({}, false)).to.not.include('<script').and.not.include('refresh=off')
   })
 
-  it('stays small, however much there is to tell', () => {
+  it('the status page stays below 150 kB with 50 long events', () => {
     const [event] = eventfulStatus().events
     const events = event ? Array.from({ length: 50 }, () => ({ ...event, detail: 'x'.repeat(600) })) : []
     expect(page({ events }).length).to.be.below(150_000)

@@ -5,16 +5,16 @@ import { ACCEPTED, Dispatching, KEY, LATER } from './dispatching.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-describe('The dispatcher, where a notification does not come through at once', () => {
+describe('the push dispatcher when a notification cannot be delivered at once', () => {
   const setup = new Dispatching()
 
-  describe('when a gateway fails for now', () => {
+  describe('when a gateway fails temporarily', () => {
     beforeEach(() => {
       setup.android.always = LATER
     })
 
     // Shows: sidecar C5.11, C9.13.
-    it('tries again with growing delays, and tells of what came meanwhile too', async () => {
+    it('retries with growing delays, and counts messages that arrive meanwhile', async () => {
       await setup.tell('one')
       await setup.advance(999)
       expect([setup.android.sent.length, setup.dispatcher.inFlight()]).to.deep.equal([1, 0])
@@ -33,7 +33,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
 
     // Shows: sidecar 2.7, C9.13.
-    it('gives up within an hour and a bounded number of tries, with one line', async () => {
+    it('gives up within an hour and MAX_TRIES attempts, and logs that once', async () => {
       await setup.receive()
       const start = setup.stores.clock.now()
       await setup.dispatched()
@@ -48,7 +48,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('warns once a minute, however many stations there are', async () => {
+    it('warns once a minute of a failing gateway, for any number of stations', async () => {
       for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) {
         await setup.register(key)
         await setup.tell('Hello', key)
@@ -89,7 +89,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
 
     for (const kind of ['token_gone', 'refused'] as const) {
-      it(`keeps the state ${kind} while no gateway is asked`, async () => {
+      it(`a ${kind} outcome without a request leaves the gateway state unchanged`, async () => {
         await setup.tell()
         const gatewayState = setup.dispatcher.gateways()[0]
         expect(gatewayState).to.include({ state: 'refusing', credentialsRefused: true })
@@ -103,7 +103,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     }
 
     // Shows: sidecar C9.18.
-    it('logs a refusal by the gateway once per reason, and once when it ends', async () => {
+    it("logs a gateway's refusal once per reason, and once when it ends", async () => {
       await setup.register('N1CALL')
       for (const key of [KEY, 'N1CALL']) {
         await setup.tell('Hello', key)
@@ -123,7 +123,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     })
   })
 
-  describe('when a gateway calls every token dead', () => {
+  describe('when a gateway reports every token as dead', () => {
     const GONE: PushOutcome = { kind: 'token_gone', reason: 'of another project' }
     const keys = Array.from({ length: 25 }, (_, index) => `N${index}CALL`)
     const isDead = (key: string) => setup.store.stations.get(key)?.devices[0]?.tokenDead
@@ -134,7 +134,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       for (const key of keys) await setup.tell('Hello', key)
     }
 
-    it('gives up no token after the twentieth in a row, and lets notifications wait', async () => {
+    it('after 20 dead tokens in a row, marks no more as dead, and keeps notifications', async () => {
       setup.android.always = GONE
       await tellAll()
       expect(deadTokens()).to.equal(20)
@@ -145,7 +145,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(setup.events('push-tokens-doubted')[0]?.msg).to.include('push.fcm.serviceAccountFile')
     })
 
-    it('believes it again once it accepts one, and delivers what waited', async () => {
+    it('trusts a doubted gateway once it accepts a token, and delivers what waited', async () => {
       setup.android.always = GONE
       await tellAll()
       setup.android.always = ACCEPTED
@@ -157,7 +157,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(deadTokens()).to.equal(21)
     })
 
-    it('believes it as long as another answer comes in between', async () => {
+    it('trusts reports of dead tokens if another answer interrupts the series', async () => {
       for (const key of keys) await setup.register(key)
       for (const [index, key] of keys.entries()) {
         setup.android.always = index === 19 ? { kind: 'refused', reason: 'too big' } : GONE
@@ -181,7 +181,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     expect(setup.isUnpushed()).to.equal(false)
   })
 
-  it('counts notifications that wait for credentials as repeated, not as failed', async () => {
+  it('counts notifications that wait for credentials as retried, not as refused', async () => {
     setup.android.always = { kind: 'unauthorized', reason: 'check the key' }
     await setup.tell()
     await setup.advance(1_000)
@@ -190,7 +190,7 @@ describe('The dispatcher, where a notification does not come through at once', (
   })
 
   // Shows: sidecar C14.15.
-  it('retries for a day after the newest message while a phone is away; no warning', async () => {
+  it('retries for a day after the newest message while a phone is away, unwarned', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.receive('one')
     const start = setup.stores.clock.now()
@@ -207,7 +207,7 @@ describe('The dispatcher, where a notification does not come through at once', (
     expect(setup.isUnpushed()).to.equal(false)
   })
 
-  it('counts as no latency of a gateway for how long a phone was away', async () => {
+  it('does not count the time that a phone was away as latency of its gateway', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.tell('one')
     setup.android.always = ACCEPTED
@@ -218,7 +218,7 @@ describe('The dispatcher, where a notification does not come through at once', (
   })
 
   // Shows: sidecar C9.20.
-  it('counts elapsed time until it gives up, whatever the wall clock says', async () => {
+  it('gives up by elapsed time, even if the wall clock is changed', async () => {
     setup.android.always = LATER
     setup.stores.clock.set(1000)
     await setup.tell()
@@ -234,7 +234,7 @@ describe('The dispatcher, where a notification does not come through at once', (
   describe('when the database fails', () => {
     const broken = () => Promise.reject(new Error('disk full'))
 
-    it('asks again when it cannot read due notifications, and warns once a minute', async () => {
+    it('retries if due notifications cannot be read, and warns once a minute', async () => {
       let working = false
       await setup.start({
         pushes: (original) => ({ ...original, claim: (room) => (working ? original.claim(room) : broken()) }),
@@ -254,7 +254,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(setup.android.sent).to.have.length(4)
     })
 
-    it('retries while the avatar cannot be read, and finally gives up with a reason', async () => {
+    it('retries while the avatar cannot be read; gives up in the end, with a reason', async () => {
       await setup.start({ stations: (original) => ({ ...original, avatars: broken }) })
       await setup.register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
       await setup.tell()
@@ -266,7 +266,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('tries again when it cannot note that a token is gone', async () => {
+    it('retries if it cannot record that a token is gone', async () => {
       let working = false
       await setup.start({
         stations: (original) => ({
@@ -284,7 +284,7 @@ describe('The dispatcher, where a notification does not come through at once', (
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('goes on when it cannot note that a notification is settled', async () => {
+    it('delivers later notifications if it cannot record that one is settled', async () => {
       await setup.start({
         pushes: (original) => ({ ...original, settle: (claim) => original.settle(claim).then(broken) }),
       })

@@ -53,7 +53,7 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 2.1, 11.17, C1.12.
-  it('updates token, platform and ack wish, but not the time of registration', async () => {
+  it('registering again updates token, platform and ackMessages, not registeredAt', async () => {
     const [first] = await register(store, 'N0CALL')
     await stores.shift(5)
     const changes = { platform: 'ios', pushToken: 'new', ackMessages: true } as const
@@ -120,7 +120,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(keys()).to.deep.equal(['K1OLD', 'K2OLD', 'K3OLD'])
     })
 
-    it('takes a station that was removed and came again for unproven', async () => {
+    it('treats a station as unproven after it was removed and registered again', async () => {
       store.stations.prove('K2OLD')
       await register(store, 'K1OLD', 'K3OLD')
       await store.stations.remove('K2OLD')
@@ -129,14 +129,14 @@ export function stationsContract(stores: ContractStores): void {
       expect(await displacedBy('K4NEW')).to.equal('K2OLD')
     })
 
-    it('removes no station while more exist than the limit', async () => {
+    it('displaces no station while there are more than the limit allows', async () => {
       await stores.shift(HOUR)
       await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
       expect(await displacedBy('K4NEW')).to.equal('full')
       expect(keys()).to.have.length(3)
     })
 
-    it('finds places for several that come together', async () => {
+    it('displaces one station for each of several simultaneous new ones', async () => {
       await stores.shift(HOUR)
       const displaced = await Promise.all(['K4NEW', 'K5NEW', 'K6NEW', 'K7NEW'].map(displacedBy))
       expect(displaced).to.have.members(['K1OLD', 'K2OLD', 'K3OLD', 'full'])
@@ -170,7 +170,7 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 2.14, 11.18, 15.3, C2.6, C7.7.
-  it('tells listeners once a station was added or removed, and not at a refresh', async () => {
+  it('notifies listeners when a station is added or removed, but not at a refresh', async () => {
     const sizes: number[] = []
     store.stations.onChange(() => {
       throw new Error('a listener at fault')
@@ -185,7 +185,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(stores.lines.map((line) => line.event)).to.deep.equal(['station-listener-failed', 'station-listener-failed'])
   })
 
-  it('removes a station only when it was last seen before the time that is given', async () => {
+  it('removes a station only if it was last seen before seenBeforeMs', async () => {
     await register(store, 'N0CALL')
     const seenAt = store.stations.get('N0CALL')?.devices[0]?.lastSeenAt ?? 0
     expect(await store.stations.remove('N0CALL', { seenBeforeMs: seenAt })).to.equal('none')
@@ -221,7 +221,7 @@ export function stationsContract(stores: ContractStores): void {
     }
 
     // Shows: sidecar 5.11.
-    it('knows one that was never set from one that was set, changed and cleared', async () => {
+    it('distinguishes an avatar never set from one set, changed or cleared', async () => {
       expect(await upload(NOTHING)).to.deep.equal({ state: 'never' })
       expect(await upload()).to.deep.equal({ state: 'never' })
       const car = await changed(CAR, { state: 'set', icon: 'car', hash: 'icon:car' })
@@ -232,7 +232,7 @@ export function stationsContract(stores: ContractStores): void {
       await changed(CAR, { state: 'set', icon: 'car' })
     })
 
-    it('keeps the update time when a client uploads, or clears, the same again', async () => {
+    it("keeps an avatar's update time if the same is uploaded or cleared again", async () => {
       for (const avatar of [PHOTO, NOTHING]) {
         const first = await upload(avatar)
         await stores.shift(1000)
@@ -241,7 +241,7 @@ export function stationsContract(stores: ContractStores): void {
       }
     })
 
-    it('hands out the full ones of those stations that have one', async () => {
+    it('returns the full avatars of those stations that have one', async () => {
       await store.stations.register(registration('A', { avatar: PHOTO }))
       await store.stations.register(registration('B', { avatar: CAR }))
       await store.stations.register(registration('C', { avatar: CAR }))
@@ -254,7 +254,7 @@ export function stationsContract(stores: ContractStores): void {
       ])
     })
 
-    it('counts as another answer what changes which avatar others see, and nothing else', async () => {
+    it('counts only changes of the avatar that others see as avatar changes', async () => {
       const counts = [store.stations.avatarChanges]
       const note = () => counts.push(store.stations.avatarChanges) && (counts.at(-1) ?? 0) > (counts.at(-2) ?? 0)
       await register(store, 'N0CALL')

@@ -32,7 +32,7 @@ describe('Opening the store in PostgreSQL', () => {
   const sidecars = sidecarProcesses()
   const through = (port: number) => suiteDatabase.address.replace(/:\d+\//, `:${port}/`)
 
-  it('makes the tables where there are none, however many instances start at once', async () => {
+  it('creates the tables when several instances open an empty database at once', async () => {
     const stores = await Promise.all(['a', 'b', 'c', 'd'].map((instance) => open({ instance })))
     const [first, last] = [stores[0], stores[3]]
     await first?.stations.register(registration('N0CALL'))
@@ -40,7 +40,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await last?.instances.list())?.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
-  it('refuses a server behind the timeline that the database remembers of it', async () => {
+  it('refuses a PostgreSQL server on an older timeline than the recorded one', async () => {
     const first = await open()
     await first.probe()
     const [clock] = await suiteDatabase.run('SELECT timeline, server FROM mesh_companion.clock')
@@ -54,7 +54,7 @@ describe('Opening the store in PostgreSQL', () => {
     await open()
   })
 
-  it('takes each step after the baseline once, and none of a step that fails', async () => {
+  it('applies each migration once, and rolls back one that fails', async () => {
     const postgres = await suiteDatabase.tables()
     const version = async () => (await suiteDatabase.run('SELECT version FROM clock'))[0]?.version
     const steps = ['CREATE TABLE remark (x int); INSERT INTO remark VALUES (1)', 'UPDATE remark SET x = x + 1']
@@ -69,12 +69,12 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await rejection(migrate(postgres))).code).to.equal('database_newer')
   })
 
-  it('refuses a server that is older than version 15', async () => {
+  it('refuses PostgreSQL older than version 15', async () => {
     const old = { query: async () => [{ version: 140_012, writable: true }] as never, run: async () => undefined }
     expect((await rejection(migrate({ onOwnConnection: (work) => work(old) }))).code).to.equal('database_too_old')
   })
 
-  it('waits for a database that is away, says so, and says when it is back', async () => {
+  it('waits for an unreachable database, and logs that and its return', async () => {
     const { relay, address } = await suiteDatabase.relayed()
     await relay.cut()
     const opening = open({ database: address }, { ...HASTY, elapsed: systemClock.elapsed })
@@ -87,7 +87,7 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('stays open on a stop that comes after the start, until it is closed', async () => {
+  it('an open store ignores the stop signal of its start until it is closed', async () => {
     const stopping = new AbortController()
     const settings = { ...SETTINGS, ...suiteDatabase.at() }
     const store = await openPostgresStore(settings, systemClock, log, undefined, stopping.signal)
@@ -96,7 +96,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await store.stations.register(registration('N0CALL'))).kind).to.equal('created')
   })
 
-  it('keeps an otherwise idle process alive until the database is there', async () => {
+  it('keeps an otherwise idle process alive until the database is reachable', async () => {
     const { relay, address } = await suiteDatabase.relayed()
     await relay.cut()
     const child = sidecars.start(['--config', await sidecars.configure({ database: address })])
@@ -105,19 +105,19 @@ describe('Opening the store in PostgreSQL', () => {
     expect(await child.url()).to.match(/^http/)
   })
 
-  it('gives up after a minute, with what to mend', async () => {
+  it('gives up on an unreachable database after a minute, and names the remedy', async () => {
     const error = await rejection(open({ database: through(await freePort()) }, HASTY))
     expect(error).to.include({ code: 'database_unreachable' })
     expect(error.remedy).to.contain('"database"')
   })
 
   for (const [caseName, code, index] of [
-    ['a server that is away', 'database_unreachable', `mesh:${SECRET}@127.0.0.1:AWAY/postgres`],
-    ['a database that is not there', 'database_missing', `mesh:${SECRET}@127.0.0.1:PORT/no_such_database`],
-    ['a user who is not known', 'database_role_missing', `nobody_known:${SECRET}@127.0.0.1:PORT/postgres`],
-    ['an address that is none', 'database_unreachable', `mesh:${SECRET}@[::1/postgres`],
+    ['an unreachable server', 'database_unreachable', `mesh:${SECRET}@127.0.0.1:AWAY/postgres`],
+    ['a missing database', 'database_missing', `mesh:${SECRET}@127.0.0.1:PORT/no_such_database`],
+    ['an unknown user', 'database_role_missing', `nobody_known:${SECRET}@127.0.0.1:PORT/postgres`],
+    ['an invalid address', 'database_unreachable', `mesh:${SECRET}@[::1/postgres`],
   ] as const)
-    it(`is refused with ${caseName}, and shows the password in no error or log line`, async () => {
+    it(`opening fails for ${caseName} without revealing the password`, async () => {
       const { port } = new URL(suiteDatabase.address)
       const database = `postgres://${index.replace('PORT', port).replace('AWAY', String(await freePort()))}`
       // Only for who cannot be reached a start waits.
@@ -127,18 +127,18 @@ describe('Opening the store in PostgreSQL', () => {
       expect(JSON.stringify(lines)).to.not.contain(SECRET)
     })
 
-  describe('of an instance', () => {
-    it('refuses the name of one that is at work', async () => {
+  describe('the name of an instance', () => {
+    it('refuses the name of an instance that is running', async () => {
       await open({ instance: 'one' })
       expect((await rejection(open({ instance: 'one' }, HASTY))).code).to.equal('instance_taken')
     })
 
-    it('takes the name of one that was closed at once', async () => {
+    it('accepts the name of a closed instance at once', async () => {
       await (await open({ instance: 'one' })).close()
       expect((await open({ instance: 'one' })).instances.name).to.equal('one')
     })
 
-    it('takes the name of a killed instance after six seconds without a sign of it', async () => {
+    it('accepts the name of a killed instance after six seconds without a heartbeat', async () => {
       await (await open({ instance: 'one' })).close()
       // State after a kill: the instance was there a moment ago, and did not sign off.
       await suiteDatabase.run(
@@ -155,7 +155,7 @@ describe('Opening the store in PostgreSQL', () => {
       return { databaseTls: { caFile: folder.path('ca.pem') } }
     }
 
-    it('encrypts all connections where an authority is named', async () => {
+    it('encrypts all connections if databaseTls.caFile is set', async () => {
       // Connections of earlier tests may remain for a while.
       const [{ begun } = {}] = await suiteDatabase.run('SELECT clock_timestamp()::text AS begun')
       await open({
@@ -172,13 +172,13 @@ describe('Opening the store in PostgreSQL', () => {
       expect(await kinds()).to.equal('true')
     })
 
-    it('refuses a server with a certificate of another authority', async () => {
+    it('refuses a database server with a certificate of another authority', async () => {
       const error = await rejection(open(await trusting((await makeCertificates()).ca.cert)))
       expect(error).to.include({ code: 'database_untrusted' })
       expect(error.remedy).to.contain('databaseTls.caFile')
     })
 
-    it('refuses a server that does not speak it', async () => {
+    it('refuses a database server without TLS if databaseTls.caFile is set', async () => {
       const { port, close } = await onLoopback(createServer((socket) => socket.once('data', () => socket.end('N'))))
       suiteDatabase.closing.push(close)
       const database = through(port)
@@ -186,7 +186,7 @@ describe('Opening the store in PostgreSQL', () => {
       expect(error.code).to.equal('database_untrusted')
     })
 
-    it('is used to all that is not this machine, with the certificate checked', async () => {
+    it('uses TLS with certificate checks for every database host but this machine', async () => {
       for (const host of ['db.example', '192.0.2.1', '127.0.0.1.example', '[2001:db8::1]']) {
         const address = readAddress(`postgresql://u:p%40ss@${host}:5433/mesh`)
         expect(address).to.include({ port: 5433, user: 'u', password: 'p@ss', database: 'mesh' })
