@@ -5,7 +5,7 @@ import type { ClientSettings, CustomSettings, ManualMetadata, ServerRight } from
  * defaults.
  */
 export interface OidcConfig {
-  /** The issuer's address, or the Issuer object. */
+  /** The issuer's address, or an object with its metadata. */
   readonly issuer?: string | IssuerConfig
   readonly client: ClientConfig
   readonly custom?: CustomConfig
@@ -14,14 +14,14 @@ export interface OidcConfig {
   readonly newAccounts?: boolean
 }
 
-/** Issuer object. The `…_supported` members are lists in a string. */
+/** The `issuer` member, if it is an object. Each `…_supported` member is a list written as one string. */
 export type IssuerConfig = { readonly issuer?: string } & {
   readonly [Name in keyof ManualMetadata]: ManualMetadata[Name] extends readonly string[] | undefined
     ? string
     : ManualMetadata[Name]
 }
 
-/** Client object. */
+/** The `client` member. */
 export type ClientConfig = Pick<ClientSettings, 'client_id'> &
   Partial<Omit<ClientSettings, 'client_id' | 'client_secret' | 'post_logout_redirect_uri' | 'response_types'>> & {
     readonly client_secret?: string
@@ -29,7 +29,7 @@ export type ClientConfig = Pick<ClientSettings, 'client_id'> &
     readonly response_types?: string | readonly string[]
   }
 
-/** Custom object without the members that presets add. */
+/** The `custom` member, without the members that presets add. */
 export interface CustomConfig {
   readonly scope?: string | readonly string[]
   readonly claims?: Partial<CustomSettings['claims']>
@@ -43,7 +43,7 @@ export interface CustomConfig {
   readonly authorities?: string | readonly string[]
 }
 
-/** Groups object. */
+/** The `groups` member. */
 export interface GroupsConfig {
   readonly recursive?: boolean
   readonly required?: string | readonly string[]

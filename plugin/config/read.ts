@@ -30,8 +30,8 @@ export interface ConfigReadOptions
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a member of the custom object that belongs to one preset implies that preset, as in MeshCentral's own
-   * strategy. A configured issuer then replaces the preset's. Default false.
+   * Whether a preset's own members in the custom object select that preset, as in MeshCentral's built-in strategy. A
+   * configured issuer then replaces the preset's issuer. Default false.
    */
   readonly inferPresets?: boolean
   /** Whether the host's accounts have rights that groups can give. Default false: `groups.rights` is a warning. */

@@ -10,13 +10,14 @@ import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
-   * Stores which sessions were ended. A cookie stays valid until the server refuses it, so this store decides what a
-   * logout is worth. With `memoryRevocations()`, a copied cookie of an ended session works again after a restart.
+   * Stores which sessions were ended. A cookie stays valid until the server refuses it, so a logout lasts only as long
+   * as this store remembers it. With `memoryRevocations()`, a copied cookie of an ended session works again after a
+   * restart.
    */
   readonly revocations: RevocationStore
   /** Time limit of one operation of the revocation store. Milliseconds; default 10,000. */
   readonly storeTimeoutMs?: number
-  /** How long a session counts after its login, and how long its end is remembered. Default: 14 days. */
+  /** How long a session is valid after its login, and how long its revocation is remembered. Default: 14 days. */
   readonly maxAgeMs?: number
   readonly now?: () => number
   /**
@@ -31,8 +32,9 @@ export interface CookieSessionsOptions {
 const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
- * Limit for the session cookie. nginx allows 4 KB of answer headers by default, and all cookies of an answer stay below
- * 2 KB. That leaves room for a login in progress, for removed cookies, and for 100 characters that the host adds.
+ * Limit for the session cookie. nginx allows 4 KB of response headers by default, and all cookies of a response stay
+ * below 2 KB. The difference leaves room for a login in progress, for removed cookies, and for 100 characters that the
+ * host adds.
  */
 const MOST_BYTES = 1_440
 /** Bytes of the cookie's names, attributes and signature. */
@@ -53,8 +55,8 @@ export interface CookieSignIn extends SignInRecord {
  * The sessions of a server that uses `cookie-session`, or other middleware that keeps `req.session` in a signed cookie
  * only. The middleware must be installed before the plugin's routes.
  *
- * The cookie keeps no tokens, so a logout at the IdP has no `id_token_hint`. nginx allows 4 KB of answer headers by
- * default: with the ID token of a user in 25 groups in the cookie, each login was a 502.
+ * The cookie keeps no tokens, so a logout at the IdP has no `id_token_hint`. nginx allows 4 KB of response headers by
+ * default. With the ID token of a user in 25 groups in the cookie, each login failed with status 502.
  *
  * If the revocation store fails or times out, the methods reject and the request counts as not signed in.
  */

@@ -102,8 +102,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 }
 
 /**
- * Starts a session with a new id and no content. So an attacker who planted the old id, or put something into the old
- * session, gets nothing of this login.
+ * Starts a session with a new id and no content. This prevents session fixation: an attacker who planted the old id or
+ * changed the old session gains no access.
  */
 async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Request, signIn: SignIn): Promise<void> {
   const { ends, used, marks, operate, maxAgeMs } = parts
@@ -127,7 +127,8 @@ async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Reque
       marks.add(sessionStore, stored, until),
     ])
   } catch (error) {
-    // Otherwise the middleware would save the session at the end of the request, and sign the user in after all.
+    // Without this, the middleware would save the session at the end of the request, and the user would be signed in
+    // after all.
     void operate('drop the session', (done) => session.destroy(done)).catch(() => undefined)
     throw error
   }
@@ -135,7 +136,10 @@ async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Reque
   used.note(session.id, record, sessionStore, Number.NEGATIVE_INFINITY)
 }
 
-/** Asks the revocations each time: a request in progress may have written a deleted session back into the store. */
+/**
+ * Returns the login of a valid session. Asks the revocation store each time, because a concurrent request may have
+ * written a deleted session back into the session store.
+ */
 async function current({ ends, used }: Parts, req: Request): Promise<SignIn | undefined> {
   const stored = storedSignIn(req)
   if (!stored || !(await ends.counts(stored))) return undefined

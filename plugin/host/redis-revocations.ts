@@ -2,8 +2,8 @@ import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * The part of a client that is used: `redis`, version 4 and later. With `ioredis`: `{ sendCommand: ([name, ...rest]) =>
- * client.call(name, ...rest) }`.
+ * The only method of a Redis client that is called. A client of `redis` 4 or later can be passed as it is. For
+ * `ioredis`, pass `{ sendCommand: ([name, ...rest]) => client.call(name, ...rest) }`.
  */
 export interface RedisClient {
   sendCommand(words: string[]): Promise<unknown>
@@ -15,7 +15,10 @@ export interface RedisRevocationsOptions {
   readonly now?: () => number
 }
 
-/** Keeps the later of both times. Each key gets a command of its own, because a cluster spreads the keys. */
+/**
+ * Keeps the later of the stored and the new time. Each key needs its own command, because a cluster spreads the keys
+ * over its nodes.
+ */
 const REVOKE = `
   local known = redis.call('GET', KEYS[1])
   local left = redis.call('PTTL', KEYS[1])

@@ -12,16 +12,20 @@ const PACKED = 0x78
 export interface Seal {
   /** @param place what the text belongs to, such as a session. The sealed text does not open for another place */
   seal(text: string, place: string): string
-  /** Returns null if the text was sealed for another place, with another secret or purpose, or not by us. */
+  /**
+   * Returns null if the text was sealed for another place, with another secret or for another purpose, or if it was
+   * changed.
+   */
   open(sealed: string, place: string): string | null
 }
 
 /**
  * Creates a seal with AES-256-GCM (NIST SP 800-38D). HKDF (RFC 5869) derives its key from the secret for this purpose.
- * It uses `node:crypto`, which works within the call. Web Crypto goes through the thread pool: twice a login, that cost
- * as much as a request.
+ * It calls `node:crypto`, which is synchronous. Web Crypto would use the thread pool: at two calls a login, that took
+ * as long as a whole request.
  *
- * @param packs whether to compress first, for JSON that is kept for long. Text that was sealed without it opens too
+ * @param packs whether to compress the text first, for JSON that is stored for long. Text sealed without compression
+ *   opens too
  */
 export function createSeal(secret: string | Uint8Array, purpose: string, packs = false): Seal {
   const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32)))

@@ -11,11 +11,12 @@ const LIMIT_MS = 10_000
 export const WRITE_LIMIT_MS = 30_000
 
 /**
- * Makes one call of MeshCentral's database, which answers by a callback.
+ * Makes one call of MeshCentral's database, which answers by a callback. A database that does not answer within
+ * `limitMs` (default 10 s) counts as failed.
  *
- * @param task what the database should do, for the error
+ * @param task for the error message
  * @param run gets the callback, whose first argument is the error
- * @throws Error if the database reports an error, throws, or does not answer within `limitMs` (default 10 s)
+ * @throws Error if the database reports an error, throws or times out
  */
 export function askDatabase<Answer = void>(
   clock: Clock,

@@ -20,7 +20,7 @@ export interface GuardOptions {
   readonly isLocked: (user: string) => boolean
   /** Called if a session was ended because its account is locked. */
   readonly onLocked: (user: string) => void
-  /** Called with each request without a session that is known to count, before its session is removed. */
+  /** Called with each request whose session is missing or not known to be valid, before the session is removed. */
   readonly onUncertain: (req: MeshRequest) => void
   /** Called if the database cannot tell whether a session ended. */
   readonly onFailure: (error: unknown) => void
@@ -30,12 +30,15 @@ export interface GuardOptions {
 }
 
 /**
- * Lets only sessions pass that still count, and tracks their web sockets. Installed in front of MeshCentral's routes;
- * requests for web sockets pass it too.
+ * Removes ended sessions from requests, and tracks the web sockets of valid sessions. It is installed in front of
+ * MeshCentral's routes, including those for web sockets.
  *
- * A request with one of our sessions passes at once if the session counts by memory. Otherwise the database decides:
- * the request continues with its session or without, or gets 503 if the database fails. A session of one of our users
- * that did not begin by a login of ours passes only if MeshCentral itself began it behind the guard.
+ * A request with a session of this plugin continues at once if the session is valid according to this process's memory.
+ * Otherwise the database is asked. If the session ended, the request continues without it. If the database fails, the
+ * request gets status 503.
+ *
+ * MeshCentral itself can begin a session for a user of this plugin, for example by a login token. Such a session is
+ * kept only if it began in a request that had passed the guard.
  */
 export function sessionGuard(options: GuardOptions): RequestHandler {
   const guard = new SessionGuard(options)
@@ -84,7 +87,10 @@ class SessionGuard {
     work.run(current, next)
   }
 
-  /** Decides nearly every request from memory: waiting for a promise took a fifth of the time of a small file. */
+  /**
+   * Whether memory shows that the session is valid, as for nearly every request. Awaiting a promise instead took a
+   * fifth of the time in which a small file is served.
+   */
   #countsByMemory(request: MeshRequest, session: SeenSession): boolean {
     const { sessions, open, domains, isLocked } = this.#options
     const keys = open.keysOf(session)
@@ -93,7 +99,7 @@ class SessionGuard {
     return true
   }
 
-  /** Returns undefined if there is nothing to check: agents and most strangers send no session. */
+  /** Returns undefined if the request has no session to check. Agents and most signed-out visitors send none. */
   #checkByDatabase(
     request: MeshRequest,
     req: Request,
@@ -106,7 +112,7 @@ class SessionGuard {
     return foreign && this.#checkForeign(request, foreign.user, foreign.owner)
   }
 
-  /** @returns the session if it still counts */
+  /** @returns the session if it is still valid */
   async #checkOwn(
     request: MeshRequest,
     req: Request,
@@ -146,9 +152,9 @@ function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: Read
 }
 
 /**
- * Removes a session of one of our users that began neither by a login of ours nor at MeshCentral's own routes. No end
- * of a session would end it. The web relay makes such sessions, and the built-in strategy did. Also removes our record
- * from a session of another user.
+ * Removes a session of a plugin user that began neither by a login of this plugin nor at MeshCentral's own routes. No
+ * logout or revocation would end it. The web relay creates such sessions, and the built-in strategy did. Also removes
+ * the plugin's record from a session of another user.
  */
 function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req
@@ -157,7 +163,10 @@ function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   else if (cookieSignIn(req)) delete session.oidcSignIn
 }
 
-/** Cookies that are sealed for a session of a login cookie end with the session of that cookie. */
+/**
+ * Describes the work for a request. If MeshCentral began its session by a login cookie, cookies that are sealed during
+ * the request get the same owner as the login cookie.
+ */
 function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
   const { path, query, ws } = req
   const foreign = session ? undefined : foreignSession(req)

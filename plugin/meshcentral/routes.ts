@@ -88,7 +88,7 @@ export function answerPlainly(
   }
 }
 
-/** Remembers which requests came with an ended session of ours, so that the login page can explain it. */
+/** Remembers requests that arrived with an ended session of this plugin, so that the login page can tell the user. */
 export class EndedVisits {
   readonly #requests = new WeakSet<MeshRequest>()
 

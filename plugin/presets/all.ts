@@ -25,7 +25,7 @@ export function openPreset(name: string | null, urls: PresetUrls, access: Vendor
 
 const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'
 
-/** Any OpenID provider: claims contain everything. */
+/** The behavior without a preset, for any OpenID provider. Claims contain the groups, so no vendor API is called. */
 export const standard: Preset = {
   title: null,
   scopes: () => [],

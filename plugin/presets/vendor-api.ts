@@ -14,7 +14,7 @@ export type VendorFetch = (
   },
 ) => Promise<Response>
 
-/** The means by which presets send requests to their vendors. */
+/** The `fetch` and clock that presets use for requests to their vendors. */
 export interface VendorAccess {
   readonly fetch: VendorFetch
   readonly clock: Clock

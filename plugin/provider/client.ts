@@ -38,7 +38,7 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly secret: ClientSecret | null
   /** Claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
   readonly claims: readonly string[]
-  /** Called once for each address that accepts client assertions with another audience than the first one tried. */
+  /** Called once per address that accepts client assertions only with another audience than the one tried first. */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
 }
 
@@ -66,7 +66,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   )
   return {
     async authorizationUrl(transaction, hints = {}) {
-      // If the secret signs the request, the IdP may show its refusal to the browser alone, so reload the secret first.
+      // If the client secret signs the request, only the browser may see that the IdP rejects an outdated secret. This
+      // server could not react, so it reloads the secret first.
       if (isShared(client.request_object_signing_alg)) secret?.reload()
       const metadata = await issuer.metadata()
       const config = configurations.shared(metadata)

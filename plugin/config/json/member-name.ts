@@ -2,7 +2,8 @@ import { asciiLowerCase } from './ascii-case.ts'
 import type { JsonObject } from './json-object.ts'
 
 /**
- * Finds the name in `candidates` that a member means: the exact name, otherwise the first that differs only in letter case.
+ * Finds the candidate that a written name stands for: the same name, or else the first that differs only in letter
+ * case.
  */
 export function canonicalName(written: string, candidates: readonly string[]): string | undefined {
   if (candidates.includes(written)) return written

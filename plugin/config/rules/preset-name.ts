@@ -3,18 +3,18 @@ import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
 
 export interface PresetChoice {
-  /** Null: no preset applies. Undefined: the member is invalid, so it is unknown. */
+  /** Null: no preset applies. Undefined: `custom.preset` is invalid, so the preset is unknown. */
   readonly preset: PresetRules | null | undefined
   /** Whether a configured issuer replaces the preset's own. */
   readonly keepsIssuer: boolean
 }
 
 /**
- * Decides which preset applies: the configured one (null switches presets off), or by default the preset of the vendor
- * that issued the client id. Source: Custom object, preset rules.
+ * Decides which preset applies. `custom.preset` decides if it is set; null switches presets off. By default, the preset
+ * of the vendor that issued the client id applies. Source: Custom object, preset rules.
  *
- * @param infer whether a member that belongs to a preset implies that preset, and a configured issuer then wins, as in
- *   MeshCentral's own strategy
+ * @param infer whether a preset's own members select that preset. A configured issuer then replaces the preset's
+ *   issuer, as in MeshCentral's built-in strategy
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
@@ -28,7 +28,7 @@ export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], 
   return { preset: presets.find(isImplied) ?? null, keepsIssuer: infer }
 }
 
-/** Reports members that the preset needs, and an issuer that it does not need. */
+/** Reports missing members that the preset needs, and an issuer that it does not need. */
 export function checkPreset(oidc: JsonObject, preset: PresetRules, keepsIssuer: boolean): readonly Finding[] {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
   const issuer = checkIssuer(oidc.issuer, preset.name, keepsIssuer)

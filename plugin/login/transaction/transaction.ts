@@ -4,14 +4,14 @@ import { type CookieRules, type Cookies, digestOf, fullName, setCookie } from '.
 
 /** A login that takes longer fails. */
 export const TRANSACTION_MS = 10 * 60_000
-/** Logins that one browser may have in progress. */
+/** Limit of logins in progress per browser. */
 const MOST_PER_BROWSER = 10
 /**
- * Bytes of all transaction cookies in one request. By default, nginx and Apache accept header lines of 8 KB. The same
- * line holds the host's session and the other cookies of this package.
+ * Limit of bytes for all transaction cookies in one request. By default, nginx and Apache accept header lines of 8 KB.
+ * The `Cookie` line also holds the host's session and the other cookies of this package.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
-/** Finished logins that are remembered, so that an answer counts once. The oldest are forgotten first. */
+/** Limit of finished logins to remember, so that each answer is accepted only once. The oldest are dropped first. */
 const MOST_FINISHED = 10_000
 
 /** A login in progress, against which the IdP's answer is verified. */
@@ -29,15 +29,13 @@ export interface Transaction {
 /** A login that has begun. */
 export interface BegunLogin {
   readonly transaction: Transaction
-  /**
-   * Returns values of `Set-Cookie`. Leaves out the return path if they would take more bytes than `room`.
-   */
+  /** Returns values of `Set-Cookie`. Omits the return path if the values would take more than `room` bytes. */
   setCookies(room: number): readonly string[]
 }
 
 /** The outcome of {@link Transactions.take}. */
 export interface TakenLogin {
-  /** Undefined: this browser began no such login, it is too old, or its answer was used. */
+  /** Undefined: this browser began no such login, the login is too old, or its answer was already used. */
   readonly transaction: Transaction | undefined
   /** Values of `Set-Cookie`. */
   readonly setCookies: readonly string[]
@@ -50,7 +48,7 @@ export interface TakenLogin {
  */
 export interface Transactions {
   begin(login: Pick<Transaction, 'domainKey' | 'returnPath'>, rules: CookieRules, cookies: Cookies): BegunLogin
-  /** Takes the login of an answer's state. Each login can be taken once. */
+  /** Finishes the login that an answer's `state` belongs to. Each login can be taken once. */
   take(state: string, rules: CookieRules, cookies: Cookies): TakenLogin
   /** Whether this browser has a login of the domain in progress. */
   isUnderWay(domainKey: string, rules: CookieRules, cookies: Cookies): boolean

@@ -12,8 +12,8 @@ const HEAD = `The plugin contains code of the following packages. Its own licens
  * Returns the text of the file `THIRD-PARTY-LICENSES`. It lists each package in the bundle with its version, its
  * license and the full texts. The licenses demand that these texts are shipped with the code.
  *
- * @param inputs files whose code is in the bundle, as esbuild's metafile names them
- * @param root the folder that these names start from
+ * @param inputs the bundled files, as in esbuild's metafile
+ * @param root the folder that their paths are relative to
  * @throws Error if a package has no license file
  */
 export async function thirdPartyLicenses(inputs: readonly string[], root: string): Promise<string> {

@@ -31,7 +31,7 @@ export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
  *
  * @param work undefined if the request is unknown. Web relays have a server or host name outside our guard; everything
  *   else without a known request is refused
- * @param minutes the limit with which MeshCentral opens the cookie
+ * @param minutes the cookie's age limit, as MeshCentral passes it
  */
 export function admitsGuest(
   { r, p, expire }: MeshCookie,

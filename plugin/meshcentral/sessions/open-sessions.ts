@@ -23,7 +23,7 @@ export type SessionSelector = readonly string[] | RevocationTimes
 
 /** A session or a sealed cookie, with the keys that end it. */
 interface Keyed {
-  /** Includes the keys of every session at the IdP that it belonged to. */
+  /** The keys of all IdP sessions that it ever belonged to: a renewal can change the `sid`. */
   keys: readonly string[]
   readonly startedAt: number
 }
@@ -58,7 +58,7 @@ export class OpenSessions {
   /** Sessions by handle, in order of use. */
   readonly #sessions = new Map<string, TrackedSession>()
   readonly #sessionKeys = new KeyIndex<TrackedSession>()
-  /** Sessions by user and MeshCentral's name, as in `destroyedSessions`. */
+  /** Sessions by user and `x`, in the form of MeshCentral's `destroyedSessions`. */
   readonly #byName = new Map<string, TrackedSession>()
   /** The number of each user's sessions. */
   readonly #counts = new Map<string, number>()
@@ -143,12 +143,12 @@ export class OpenSessions {
     return this.#sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn)
   }
 
-  /** Returns the session with MeshCentral's name `x`. */
+  /** Finds a user's session by `x`, the random name that MeshCentral gives each session. */
   named(user: string, x: string): SeenSession | undefined {
     return this.#byName.get(nameOf(user, x))?.session
   }
 
-  /** Whether the user has a session. */
+  /** Whether a session of the user is tracked. */
   hasSession(user: string): boolean {
     return this.#counts.has(user)
   }

@@ -7,7 +7,7 @@ import { cleanUpWhileSteady } from './steady-cleanup.ts'
 /** Maps keys to the times at which they were revoked, in milliseconds since 1970. Later sessions are not affected. */
 export type RevocationTimes = ReadonlyMap<string, number>
 
-/** A revocation as memory and the database hold it. Milliseconds since 1970. */
+/** A revocation, as it is kept in memory and in the database. Both times are milliseconds since 1970. */
 interface RevocationRow {
   readonly endedAt: number
   readonly until: number
@@ -21,7 +21,7 @@ const EVERYTHING = 'everything'
 const MOST = 50_000
 /** Delay before the database is tried again after a failure. */
 const RETRY_MS = 5_000
-/** How long a revocation by another server of the same database may go unnoticed. */
+/** Delay between two reads of the database. A revocation by another server may go unnoticed for as long. */
 const READ_AGAIN_MS = 30_000
 
 /**
@@ -34,11 +34,11 @@ const READ_AGAIN_MS = 30_000
  * - *Loading*, from the start until the first read of the database succeeds. Every session counts as revoked. A failed
  *   read is retried after `RETRY_MS`; callers that wait meanwhile get its error.
  * - *Loaded*. Look-ups are answered from memory. If other servers share the database, it is read again every
- *   `READ_AGAIN_MS`, and the listener learns what they revoked.
+ *   `READ_AGAIN_MS`, and the listener is notified of their revocations.
  * - *Closed*. All timers are stopped.
  *
- * A revocation counts in memory at once, and `revoke` resolves once it is in the database. If that write fails,
- * `revoke` rejects and the row is written again every `RETRY_MS`: the caller got an error, but may not ask again.
+ * A revocation takes effect in memory at once, and `revoke` resolves once it is in the database. If that write fails,
+ * `revoke` rejects and the row is written again every `RETRY_MS`: the caller got an error, but may not try again.
  *
  * Guarantee: no revoked session becomes valid again, even if too many rows had to be dropped.
  */

@@ -88,7 +88,7 @@ function ownerOf({ signIn }: SeenSession): CookieOwner {
   return { kind: 'session', keys: keysOfOpen(signIn), startedAt, from: { domainKey, issuer } }
 }
 
-/** Returns the user for whom MeshCentral sealed a cookie. Guest invitations carry no user in these members. */
+/** Returns the id of the user that a sealed cookie names. Guest invitations name none. */
 export function userOf(cookie: MeshCookie): string | undefined {
   const name = cookie.userid ?? cookie.ruserid ?? (cookie.a === 3 ? cookie.u : undefined)
   return typeof name === 'string' ? name : undefined

@@ -206,11 +206,11 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Removes what ended sessions leave behind: MeshCentral's names of them, their sockets and tokens. Sealed cookies of
-   * a session carry its keys. Cookies whose session is unknown end with the user's last session. All sessions are
-   * closed together, because an IdP may end thousands.
+   * Cleans up after ended sessions: MeshCentral's own list marks them as destroyed, their sockets are closed, and their
+   * tokens are deleted. Sealed cookies of a session carry its keys, so they end with it. Cookies of an unknown session
+   * end with the user's last session. All sessions are handled in one call, because an IdP may end thousands.
    *
-   * @param relayed sessions of which only the name is known
+   * @param relayed sessions known only by their name
    * @returns the writes in progress
    */
   #close(sessions: readonly SeenSession[], relayed: readonly NamedSession[]): readonly Promise<void>[] {

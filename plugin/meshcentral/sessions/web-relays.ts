@@ -11,7 +11,7 @@ export interface RelayedSession {
 
 /** The web relays of one user. */
 interface UserRelays {
-  /** Owners by MeshCentral's name of the session, with the latest last. */
+  /** Owners by `x` of their session, the latest last. */
   readonly sessions: Map<string, SessionOwner>
   /** Whether a guest or a login token opened a relay too. */
   hasOthers: boolean
@@ -19,13 +19,13 @@ interface UserRelays {
 
 /** Limit of users. A session takes about a kilobyte. */
 const MOST_USERS = 1_000
-/** Limit of sessions per user. All of their keys go into the address of a tunnel, with 125 bytes each. */
+/** Limit of sessions per user. All of their keys go into the address of a tunnel, at 125 bytes each. */
 const MOST_SESSIONS = 20
 
 /**
- * Remembers which sessions opened web relays. MeshCentral serves relays on a port or host name of their own, outside
- * the guard. A page opens a relay by a cookie. The cookies that MeshCentral then seals for the relay's tunnels name the
- * user, but not the session.
+ * Remembers which sessions opened web relays. MeshCentral serves relays on a separate port or host name, which the
+ * guard does not cover. A page opens a relay with a cookie. MeshCentral then seals cookies for the relay's tunnels,
+ * which name the user but not the session. This class tells which session such a cookie belongs to.
  */
 export class WebRelays {
   readonly #mostUsers: number
@@ -36,7 +36,7 @@ export class WebRelays {
     this.#mostUsers = mostUsers
   }
 
-  /** @param x MeshCentral's name of the session; undefined if the cookie was a guest's, or its session is unknown */
+  /** @param x MeshCentral's name of the session; undefined if a guest opened the relay, or if the session is unknown */
   opened(user: string, owner: CookieOwner, x: string | undefined): void {
     const relays = this.#users.get(user) ?? { sessions: new Map<string, SessionOwner>(), hasOthers: false }
     this.#users.delete(user)
@@ -76,8 +76,8 @@ export class WebRelays {
 }
 
 /**
- * Returns an owner that ends with the first of several open sessions. It may begin with the last of them: earlier
- * revocations of their keys ended none of them, and later ones come after that.
+ * Returns an owner that ends with the first of several open sessions. Its start is that of the youngest session. That
+ * is safe: all sessions are open, so no revocation before that moment applies to any of them.
  */
 function commonOwner(owners: readonly SessionOwner[]): SessionOwner {
   const limits = owners.flatMap(({ until }) => until ?? [])

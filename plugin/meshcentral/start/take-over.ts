@@ -35,9 +35,9 @@ export function takeOver(domains: Readonly<Record<string, MeshDomain>>): Readonl
  * preset's button if there is one. The list of user groups refuses manual groups while all IdP groups are mirrored.
  * MeshCentral's logout finds an issuer without a logout address. They add no route and contain no secret.
  *
- * @param preset the preset in the domain's settings
- * @param mirrorsAll whether all groups of the IdP are mirrored
- * @param button text and icon, which the login page shows from MeshCentral 1.1.56 on
+ * @param preset the domain's preset
+ * @param mirrorsAll whether all IdP groups are mirrored
+ * @param button text and icon; MeshCentral shows them from 1.1.56 on
  */
 export function showButton(
   { domain }: TakenDomain,
@@ -71,7 +71,7 @@ export function routeByName(
   for (const { domain } of takenDomains.values()) if (domain.dns) dnsDomains[domain.dns.toLowerCase()] ??= domain
 }
 
-/** Undoes `showButton`. */
+/** Undoes `showButton` in these domains. */
 export function hideButtons(takenDomains: ReadonlyMap<string, TakenDomain>): void {
   for (const { domain } of takenDomains.values()) delete domain.authstrategies?.oidc
 }

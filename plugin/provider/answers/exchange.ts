@@ -132,7 +132,9 @@ function tokensOf(
   }
 }
 
-/** Requests the keys while the code is being redeemed, so that the login does not wait for both in turn. */
+/**
+ * Requests the IdP's keys while the code is being redeemed, so that the login does not wait for one after the other.
+ */
 function requestKeys(
   { jwks_uri: address }: oidc.ServerMetadata,
   client: ClientSettings,
@@ -148,7 +150,8 @@ function requestKeys(
 /** Decrypts the ID token in an answer. Returns the answer with the decrypted token, and that token. */
 async function openFrontToken(answer: URLSearchParams, settings: DomainSettings, nowS: number) {
   const [encrypted, ...duplicates] = answer.getAll('id_token')
-  // The library would verify only one of several, and it is unclear which one the IdP means.
+  // Refuses an answer with several ID tokens: the library would verify one of them, and it is unclear which one the IdP
+  // means.
   if (duplicates.length > 0) throw objectedIdToken('there is more than one ID token', {}, nowS)
   if (encrypted === undefined) return { parameters: answer, frontToken: undefined }
   const frontToken = await openIdToken(encrypted, settings)

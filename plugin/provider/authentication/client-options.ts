@@ -127,9 +127,10 @@ function basic(clientId: string, secret: string): oidc.ClientAuth {
 }
 
 /**
- * Chooses the algorithm of an assertion. A configured one wins. If both endpoints use the same method, the token
- * endpoint's algorithm applies here too, because a client has one algorithm at nearly every IdP. Otherwise the first of
- * our algorithms that the IdP accepts; if it publishes none, the first of all.
+ * Chooses the algorithm of an assertion. A configured algorithm wins. An endpoint with the same authentication method
+ * as the token endpoint shares the algorithm configured there, because nearly every IdP knows one algorithm per client.
+ * Otherwise the first available algorithm that the IdP accepts is used, or the first of all if the IdP publishes no
+ * list.
  */
 function assertionAlgorithm(
   client: ClientSettings,

@@ -5,15 +5,16 @@ import type { ClientSecret } from './client-secret.ts'
 
 type Request = Parameters<Fetch>[1]
 
-/** Returns the request with this secret, or undefined if the request does not authenticate the client. */
+/** Returns the request with this secret in place, or undefined if the request does not authenticate the client. */
 export type ShowSecret = (request: Request, secret: string) => Request | undefined
 
 /**
  * Sends requests with the client secret that was last read from its file. If the IdP refuses the client, the file is
- * read again, and if it contains another secret, the request is sent once more. That uses up no code and no refresh
- * token, because the IdP reads these only after it has authenticated the client (RFC 6749, section 3.2.1). Only an
- * answer with an OAuth error proves that. After a bare 401, perhaps from a proxy, the new secret waits for the next
- * login.
+ * read again. If it contains a different secret, the request is sent once more.
+ *
+ * The retry is safe after an OAuth error: the IdP authenticates the client before it uses up a code or refresh token
+ * (RFC 6749, section 3.2.1). A 401 without an OAuth error may come from a proxy, so that request is not retried. The
+ * next login then uses the new secret.
  */
 export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show: ShowSecret): Fetch {
   return async (url, init) => {

@@ -11,12 +11,12 @@ export interface FetchLimits {
   readonly maxBytes: number
 }
 
-/** Statuses whose `Response` may have no body, not even an empty one. */
+/** Statuses for which the `Response` constructor accepts no body, not even an empty one. */
 export const MAY_HAVE_NO_BODY: readonly number[] = [204, 205, 304]
 
 type ForbiddenCode = 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE' | 'PROXY_REFUSED' | 'PROXY_UNUSABLE'
 
-/** A request or an answer that the limits forbid. `code` is stable. */
+/** Thrown for a request or an answer that the rules for IdP traffic forbid. `code` is stable. */
 export class ForbiddenExchange extends Error {
   override readonly name = 'ForbiddenExchange'
   readonly code: ForbiddenCode
@@ -28,8 +28,8 @@ export class ForbiddenExchange extends Error {
 
 /**
  * Applies the same rules to every request of the library to an IdP. TLS is required except on loopback. No redirect is
- * followed, because one could lead into the internal network. One time limit covers the whole answer, which could
- * otherwise arrive at a byte a second. The body's size is limited.
+ * followed, because one could lead into the internal network. One time limit covers the whole answer, because a body
+ * could otherwise trickle in at a byte a second. The body's size is limited.
  */
 export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {

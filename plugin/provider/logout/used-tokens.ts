@@ -3,20 +3,20 @@ import { LoginError } from '../../errors.ts'
 import type { Logout } from './logout-token.ts'
 
 /**
- * How many used tokens are remembered. The oldest are forgotten first; each could come again for 10 minutes at most.
+ * Limit of used tokens to remember. The oldest are dropped first; each could then be replayed for 10 minutes at most.
  */
 const MAX_REMEMBERED = 10_000
 
-/** The memory of used tokens that several processes share. */
+/** Memory of used tokens that several processes share. */
 export interface SharedUse {
-  /** Resolves to true for the first call with a key in any process until this time. */
+  /** Resolves to true for the first call with a key among all processes, and to false for later calls until `until`. */
   once?(key: string, until: number): Promise<boolean>
   /** Withdraws the key, so that the next call with it counts as the first. */
   release?(key: string): Promise<void>
 }
 
 export interface UsedTokensDeps {
-  /** Key of the domain, because processes share one memory for all domains. */
+  /** Keeps the tokens of domains apart, because all domains use the same shared memory. */
   readonly domainKey: string
   readonly shared: SharedUse | undefined
   /** Milliseconds since 1970. */
@@ -28,16 +28,16 @@ export interface UsedTokensDeps {
  */
 export interface UsedTokens {
   /**
-   * Refuses a token that this process has seen. Asks no other process.
+   * Refuses a token that this process has already used. Does not check the shared memory.
    *
    * @throws LoginError `logout_token_invalid`
    */
   assertUnused(logout: Logout): void
   /**
-   * Uses a token once. If `act` rejects, the token may come again.
+   * Uses a token once. If `act` rejects, the token may be used again.
    *
    * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`, also for a copy of the token
-   *   that came meanwhile
+   *   that arrived meanwhile
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
@@ -62,7 +62,7 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
     const sharedKey = `logout token ${key}`
     if ((await shared?.once?.(sharedKey, until).catch(hostFailed)) === false) throw refusal(ALREADY_USED)
     return act().catch(async (error: unknown) => {
-      // The IdP gets the error of `act`. If the key cannot be withdrawn, the IdP has one attempt less.
+      // The IdP gets the error of `act`. If the key cannot be withdrawn, a retry with the same token is refused.
       await shared?.release?.(sharedKey).catch(() => undefined)
       throw error
     })
@@ -79,8 +79,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
       const key = keyOf(logout)
       const first = inProgress.get(key)
       if (first !== undefined) {
-        // An IdP that waited in vain sends the token again. If the first attempt fails, so does this one, and the IdP
-        // may retry.
+        // The IdP sends the token again if it waited too long. If the first attempt fails, so does this one, and the
+        // IdP may retry.
         await first
         throw refusal(ALREADY_USED)
       }
