@@ -24,12 +24,12 @@ import { checkResponseMode, checkResponseTypes } from './rules/supported/respons
 
 /** The content of an `oidc` object, independent of its domain. */
 export interface OidcReading {
-  /** Under canonical names, without unknown members. */
+  /** The object under canonical names, without unknown members. */
   readonly oidc: JsonObject
   readonly findings: readonly Finding[]
   /** Problems that arise if a domain has no keys and no certificate, though the `oidc` object needs them. */
   readonly withoutKeys: readonly Finding[]
-  /** The places of moved values in the file: from the new place, as a path, to the old one. */
+  /** Maps the new path of each moved value to its old place in the file. */
   readonly origins: ReadonlyMap<string, Steps>
   /** Null exactly if the findings contain a problem. */
   readonly usable: SharedSettings | null
@@ -69,8 +69,8 @@ export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcRead
 }
 
 /**
- * The key of an `oidc` object. Not its JSON, in which NaN and null are equal. Undefined: the object contains functions
- * or the like.
+ * Returns a key that equal `oidc` objects share. JSON cannot serve as the key, because NaN and null are equal in it.
+ * Undefined: the object cannot be serialized, for example because it contains functions.
  */
 function bytesOf(raw: unknown): string | undefined {
   try {

@@ -110,7 +110,7 @@ export interface UserGroups extends Shareable {
  * the IdP and the group rules admit the user.
  */
 export interface LoginTokens {
-  /** Notes a login, which ends a suspension, or a session that the IdP renewed, which does not. */
+  /** Records that the IdP admitted the user. A login ends a suspension; the renewal of a session does not. */
   confirm(domainKey: string, id: UserId, occasion: 'login' | 'renewal'): Promise<void>
   /** Disables the account's tokens until its next login, and ends the sessions and sockets that tokens opened. */
   suspend(domainKey: string, id: UserId): Promise<void>
@@ -193,19 +193,18 @@ export interface OpenSession {
   endAllOfUser?(): Promise<number | null>
 }
 
-/** Whether sessions of an issuer count in a domain. */
+/** Whether sessions of an issuer are valid in a domain. */
 export type IssuerRule = (session: Pick<SignIn, 'domainKey' | 'issuer'>) => boolean
 
 /** The server's sessions. */
 export interface Sessions {
   /**
-   * The store that all processes of the server share. Absent: there is one process, or each process knows only for
-   * itself which answers of the IdP were used.
+   * The store that all processes of the server share. Absent: there is one process, or each process knows only the
+   * answers of the IdP that it used itself.
    */
   readonly revocations?: Pick<RevocationStore, 'isShared' | 'once' | 'release'>
   /**
-   * Drops the browser's session, if it has one, and starts a session with a new id. So no id from before the login is
-   * signed in.
+   * Drops the browser's session, if it has one, and starts a session with a new id. This prevents session fixation.
    *
    * @param requestedAt when the browser was sent to the IdP, in milliseconds since 1970. The user may have
    *   authenticated there much later. Hosts with sessions in cookies need it if several tabs sign in at the same time
@@ -233,8 +232,8 @@ export interface Sessions {
    */
   endMatching(req: Request, filter: SessionFilter): Promise<number | null>
   /**
-   * Whether a matching session exists, as far as this process can tell cheaply: a stranger may ask. Absent: the
-   * sessions are in cookies, so the server cannot tell.
+   * Whether a matching session exists, as far as this process can tell cheaply. It must be cheap, because a stranger
+   * can cause the call. Absent: the sessions are in cookies, so the server cannot tell.
    */
   knows?(req: Request, filter: SessionFilter): Promise<boolean>
   /**

@@ -27,7 +27,7 @@ export interface DomainDeps {
   readonly documents: Documents
   readonly issuers: AcceptedIssuers
   readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
-  /** How often to check sessions in use. 0: never. */
+  /** How often to check sessions in use. Milliseconds; 0: never. */
   readonly everyMs: number
 }
 
@@ -35,13 +35,14 @@ export interface DomainDeps {
 export interface OpenedDomain {
   readonly reading: DomainReading
   readonly strategy: Strategy
-  /** The parts that its status is read from; null if its configuration has errors. */
+  /** The parts from which the domain's status is read; null if its configuration has errors. */
   readonly watched: WorkingDomain | null
   close(): Promise<void>
 }
 
 /**
- * Opens a domain's IdP and creates its strategy. A domain whose configuration has errors gets one that refuses logins.
+ * Opens a domain's IdP and creates its strategy. If the domain's configuration has errors, the strategy refuses all
+ * logins.
  */
 export function openDomain(reading: DomainReading, deps: DomainDeps): OpenedDomain {
   const { key: domainKey, settings } = reading
@@ -101,7 +102,7 @@ function openIdp(
   })
 }
 
-/** Creates the parts that only a login or logout needs when they are first read. */
+/** Creates the parts of a valid domain. Parts that only a login or a logout needs are created at their first use. */
 function workingStrategy(
   settings: DomainSettings,
   provider: Provider,

@@ -27,7 +27,7 @@ export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   members: {
     tenant_id: {
       type: 'string',
-      // It becomes a part of the issuer's address.
+      // The pattern is strict, because the id becomes a part of the issuer's address.
       pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
       description: "Write the directory's tenant id.",
     },
@@ -47,7 +47,8 @@ function checkTenant(tenantId: unknown): readonly Finding[] {
   return [{ steps, reason: 'must name one directory: with this value, any Microsoft account could sign in', remedy }]
 }
 
-// The last one is the id behind `consumers`: the directory of all personal accounts.
+// Tenants that admit accounts of many directories. The last is the id of `consumers`, the directory of all personal
+// accounts.
 const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
 
 /**
@@ -108,7 +109,8 @@ async function groupMemberships(
   const first = new URL(`${withoutTrailingSlashes(graph)}/v1.0/me/${method}/microsoft.graph.group`)
   first.searchParams.set('$select', 'id,displayName')
   first.searchParams.set('$top', '999')
-  // A list that is restricted to one type is an advanced query, which needs this parameter and the header below.
+  // To Microsoft Graph, a list of one object type is an "advanced query". That needs this parameter and the header
+  // below.
   first.searchParams.set('$count', 'true')
   const headers = { consistencylevel: 'eventual' }
   const readGroup = claim === null ? groupByName : groupById
@@ -129,8 +131,8 @@ async function groupMemberships(
 }
 
 /**
- * Whether the token only refers to the groups. For more than 200 groups, it says where they can be read. An ID token
- * that comes with the browser says for more than 5 groups only that there are some.
+ * Whether the token contains no groups but a hint that they exist. For more than 200 groups, it says where they can be
+ * read. An ID token that arrives through the browser says only that there are groups, if there are more than 5.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
@@ -141,7 +143,7 @@ function isOverage(claims: Claims): boolean {
   )
 }
 
-/** The groups in the token itself, if their ids suffice for all rules. Otherwise undefined. */
+/** Returns the groups in the token itself if their ids suffice for all rules. Otherwise undefined. */
 function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Membership[] | undefined {
   const rules = [...(groups?.required ?? []), ...(groups?.siteadmin ?? [])]
   if (groups?.sync !== false || !rules.every((name) => UUID.test(name))) return undefined

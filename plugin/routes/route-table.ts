@@ -8,9 +8,9 @@ import { frontchannelLogout } from './logout/frontchannel-logout.ts'
 import { logout } from './logout/logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
-/** Bytes of a posted answer. Enough for an ID token with many groups, and no way to fill the memory. */
+/** Limit of bytes in a posted answer. It leaves room for an ID token with many groups, and protects the memory. */
 const MOST_ANSWER_BYTES = 256 * 1024
-/** Bytes of a form with a logout token, which has about 1 KB, or 2 KB encrypted. */
+/** Limit of bytes in a form with a logout token. A token has about 1 KB, or 2 KB if it is encrypted. */
 const MOST_LOGOUT_BYTES = 16 * 1024
 
 /**
@@ -36,7 +36,7 @@ interface Route {
   readonly methods: readonly string[]
   /** Parses a posted body. Absent: the route reads no body. */
   readonly parseForm?: RequestHandler
-  /** Answers a body that cannot be parsed. */
+  /** Answers a request with a body that cannot be parsed. */
   readonly onUnreadable?: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response, error: unknown) => unknown
 }
 
@@ -67,7 +67,8 @@ export function mountRoutes(
     if (!match) return next()
     const { strategy, name } = match
     const route = routes[name]
-    // Express takes a HEAD request to the host's own logout for GET, which would end less than this package's logout.
+    // Refused here, because Express would run the host's own logout for HEAD as for GET. That ends less than this
+    // package's logout.
     const isRefused = name === 'logout' ? req.method === 'HEAD' : name === 'frontchannelLogout' && req.method !== 'GET'
     if (isRefused) {
       res.setHeader('Allow', route.methods.join(', '))
@@ -97,7 +98,7 @@ function serve(
   error: unknown,
 ): void {
   res.setHeader('Cache-Control', 'no-store')
-  // The address contains the code, which must not travel on as the referrer of the next request.
+  // The address contains the code, which browsers must not send as the referrer of the next request.
   res.setHeader('Referrer-Policy', 'no-referrer')
   const answered =
     error === undefined ? answer(strategy, deps, req, res) : onUnreadable?.(strategy, deps, req, res, error)
@@ -139,7 +140,8 @@ function routeFinder(
     const domainKey = domainOf(req)
     const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
     if (!strategy) return undefined
-    // In another spelling, the host may have its own logout, which would end less than this package's logout.
+    // Other spellings of the path are handled too. Otherwise the host's own logout might match them, which ends less
+    // than this package's logout.
     const isLogout = plainPath === plainRoute(strategy.paths.logout)
     const name = namesByPaths.get(strategy.paths)?.get(req.path) ?? (isLogout ? 'logout' : undefined)
     return name && { strategy, name }
@@ -150,7 +152,8 @@ function routeFinder(
 function routeNames(paths: RoutePaths): ReadonlyMap<string, RouteName> {
   const { authorize, callbacks, jwks, logout, backchannelLogout, frontchannelLogout } = paths
   const names = new Map<string, RouteName>()
-  // A redirect address may be any path, so the callbacks come first and the other routes overwrite them.
+  // A configured redirect address may equal the path of another route. Callbacks are set first, so the other route
+  // wins.
   for (const path of callbacks) names.set(path, 'callbacks')
   names.set(backchannelLogout, 'backchannelLogout')
   names.set(frontchannelLogout, 'frontchannelLogout')

@@ -17,7 +17,8 @@ export interface DomainAddress {
 /** Addresses from the host, which override those in its configuration file. */
 export interface HostAddresses {
   /**
-   * Returns the path below which a domain is served, with slashes at both ends. A path other than `/` needs no `dns`.
+   * Returns the path below which a domain is served, with slashes at both ends. A domain below a path other than `/`
+   * needs no `dns`: it shares the host name in `settings.cert`.
    */
   readonly basePathOf?: ((domainKey: string) => string | undefined) | undefined
   /**
@@ -25,13 +26,16 @@ export interface HostAddresses {
    * configuration.
    */
   readonly originOf?: ((domainKey: string) => string | undefined) | undefined
-  /** Whether a port that is a text is ignored, as in MeshCentral. Default false: it is a problem. */
+  /**
+   * Whether to ignore a port that is written as a string, as MeshCentral does. Default false: it is reported as a
+   * problem.
+   */
   readonly ignoresTextPorts?: boolean
 }
 
 /** The address of a domain according to the configuration. */
 export interface AddressReading {
-  /** Null if it does not say enough; the problems tell what is missing. */
+  /** Null if the configuration does not determine the address; the problems say why. */
   readonly address: DomainAddress | null
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]
@@ -41,7 +45,7 @@ export interface AddressReading {
  * Reads the address at which browsers reach a domain. The port is `settings.aliasPort`, else `settings.port`, else 443.
  * Source: Server settings needed by the strategy.
  *
- * @param redirectUri the configured one; without `settings.cert`, it tells where the domain is
+ * @param redirectUri the configured one. Without `settings.cert`, the address of the domain is derived from it
  */
 export function domainAddress(
   { key, domain }: FoundDomain,
@@ -73,7 +77,7 @@ export function domainAddress(
   return { address: { hostName, origin, basePath }, problems: [], warnings: [] }
 }
 
-/** Without `settings.cert`, the redirect address is the only known address. */
+/** Derives the domain's address from the redirect address, the only one that is known without `settings.cert`. */
 function addressOf({ hostname, origin }: URL, basePath: string): AddressReading {
   const warning: Warning = {
     code: 'host_name_missing',

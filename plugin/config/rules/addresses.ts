@@ -4,7 +4,7 @@ import type { MemberSchema } from './schema/member-schema.ts'
 import { ISSUER } from './schema/schema.ts'
 
 export interface AddressRules {
-  /** Where plain HTTP is allowed. Elsewhere others could read codes and tokens on their way. */
+  /** The hosts for which plain HTTP is allowed. Others on the network can read what is sent by plain HTTP. */
   readonly plainHttp: 'loopback' | 'anywhere'
   readonly query: boolean
   readonly fragment: boolean
@@ -14,7 +14,7 @@ export interface AddressRules {
 export const ISSUER_RULES: AddressRules = { plainHttp: 'loopback', query: false, fragment: false }
 /** Endpoints and redirect addresses have no fragment. Source: RFC 6749, sections 3.1, 3.1.2 and 3.2. */
 export const ENDPOINT_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: false }
-/** An address that a browser is sent to without secrets may be any page. */
+/** Pages that a browser is sent to without codes or tokens. They may have any http or https address. */
 export const PAGE_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
 
 /** Checks an address. Another rule reports values that are not texts. */

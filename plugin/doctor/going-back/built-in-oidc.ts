@@ -3,15 +3,18 @@ import { withoutIssuer } from '../../config/rules/preset-name.ts'
 import { scopes } from '../../config/rules/scope.ts'
 import type { DomainSettings, GroupSettings } from '../../config/settings.ts'
 
-/** A group that no IdP reports, because no name of a group has blanks at its ends. It keeps a server closed. */
+/**
+ * A group name that no IdP reports, because group names have no blanks at their ends. Required alone, it admits no
+ * user.
+ */
 const NO_GROUP = ' (no group) '
 
-/** Members of the preset that MeshCentral's built-in strategy infers it from. */
+/** Members from which MeshCentral's built-in strategy infers a preset. */
 const INFERRING = ['tenant_id', 'customer_id', 'identitysource']
 
 /**
  * Members of `custom`, `client` and `groups` that the built-in strategy does not read. Left in the file, they would
- * look as if they counted.
+ * seem to have an effect.
  */
 const UNREAD = {
   client: [
@@ -56,7 +59,7 @@ function withMembers(name: string, value: string | JsonObject): JsonObject {
   return typeof value === 'string' || Object.keys(value).length > 0 ? { [name]: value } : {}
 }
 
-/** The built-in strategy's library needs arrays where the plugin accepts lists in a text. */
+/** The built-in strategy's library needs arrays where the plugin accepts a list written as one string. */
 function listsAsArrays(issuer: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(issuer).map(([name, value]) => [
@@ -68,7 +71,7 @@ function listsAsArrays(issuer: JsonObject): JsonObject {
 
 function clientFor(client: JsonObject): JsonObject {
   const { post_logout_redirect_uri: afterLogout, ...rest } = without(client, UNREAD.client)
-  // The built-in strategy replaces false with its own address, and sends none for true.
+  // Only an address is kept: the built-in strategy replaces false with its own address, and sends none for true.
   return typeof afterLogout === 'string' ? { ...rest, post_logout_redirect_uri: afterLogout } : rest
 }
 
@@ -77,7 +80,8 @@ function customFor(custom: JsonObject): JsonObject {
   return {
     ...(scope === undefined ? {} : { scope: scopes(scope as string | readonly string[]) }),
     ...(typeof preset === 'string' ? { preset } : {}),
-    // The built-in strategy does not support null, and would infer the preset.
+    // Null switches presets off, which the built-in strategy does not support. It would infer a preset from these
+    // members.
     ...(preset === null ? without(rest, INFERRING) : rest),
   }
 }
@@ -88,7 +92,7 @@ function groupsFor(groups: JsonObject, { required, siteadmin, sync, scope }: Gro
     ...rest,
     // The built-in strategy ignores an empty list, which admits every user.
     ...(required === null ? {} : { required: required.length > 0 ? required : [NO_GROUP] }),
-    // The built-in strategy reads a text letter by letter.
+    // Always an array, because the built-in strategy reads a string as a list of its letters.
     ...(siteadmin === null ? {} : { siteadmin }),
     // The built-in strategy mirrors all groups if the filter is empty.
     ...(groups.sync === undefined ? {} : { sync: typeof sync === 'object' ? filterOf(sync) : sync === 'all' }),

@@ -23,12 +23,12 @@ export interface SessionEndsOptions {
 }
 
 /**
- * Decides which sessions of express-session count, and ends them.
+ * Decides which sessions of express-session are valid, and ends sessions.
  *
- * A session counts from its login until it is `maxAgeMs` old, until one of its keys is revoked, or while its issuer is
- * not accepted. To end a session, its keys are revoked first. Then it is deleted from the store together with its
- * tokens and its mark. The revocation comes first: a request in progress may write the session back into the store,
- * and a login in progress may be saved after the store was listed.
+ * A session is valid until it is `maxAgeMs` old or one of its keys is revoked, and only while its issuer is accepted.
+ * To end a session, its keys are revoked first. Then it is deleted from the store together with its tokens and its
+ * mark. The revocation covers sessions that deletion misses: a concurrent request may write a session back into the
+ * store, and a concurrent login may be saved after the store was listed.
  */
 export class SessionEnds {
   readonly #options: SessionEndsOptions
@@ -43,7 +43,7 @@ export class SessionEnds {
     this.#acceptsIssuer = accepts
   }
 
-  /** Whether a session counts. Rejects if the revocation store cannot tell. */
+  /** Whether a session is valid. Rejects if the revocation store cannot tell. */
   async counts(stored: StoredSignIn): Promise<boolean> {
     if (!this.#isCurrent(stored)) return false
     const endedAt = await this.#options.revocations.endedAt([keyOfHandle(stored.id), ...keysOfSignIn(stored)])
@@ -55,7 +55,10 @@ export class SessionEnds {
     return this.#options.used.all().filter(({ signIn }) => this.#isCurrent(signIn))
   }
 
-  /** Revokes one session. A request in progress may write the session back into the store under the same id. */
+  /**
+   * Revokes one session. Deleting it is not enough: a concurrent request may write it back into the store under the
+   * same id.
+   */
   async revoke(stored: Pick<StoredSignIn, 'id' | 'startedAt'> | undefined): Promise<void> {
     const { revocations, maxAgeMs, now } = this.#options
     if (!stored || stored.startedAt + maxAgeMs <= now()) return
@@ -87,12 +90,15 @@ export class SessionEnds {
     const ids = await this.#idsWithKeys(store, keys)
     await Promise.all(ids.map((id) => operate('end a session', (done) => store.destroy(id, done))))
     await this.forget(store, ids)
-    // Otherwise the former user of the session could have the store listed over and over with this sid.
+    // Without this, the former user of the session could trigger a listing of the store over and over with this `sid`.
     await marks.remove(store, filter)
     return canList(store) ? ids.length : null
   }
 
-  /** Whether a session matches. For a sid alone, as in front-channel logout, a stranger may ask: no store is listed. */
+  /**
+   * Whether a session matches. A filter with only a `sid` may come from any stranger, by front-channel logout. So no
+   * store is listed for it.
+   */
   async knows(store: Store, filter: SessionFilter): Promise<boolean> {
     const { used, marks } = this.#options
     const key = filter.subject === null ? keyOfSid(filter) : null
@@ -126,7 +132,7 @@ export class SessionEnds {
   }
 }
 
-/** Returns a test for sessions that one of the keys revokes. */
+/** Returns a predicate for sessions that have one of the keys. */
 export function hasOneOf(keys: readonly string[]): (session: SignInRecord) => boolean {
   return (session) => keysOfSignIn(session).some((key) => keys.includes(key))
 }

@@ -4,8 +4,8 @@ import { parseCookie, stringifySetCookie } from 'cookie'
 /** How a domain sets the cookies of its logins. */
 export interface CookieRules {
   /**
-   * The callback arrives over TLS: sets `Secure` and the `__Host-` prefix, so that no neighbouring host name can plant
-   * the cookie.
+   * The callback arrives over TLS: sets `Secure` and the `__Host-` prefix, so that no neighbouring host can set the
+   * cookie.
    */
   readonly secure: boolean
   /** The answer arrives as a POST from the IdP's page (`form_post`), which carries no `SameSite=Lax` cookie. */
@@ -21,7 +21,10 @@ export interface BrowserCookies {
   readonly rules: CookieRules
 }
 
-/** Returns the name of a login that is safe where others can read it. */
+/**
+ * Returns a digest that identifies a login. Unlike its secret `state`, it may appear in cookie names and in the
+ * database.
+ */
 export function digestOf(state: string): string {
   return hash('sha256', state, 'base64url').slice(0, 22)
 }

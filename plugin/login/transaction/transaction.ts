@@ -54,7 +54,7 @@ export interface Transactions {
   isUnderWay(domainKey: string, rules: CookieRules, cookies: Cookies): boolean
 }
 
-/** @param secret of the host; without one, a restart of the process ends all logins in progress */
+/** @param secret the host's secret; without one, a restart of the process ends all logins in progress */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
   /** Digest of a state to when its cookie expires, oldest first. */

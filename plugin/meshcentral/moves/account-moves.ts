@@ -34,10 +34,12 @@ const NOTHING_LOGGED = { nolog: 1 }
 /**
  * Moves the rights and settings of one account of MeshCentral to another account of the same domain.
  *
- * A move starts with a record of its own in the database. It then changes each record that names the old account, then
- * the new account, and last the old account. Until then, the old account's links say what remains to be moved. Each
- * step is idempotent. So a move that fails half-way is completed by the same request, or at the next start from its
- * record, which the last step removes.
+ * A move first writes a record of the request to the database. It then changes each record that names the old account,
+ * then the new account, and last the old account. Until then, the old account's links say what remains to be moved. The
+ * last step removes the record of the request.
+ *
+ * Each step is idempotent. If a move fails half-way, the same request completes it. So does the next start, from the
+ * record.
  *
  * These move: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server,
  * page settings (`ws`), the image and the notes. These stay: passwords, second factors, login tokens, files, shares,
@@ -271,7 +273,10 @@ function hasAnything({ deviceGroups, userGroups, devices, siteRights }: Holdings
 
 type MeshLink = NonNullable<MeshUser['links']>[string]
 
-/** Returns the record of a move. Its id has a digest, because some databases limit ids to 256 characters. */
+/**
+ * Returns the record of a move. Its id contains a digest of the old account's id, because some databases limit ids to
+ * 256 characters.
+ */
 function recordOf(
   request: MoveRequest,
 ): MoveRequest & { readonly _id: string; readonly type: string; readonly domain: string } {

@@ -6,38 +6,44 @@ import type { SeenSession } from './open-sessions.ts'
 
 type Callback = (...values: readonly unknown[]) => unknown
 
-/** Emits what arrives later: a web socket its messages, a request its body. */
+/** A source of later events: the messages of a web socket, or the body of a request. */
 interface Emitter {
   emit(event: string | symbol, ...values: readonly unknown[]): boolean
 }
 
-/** The request or web socket that the server works for. */
+/** The request or web socket that the server is working on. */
 export interface Work {
   /** The request's path. A web socket's path ends in `/.websocket`. */
   readonly path: string
   /** The query parameters, as Express parses them. */
   readonly query: Readonly<Record<string, unknown>>
   readonly request: Emitter | undefined
-  /** The session that the request came with, if it began by a login of ours. */
+  /** The session that the request came with, if it began by a login of this plugin. */
   readonly session: SeenSession | undefined
   readonly socket: MeshSocket | undefined
   /** The owners of the sealed cookies that the request brought, by user. */
   readonly brought: Map<string, CookieOwner>
 }
 
-/** Tracks which request the server works for. MeshCentral seals cookies in many places, and few know the session. */
+/**
+ * Tracks which request the server is working on. MeshCentral seals cookies in many places, and few of them know the
+ * session.
+ */
 export interface CurrentWork {
   get(): Work | undefined
-  /** Runs a task, everything that it leads to, and everything that its request and socket bring later. */
+  /**
+   * Runs a task. In the task, in everything that it starts, and in later events of its request and socket, `get`
+   * returns `work`.
+   */
   run(work: Work, task: () => void): void
 }
 
 /**
  * Tracks the current work through MeshCentral's asynchronous calls.
  *
- * It replaces all functions of the database, so that an answer continues the work that asked. A connection pool answers
- * in the context that opened the connection: a cookie sealed there would belong to another session. Other databases
- * answer without a context, where a guest's tunnel is not recognised as one.
+ * It wraps all functions of the database, so that each callback runs in the context of its caller. Otherwise a
+ * connection pool calls back in the context that opened the connection, and a cookie sealed there would belong to
+ * another session. Other databases call back without a context, so a guest's tunnel would not be recognised.
  */
 export function followWork(db: MeshDatabase): CurrentWork {
   const storage = new AsyncLocalStorage<Work | undefined>()
@@ -55,8 +61,9 @@ export function followWork(db: MeshDatabase): CurrentWork {
   return {
     get: () => storage.getStore(),
     run(work, task) {
-      // Data that arrives over a connection starts in the connection's context, not in the request's. MeshCentral's
-      // upload forms decode the cookie once the body has arrived, whose packets may come after the head.
+      // Node emits events in the async context of the connection, not of the request. So they are emitted in the
+      // request's context instead. For example, MeshCentral decodes the cookie of an upload only after the body has
+      // arrived.
       for (const source of [work.request, work.socket]) {
         if (!source) continue
         replaceFunction(

@@ -8,7 +8,7 @@ import { translateUserInfoFault, userInfoOutage } from '../faults.ts'
 /** The claims that UserInfo adds to the ID token. */
 export interface UserInfo {
   readonly claims: Claims
-  /** Why UserInfo did not answer, for a warning: missing claims may exist. Null: it answered, or was not needed. */
+  /** The reason why UserInfo gave no claims, for a warning. Null: it answered, or was not needed. */
   readonly failure: LoginError | null
 }
 
@@ -17,8 +17,8 @@ export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 
 /**
  * Requests UserInfo. If the endpoint refuses or does not answer, the login only lacks the claims that UserInfo alone
- * has. For example, AD FS refuses its own tokens for another audience, and Entra ID those for an API. A wrong answer
- * (another subject, a bad signature, too large) refuses the login.
+ * has. For example, AD FS refuses its own tokens if they are for another audience, and Entra ID refuses tokens for an
+ * API. A wrong answer (another subject, a bad signature, too large) refuses the login.
  *
  * @param ask sends the request and verifies the answer
  * @throws LoginError `userinfo_failed`, `provider_unreachable`; for an outage only if the ID token does not suffice
@@ -38,7 +38,10 @@ export async function askUserInfo(
   }
 }
 
-/** Refuses a login if the ID token lacks the id, or if the id is an e-mail address that UserInfo could have denied. */
+/**
+ * Refuses a login that cannot succeed without UserInfo. Either the ID token lacks the user's id, or the id is an e-mail
+ * address and only UserInfo could say whether it is verified.
+ */
 function assertSuffices(idClaims: Claims, names: DomainSettings['custom']['claims'], failure: LoginError): void {
   const { code, cause, details } = failure
   if (claimAt(idClaims, names.uuid) === undefined) {

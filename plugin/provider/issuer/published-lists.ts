@@ -15,12 +15,12 @@ export interface Unpublished {
   readonly published: readonly string[]
 }
 
-/** How many entries of a list a log line shows. */
+/** Limit of list entries in a log line. */
 const MOST_SHOWN = 20
 
 /**
- * Finds configured values that the IdP's published lists lack. A missing list says nothing. Source: OpenID Connect
- * Discovery 1.0, section 3; RFC 8414, section 2.
+ * Finds configured values that the IdP's published lists lack. A list that the IdP does not publish is not checked.
+ * Source: OpenID Connect Discovery 1.0, section 3; RFC 8414, section 2.
  */
 export function unpublished(metadata: ServerMetadata, settings: DomainSettings): readonly Unpublished[] {
   const { client, custom } = settings
@@ -53,7 +53,7 @@ export function unpublished(metadata: ServerMetadata, settings: DomainSettings):
       configured: scope,
       list: 'scopes_supported',
     })),
-    // PKCE has no member, because it is always used.
+    // No member of the configuration switches PKCE on, because it is always used.
     { member: 'PKCE', configured: 'S256', list: 'code_challenge_methods_supported' },
   ]
   return wanted.flatMap((value) => check(value, metadata))

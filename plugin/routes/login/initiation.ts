@@ -6,8 +6,8 @@ import { LoginError } from '../../errors.ts'
 import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
 
 /**
- * Characters of a login hint; names and addresses of users are shorter. Encoded for an address, twice as many: a letter
- * beyond ASCII takes 6 characters or more there.
+ * Limit of characters in a login hint. User names and e-mail addresses are shorter. Percent-encoded, a hint may have
+ * twice as many, because a letter beyond ASCII then takes 6 characters or more.
  */
 const MOST_HINT_CHARACTERS = 255
 
@@ -35,7 +35,7 @@ export async function readInitiation(
   const parameter = (name: string): unknown => fields[name] ?? query[name]
   const issuer = parameter('iss')
   if (issuer !== undefined && issuer !== settings.issuer.issuer && issuer !== (await client.issuerName())) {
-    // Parsers of hosts make an object of `iss[toString]=x`.
+    // The host's query parser may turn `iss[toString]=x` into an object.
     const iss = typeof issuer === 'string' ? issuer : 'not one text'
     throw new LoginError('initiation_refused', { details: { iss } })
   }
@@ -60,17 +60,18 @@ function readHint(value: unknown): string | undefined {
 function pathInDomain(value: unknown, { origin, client }: DomainSettings, base: string): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined
   const url = new URL(value)
-  // The origin of the redirect address is this server too.
+  // This server can also be reached at the origin of the redirect address.
   const isHere = url.origin === new URL(origin).origin || url.origin === new URL(client.redirect_uri).origin
   return isHere && url.pathname.startsWith(base) ? url.pathname + url.search + url.hash : undefined
 }
 
-/** The path is stored in the transaction cookie. */
+/** Limit of characters in a return path, which is stored in the transaction cookie. */
 const MOST_PATH_CHARACTERS = 512
 
 /**
  * Returns the local path to which a browser may return after its login, in normal form. Returns undefined for anything
- * else: another host in any spelling that browsers accept, control characters, or a path that is too long.
+ * else: an address of another host in any spelling that browsers accept, a path with control characters, or a path that
+ * is too long.
  *
  * @param value the parameter; `undefined` if it is missing, an array if it is repeated
  * @param excludedRoutes normal paths of the login itself. A return there would loop, or sign the user out again
