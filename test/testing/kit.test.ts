@@ -80,7 +80,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect((await runExample()).stdout).to.include('1 passing')
   })
 
-  it('ends the documented test with the failure if the server does not start, or starts slowly', async () => {
+  it('the documented test fails if the server does not start, but awaits a slow start', async () => {
     const failed = await runExample((example) => example.replace('const people', "throw new Error('no start')\n$&"))
     expect(failed.status).to.equal(1)
     expect(failed.stdout).to.include('1 failing').and.include('no start')

@@ -146,7 +146,7 @@ describe('the API with several phones of a station', () => {
 
   for (const deviceId of ['', 'my id', ' ', 'x'.repeat(65), 'grün', 'tab\there', 'line\n', '\u007f', 7, {}, []]) {
     // Shows: sidecar C16.5.
-    it(`refuses the device id ${JSON.stringify(deviceId).slice(0, 20)} without repeating it`, async () => {
+    it(`refuses deviceId ${JSON.stringify(deviceId).slice(0, 20)} without repeating it`, async () => {
       for (const [path, rest] of [
         ['/v1/register', registration('N0CALL')],
         ['/v1/sync', { ...claim('N0CALL'), since: 0 }],
