@@ -1,4 +1,4 @@
-/** The time, and timers. A parameter of everything that uses time, so that tests can pass a clock that they control. */
+/** Tells the time and starts timers. All code that uses time is given a clock, so that tests can control it. */
 export interface Clock {
   /**
    * Wall-clock time in whole milliseconds since 1970. It may step backwards, and forwards by decades, because a machine

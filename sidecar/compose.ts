@@ -52,7 +52,7 @@ export interface Outside {
   readonly openGateways: typeof openGateways
 }
 
-/** What all parts of a sidecar use. */
+/** The objects that all parts of a sidecar share. */
 interface Core {
   readonly settings: Settings
   readonly clock: Clock

@@ -1,6 +1,6 @@
 /**
- * Every way in which the API refuses a request: the code on the wire (never renamed or reused), its HTTP status, and
- * what the app's developer reads: what is wrong and what to do.
+ * The errors of the API: the code on the wire (never renamed or reused), the HTTP status, and a message for the app's
+ * developer, which says what is wrong and what to do.
  */
 export const API_ERRORS = {
   invalid_request: {
@@ -200,7 +200,7 @@ export type StoreErrorCode = keyof typeof STORE_FAULTS
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode
-  /** What the operator should do, in a sentence or two. */
+  /** Tells the operator what to do, in one or two sentences. */
   readonly remedy: string
 
   constructor(code: StoreErrorCode, options?: ErrorOptions) {

@@ -26,7 +26,7 @@ export interface Distribution {
   readonly buckets: readonly number[]
 }
 
-/** What `/metrics` answers. */
+/** The answer of `/metrics`. */
 export interface Exposed {
   readonly contentType: string
   readonly text: string

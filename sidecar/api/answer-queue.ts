@@ -38,7 +38,7 @@ export class AnswerQueue {
   readonly #overLimits: OverLimit
   readonly #send = createAnswerSender()
   readonly unanswered: Unanswered = trackUnanswered()
-  // Sending answers one right after the other, instead of one between two requests, takes a quarter less time: the
+  // Sending answers one right after the other takes a quarter less time than sending each between two requests. The
   // kernel's code stays in the processor's cache, and the reading process has not gone to sleep yet.
   readonly #leaving = createAtEndOfTurn<ReadyAnswer>((answer) => this.#deliver(answer))
 

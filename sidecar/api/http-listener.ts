@@ -4,7 +4,7 @@ import { isLoopback } from '../config/address-scope.ts'
 
 /** A listening HTTP server. */
 export interface HttpListener {
-  /** Scheme, host and port by which this machine reaches it. */
+  /** Scheme, host and port for clients on this machine. */
   readonly url: string
   /** Whether only this machine can reach it. */
   readonly loopback: boolean

@@ -13,7 +13,7 @@ export type Message =
       /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
       readonly seqId: string
     }
-  /** `seqId` names the message that is acknowledged or rejected. */
+  /** An ack or a rejection of an earlier message, which had the sequence id `seqId`. */
   | { readonly kind: 'ack'; readonly to: string; readonly seqId: string }
   | { readonly kind: 'rejection'; readonly to: string; readonly seqId: string }
   /** Addressed to the station's software, or empty. */
@@ -59,15 +59,15 @@ export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): 
   // Index after the last character that is not blank.
   let end = start
   // The second colon comes after 9 characters, or earlier if the sender did not pad.
-  for (let at = start; at <= start + MAX_ADDRESSEE_LENGTH; at++) {
-    const code = line.charCodeAt(at)
+  for (let index = start; index <= start + MAX_ADDRESSEE_LENGTH; index++) {
+    const code = line.charCodeAt(index)
     if (code === COLON) {
       const to = canonicalKey(line.slice(start, end))
-      return to === '' ? undefined : { to, textAt: at + 1 }
+      return to === '' ? undefined : { to, textAt: index + 1 }
     }
     // ASCII only: `ß` in upper case is `SS`, so the message would reach another station. NaN past the end is no ASCII.
     if (!(code >= BLANK && code <= TILDE)) return undefined
-    if (code !== BLANK) end = at + 1
+    if (code !== BLANK) end = index + 1
   }
   return undefined
 }
@@ -77,8 +77,8 @@ export function parseMessage(line: string, { to, textAt }: Addressee): Message {
   const end = contentEnd(line, textAt)
   const brace = braceOfSequenceId(line, textAt, end)
   const numbered = brace >= 0
-  const other = notForOperator(line, textAt, numbered ? brace : end, numbered)
-  if (other) return { ...other, to }
+  const classified = notForOperator(line, textAt, numbered ? brace : end, numbered)
+  if (classified) return { ...classified, to }
   return {
     kind: 'message',
     to,
@@ -135,9 +135,9 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * Returns the line, without line break, with which `to` acknowledges a message of `from`. Sender and sequence id are
- * repeated as received: servers treat `W2AW-0` and `W2AW` as different, and senders without reply-acks only recognize
- * the whole `MM}AA`.
+ * Returns the ack that `to` sends for a message of `from`, without a line break. It repeats sender and sequence id as
+ * received: servers treat `W2AW-0` and `W2AW` as different, and senders without reply-acks only recognize the whole
+ * `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -4,15 +4,15 @@ import { loginCallsignCount } from './listeners/login-callsigns.ts'
 
 /** How many connections a fleet may have. */
 export interface FleetLimits {
-  /** Connections at a time, without those that exceed it during a change. */
+  /** Maximum number of connections, except while filters change; see {@link maxOpen}. */
   readonly places: number
-  /** The limits of a plan: one place stays free, for a connection that takes over from another. */
+  /** The limits of a plan. It leaves one connection unused, so that a new one can open before an old one closes. */
   readonly plan: PlanLimits
-  /** Connections at a time, those that take over from others included. */
+  /** Maximum number of open connections while filters change, including those that replace others. */
   readonly maxOpen: number
-  /** Whether it is the number of callsigns that limits the connections, and not `aprsis.maxConnections`. */
+  /** Whether too few callsigns, and not `aprsis.maxConnections`, limit the connections. */
   readonly isLimitedByCallsigns: boolean
-  /** The remedy if there is no room for all stations, for the log. */
+  /** For the log: what the operator should do if the filters have no room for all stations. */
   readonly remedy: string
 }
 
@@ -24,7 +24,7 @@ export function fleetLimits(settings: AprsisSettings, sharers: number): FleetLim
   const isLimitedByCallsigns = places < maxConnections
   return {
     places,
-    // With a single place, the successor logs in with the same callsign, and the server then drops the older login.
+    // If only one connection is allowed, its successor uses the same callsign. The server then drops the older login.
     plan: { trackOutgoing, maxConnections: Math.max(1, places - 1) },
     maxOpen: Math.max(2, places),
     isLimitedByCallsigns,

@@ -4,7 +4,8 @@ import type { Connection, ConnectionState } from './connection/connection.ts'
 import type { Member } from './filters/rollout.ts'
 
 /**
- * How long a new filter is up before an old one may go. Two servers of the network are seldom further apart than this.
+ * How long a new filter must be set before an old one is given up. A message seldom reaches one server of the network
+ * later than another by more than this.
  */
 const OVERLAP_MS = 5000
 
@@ -19,7 +20,7 @@ export class FleetMember implements Member {
   stations: ReadonlySet<StationKey>
   next: ReadonlySet<StationKey> | undefined
   retiring = false
-  /** Its filter was never confirmed, so a new login has to replace it. */
+  /** The server never confirmed the filter, so a new connection must replace this one. */
   mustRenew = false
   #settled = false
   #settling: Timer | undefined
@@ -35,12 +36,12 @@ export class FleetMember implements Member {
     return this.connection.state
   }
 
-  /** Whether it is logged in, so that messages may arrive by it. */
+  /** Whether the connection is logged in, so that messages may arrive on it. */
   get up(): boolean {
     return this.state === 'up' || this.state === 'confirming' || this.state === 'unconfirmed'
   }
 
-  /** Whether the server has the newest filter, as far as can be known. */
+  /** Whether the server has the newest filter. An unconfirmed filter counts as set. */
   get isFilterSet(): boolean {
     return this.state === 'up' || this.state === 'unconfirmed'
   }
@@ -49,7 +50,7 @@ export class FleetMember implements Member {
     return this.#settled
   }
 
-  /** Starts to settle, unless it does so already. `onSettled` is called at the end. */
+  /** Starts the 5 s after which the member is settled, unless they run already. Then calls `onSettled`. */
   settle(onSettled: () => void): void {
     this.#settling ??= this.#clock.after(OVERLAP_MS, () => {
       this.#settled = true

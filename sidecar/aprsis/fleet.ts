@@ -21,7 +21,7 @@ import { filterText } from './protocol/filter.ts'
  */
 const TIDY_AFTER_MS = 600_000
 
-/** What the fleet needs from the link. */
+/** The settings, parts and callbacks of the fleet, which the link provides. */
 export interface FleetParts {
   readonly connect: Connect
   readonly settings: AprsisSettings
@@ -44,7 +44,7 @@ export type FleetConnection = ConnectionStatus & { readonly stations: number }
 /**
  * All connections to APRS-IS together: as many as the stations' filters need, changed without a gap.
  *
- * - A *plan* says which connections there should be, and with which filters. There is a new plan when the stations
+ * - A *plan* lists the connections that should exist, and their filters. There is a new plan when the stations
  *   change, when filters are to be made tight again, when a filter must be renewed, and when callsigns are lost.
  * - Plans are carried out in *steps*. A step is planned after each event, and runs once per turn of the event loop. It
  *   opens, changes and retires connections, but never so that a registered station is in no settled filter.
@@ -56,7 +56,7 @@ export class Fleet {
   readonly #limits: FleetLimits
   readonly #unconfirmed: UnconfirmedFilters
   readonly #isHeard = watchHeard()
-  /** By id, newest last. */
+  /** The members by id, newest last. */
   readonly #members = new Map<number, FleetMember>()
   readonly #leaving = new Set<FleetMember>()
   #wanted: ReadonlySet<StationKey> | undefined
@@ -211,7 +211,7 @@ export class Fleet {
     this.#tidying = undefined
   }
 
-  /** Replaces the connections whose filters are unconfirmed: the login line of the new one brings the new filter. */
+  /** Replaces the connections whose filters are unconfirmed. Each new login line contains the new filter. */
   #renewUnconfirmed(): void {
     if (this.#closing || !this.#wanted) return
     for (const member of this.#members.values()) if (member.state === 'unconfirmed') member.mustRenew = true
@@ -339,7 +339,7 @@ export class Fleet {
       isSilent: (server) => this.#unconfirmed.isSilent(server),
       onFilterAnswer: (server, outcome) => this.#unconfirmed.onAnswer(server, outcome),
       hasSuccessor: () =>
-        [...this.#members.values()].some((other) => other.id > id && other.connection.callsign === callsign),
+        [...this.#members.values()].some((member) => member.id > id && member.connection.callsign === callsign),
       onChange,
     })
   }

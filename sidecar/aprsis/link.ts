@@ -11,7 +11,7 @@ import { Election, type ElectionStore } from './listeners/election.ts'
 import type { Listener } from './listeners/listeners.ts'
 import { loginCallsignCount } from './listeners/login-callsigns.ts'
 
-/** What the link needs from the rest of the sidecar. */
+/** The settings and parts of the link, which the rest of the sidecar provides. */
 export interface LinkParts {
   readonly settings: AprsisSettings
   /** The registered stations. Read at the start and after each {@link Link.refilter}. */
@@ -41,7 +41,7 @@ export interface LinkStatus {
   readonly leftOut: number
   /** Oldest first. Their number changes for some seconds while filters change. */
   readonly connections: readonly FleetConnection[]
-  /** Which of the listeners this instance is, from 0; null while it is none. */
+  /** This instance's slot among the listeners, from 0; null while it does not listen. */
   readonly listener: number | null
   /** How many instances listen, this one included, and how many should. */
   readonly listeners: { readonly held: number; readonly wanted: number }
@@ -133,7 +133,7 @@ export class Link {
     return this.#fleet?.ready() ?? false
   }
 
-  /** What leaves stations without messages until the operator changes the configuration. */
+  /** Problems that leave stations without messages until the operator changes the configuration. */
   problems(): readonly 'upstream_no_call'[] {
     return this.#fleet?.outOfCallsigns ? ['upstream_no_call'] : []
   }
@@ -146,7 +146,7 @@ export class Link {
   status(): LinkStatus {
     const fleet = this.#fleet
     const connections = fleet?.connections() ?? []
-    const others = this.#election?.others ?? []
+    const otherListeners = this.#election?.others ?? []
     return {
       // Computed on demand, because it looks at all connections, and after a change at all stations.
       get ready() {
@@ -158,8 +158,8 @@ export class Link {
       leftOut: fleet?.leftOut ?? 0,
       connections,
       listener: fleet ? (this.#election?.slot ?? 0) : null,
-      listeners: { held: others.length + (fleet ? 1 : 0), wanted: this.#election?.wanted ?? this.#slots },
-      others,
+      listeners: { held: otherListeners.length + (fleet ? 1 : 0), wanted: this.#election?.wanted ?? this.#slots },
+      others: otherListeners,
     }
   }
 

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { SETTINGS_SCHEMA } from './schema.ts'
 
 /**
- * Writes, as part of `npm run build`, the JSON Schema with which editors complete and explain a sidecar's
- * configuration. It is the schema that the configuration is checked with.
+ * Part of `npm run build`: writes the JSON Schema of a sidecar's configuration. Editors use it to complete and explain
+ * members; the sidecar validates the configuration with the same schema.
  */
 const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 

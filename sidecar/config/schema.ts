@@ -49,7 +49,7 @@ function text(description: string): MemberSchema {
   return { description, type: ['string', 'null'], pattern: '^[\\x21-\\x7e]{1,255}$', default: null }
 }
 
-/** An id from Apple, or null. */
+/** The id of a key or team at Apple (10 characters), or null. */
 function appleId(description: string): MemberSchema {
   return { description, type: ['string', 'null'], pattern: '^[A-Z0-9]{10}$', default: null }
 }

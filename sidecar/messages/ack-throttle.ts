@@ -25,13 +25,13 @@ export interface AckLimits {
 
 const MINUTE_MS = 60_000
 /**
- * A message to a net is sent to each of its stations, and each of them acknowledges. More acks to one sender mean a
- * flood, or a station that writes in the name of another.
+ * How many stations may acknowledge one sender at the full rate. A message to a net goes to each of its stations, and
+ * each acknowledges it. Even more acks indicate a flood, or a sender that uses the callsign of another.
  */
 const STATIONS_PER_SENDER = 10
 /**
- * Maximum number of acks, of senders, and of pairs of sender and station that are remembered. Above it, the oldest is
- * forgotten. This costs one needless packet; withholding an ack instead would cost a sender its ack.
+ * Maximum number of entries in each of three lists: acks, senders, and pairs of sender and station. Beyond it, the
+ * oldest entry is forgotten, and the throttle may allow one ack too many. Withholding the ack would be worse.
  */
 const MAX_REMEMBERED = 10_000
 

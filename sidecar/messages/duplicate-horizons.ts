@@ -4,8 +4,8 @@ const MS_PER_MINUTE = 60_000
 const MS_PER_SECOND = 1000
 
 /**
- * Returns for how long an equal message counts as a duplicate: of a message with a sequence id, of one without, and the
- * longer of the two; in whole milliseconds.
+ * Returns how long an equal message counts as a duplicate, in whole milliseconds: `numbered` for messages with a
+ * sequence id, `unnumbered` for others, and `longest` for the longer of the two.
  */
 export function horizonsMs({ duplicateMinutes, duplicateSecondsUnnumbered }: HistorySettings) {
   const numbered = Math.round(duplicateMinutes * MS_PER_MINUTE)

@@ -34,8 +34,9 @@ export interface PushQueue {
     next: { readonly delayMs: number; readonly tries: number; readonly refusals: number },
   ): Promise<void>
   /**
-   * Calls `listener` whenever a device may be due: at the end of a window, a delay or another process's lease, some
-   * time after a rejected claim, and at once for devices that were due at the last stop. The listener must not throw.
+   * Calls `listener` whenever a device may be due. That is at the end of a window, a delay or another process's lease,
+   * and some time after a rejected claim. For devices that were due at the last stop, calls it at once. The listener
+   * must not throw.
    */
   onDue(listener: () => void): void
   /** Returns how many devices of a platform have an entry, as far as this process knows. Looks at all entries. */

@@ -48,14 +48,14 @@ export function isSameAvatar(first: Avatar | undefined, second: Avatar | undefin
 }
 
 /**
- * Returns the avatar after an upload at the stamp `updatedAt`. Returns `before` itself if nothing was uploaded, if the
- * upload equals `before`, or if there is nothing to clear.
+ * Returns the avatar after an upload at the stamp `updatedAt`. Returns `current` itself if nothing was uploaded, if the
+ * upload equals `current`, or if there is nothing to clear.
  */
-export function avatarAfter(before: Avatar, uploaded: AvatarUpload | undefined, updatedAt: number): Avatar {
-  if (!uploaded) return before
+export function avatarAfter(current: Avatar, uploaded: AvatarUpload | undefined, updatedAt: number): Avatar {
+  if (!uploaded) return current
   const { icon, image, hash } = uploaded
-  if (icon === '' && image === '') return before.state === 'set' ? { state: 'cleared', updatedAt } : before
-  return before.state === 'set' && before.hash === hash ? before : { state: 'set', icon, hash, updatedAt }
+  if (icon === '' && image === '') return current.state === 'set' ? { state: 'cleared', updatedAt } : current
+  return current.state === 'set' && current.hash === hash ? current : { state: 'set', icon, hash, updatedAt }
 }
 
 /** Whether a registration changes nothing of the station and its device but the time of the last registration. */
@@ -85,7 +85,7 @@ export function replaceableAfterMs(expireAfterHours: number): number {
 /** Counts stations and devices by platform. Updated with each change, so that reading the counts needs no scan. */
 export interface PlatformCounts {
   /** A station was added, changed or removed. */
-  change(before: Station | undefined, after: Station | undefined): void
+  change(former: Station | undefined, current: Station | undefined): void
   stations(): ByPlatform
   devices(): ByPlatform
 }
@@ -94,17 +94,17 @@ export function createPlatformCounts(): PlatformCounts {
   const stations: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
   const devices = { ...stations }
 
-  function count(station: Station | undefined, by: 1 | -1): void {
+  function count(station: Station | undefined, change: 1 | -1): void {
     for (const [index, { platform }] of station?.devices.entries() ?? []) {
-      devices[platform] += by
-      if (index === 0) stations[platform] += by
+      devices[platform] += change
+      if (index === 0) stations[platform] += change
     }
   }
 
   return {
-    change(before, after) {
-      count(before, -1)
-      count(after, 1)
+    change(former, current) {
+      count(former, -1)
+      count(current, 1)
     },
     stations: () => ({ ...stations }),
     devices: () => ({ ...devices }),

@@ -79,7 +79,7 @@ export interface Registration {
   readonly pushToken: string
   readonly ackMessages: boolean
   readonly avatar?: AvatarUpload
-  /** The network of the client, by which new stations and new devices are counted. */
+  /** The network of the client. New stations and devices are counted per network. */
   readonly client: string
 }
 
@@ -191,7 +191,7 @@ export interface History {
    * undefined if the station is not registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
-  /** Size of a ring. Older messages are dropped. */
+  /** Maximum number of messages in a station's ring. A new message beyond it replaces the oldest. */
   readonly perStation: number
 }
 
@@ -200,7 +200,7 @@ export interface NewMessages {
   readonly messages: readonly StoredMessage[]
   /** The stamp of the answer, which the phone stores as its next cursor. */
   readonly answerStamp: number
-  /** Stamp of the station's registration, with which its ring began. */
+  /** Stamp of the station's registration. Its ring has no earlier messages. */
   readonly registeredAt: number
   /** Stamp of its newest message; 0 before the first. */
   readonly newest: number

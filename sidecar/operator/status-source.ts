@@ -31,7 +31,7 @@ export interface StatusParts {
   readonly clock: Clock
 }
 
-/** Time limit of each question to the database, in milliseconds. Page and metrics come without its answer too. */
+/** Time limit of each query, in milliseconds. Without an answer, page and metrics are shown without that value. */
 const ANSWER_WITHIN_MS = 1000
 /** With less free space on the disk, storing a message may fail. */
 const SCARCE_BYTES = 256_000

@@ -37,7 +37,7 @@ const READ_AT_ONCE = 5
  *
  * The key is the hash, so a station's new avatar never meets the old entry. An entry moves to the end when it is
  * requested, and the first ones are dropped beyond the bound. Requests read from the store one after the other, a few
- * avatars at a time, so that the store has one small read of avatars at a time, however many requests come.
+ * avatars at a time. So the store never has more than one small read of avatars, however many requests come.
  */
 export class AvatarCache {
   readonly #stations: Pick<Stations, 'get' | 'avatars'>

@@ -9,14 +9,15 @@ interface SharedRingsParts {
 }
 
 /**
- * The ring cache over a store that other processes write too.
+ * The ring cache for a store to which other processes also write.
  *
  * Every request asks the history, but only for messages newer than the cached ones: reading and encoding 50 messages
  * costs four times as much as an empty result. A station's ring is absent or cached. A request for an absent ring reads
- * it; a request for a cached ring adds what other processes stored meanwhile. A ring is dropped, and the request made
- * again, when the history shows that the copy is wrong: the station was registered anew, or the history has lost the
- * newest cached message. All rings are dropped when the history's lineage changes, as after a failover: any of them may
- * then hold messages that the history lost, whatever its newest message is.
+ * it; a request for a cached ring adds what other processes stored meanwhile.
+ *
+ * If the history shows that the copy is wrong, the ring is dropped and the request repeated: the station was registered
+ * again, or the history has lost the newest cached message. All rings are dropped when the history's lineage changes,
+ * as after a failover. Any of them may then hold messages that the history lost.
  *
  * Guarantee: an answer has no message that the history did not have during the request, and misses none.
  */
@@ -40,8 +41,8 @@ export class SharedRings implements RingCache {
     const cached = candidate && candidate.ring.completeFrom <= since ? candidate : undefined
     const newestCached = cached?.ring.stamps.at(-1) ?? 0
     const lineageBefore = this.#lineage
-    const after = cached && Math.max(cached.ring.completeFrom, newestCached)
-    const read = await this.#history.since(key, device, since, after)
+    const readFrom = cached && Math.max(cached.ring.completeFrom, newestCached)
+    const read = await this.#history.since(key, device, since, readFrom)
     if (!read) return undefined
     const { registeredAt, messages, newest, lineage } = read
     if (lineage !== this.#lineage) {

@@ -23,7 +23,7 @@ const MAY_LOG_IN_AGAIN_MS = 1000
  * - `connecting`: the login is not answered yet;
  * - `up`: logged in, and the server has the newest filter;
  * - `confirming`: logged in, and a filter change is not confirmed yet;
- * - `unconfirmed`: logged in, but the server answers no `#filter` line. The newest filter counts as set, and only
+ * - `unconfirmed`: logged in, but the server answers no `#filter` line. The newest filter counts as set, but only
  *   another login makes it certain;
  * - `waiting`: waits before the next try;
  * - `leaving`: reads what is still on its way, then is `closed`.
@@ -46,7 +46,7 @@ export interface ConnectionStatus {
   readonly bytesOut: number
 }
 
-/** What a connection needs from the fleet. */
+/** The settings and callbacks of a connection, which the fleet provides. */
 export interface ConnectionParts {
   readonly connect: Connect
   readonly host: string
@@ -78,7 +78,7 @@ export interface ConnectionParts {
 }
 
 /**
- * Keeps one login to APRS-IS up until it is told to leave.
+ * Keeps one login to APRS-IS up until {@link leave} or {@link close}.
  *
  * Its states are those of {@link ConnectionState}. It runs one {@link Session} at a time:
  * - A new session is `connecting`, `confirming` once logged in, then `up` or `unconfirmed` by the filter's outcome.

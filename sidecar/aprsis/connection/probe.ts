@@ -5,7 +5,7 @@ import { loginCallsignCount, loginCallsigns } from '../listeners/login-callsigns
 import { connectTcp } from './connect-tcp.ts'
 import { Session } from './session.ts'
 
-/** What a test login showed. */
+/** The result of a test login. */
 export interface ProbeOutcome {
   /** The callsign that was used. */
   readonly callsign: string
@@ -25,9 +25,9 @@ export interface ProbeOutcome {
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign: configured, passcode } = settings
-  const others =
+  const otherCallsigns =
     loginCallsignCount(configured) > 1 ? loginCallsigns(configured).filter((callsign) => callsign !== configured) : []
-  const callsign = others.at(-1) ?? configured
+  const callsign = otherCallsigns.at(-1) ?? configured
   // Both filters ask only for messages to this login, which it gets anyway.
   const [first, second] = [`g/${callsign}`, `g/${callsign}/${callsign}-0`]
   return new Promise((resolve) => {

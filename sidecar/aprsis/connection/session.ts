@@ -20,15 +20,15 @@ const MAX_PACKET_LINE_BYTES = 509
 const MAX_UNSENT_BYTES = 65_536
 
 /**
- * After a read with more lines than this, other work gets a turn first. Node.js reads up to 2 MB in one turn. That can
- * be a million short lines, with which a hostile server could delay syncs for seconds. The whole network sends some
- * hundred lines a second.
+ * After a read with more lines than this, other work gets a turn first. Node.js reads up to 2 MB in one turn. A hostile
+ * server could send a million short lines in it, and delay syncs for seconds. The whole network sends some hundred
+ * lines a second.
  */
 const MANY_LINES = 1000
 
 const HASH = 35
 
-/** What a session needs from its connection. */
+/** The settings and callbacks of a session, which its connection provides. */
 export interface SessionParts {
   readonly connect: Connect
   readonly host: string

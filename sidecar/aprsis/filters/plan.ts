@@ -75,10 +75,10 @@ function needsNewLogin(plan: Plan): boolean {
 function shareOut(wanted: ReadonlySet<StationKey>, carriers: readonly Carrier[], form: FilterForm): Shares {
   const homeless = new Set(wanted)
   const bins = carriers.map((carrier) => {
-    const own: StationKey[] = []
-    for (const station of carrier.stations) if (homeless.delete(station)) own.push(station)
-    const stations = own.length === carrier.stations.size ? carrier.stations : new Set(own)
-    return { carrier, stations, bytes: filterBytes(own, form) }
+    const assigned: StationKey[] = []
+    for (const station of carrier.stations) if (homeless.delete(station)) assigned.push(station)
+    const stations = assigned.length === carrier.stations.size ? carrier.stations : new Set(assigned)
+    return { carrier, stations, bytes: filterBytes(assigned, form) }
   })
   return { bins, homeless: [...homeless].sort() }
 }
@@ -134,9 +134,9 @@ function lazyPlan({ bins, homeless }: Shares, carriers: readonly Carrier[], limi
   const stations = new Set([...rest.flatMap((bin) => [...bin.stations]), ...homeless])
   const bytes = filterBytes(stations, limits)
   if (bytes > IN_PLACE_BYTES || big.length >= limits.maxConnections) return undefined
-  const kept = big.map(({ carrier, bytes }) => ({ carrier, stations: carrier.stations, bytes }))
+  const unchanged = big.map(({ carrier, bytes }) => ({ carrier, stations: carrier.stations, bytes }))
   const small: Bin[] = stations.size === 0 && big.length > 0 ? [] : [{ carrier: rest[0]?.carrier, stations, bytes }]
-  return { ...toPlan({ bins: [...kept, ...small], leftOut: [] }, carriers, limits), tight: false }
+  return { ...toPlan({ bins: [...unchanged, ...small], leftOut: [] }, carriers, limits), tight: false }
 }
 
 function toPlan(

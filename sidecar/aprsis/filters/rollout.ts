@@ -48,7 +48,7 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
   for (const member of members) {
     if (!member.retiring) continue
     if (member.up && cover.losses(member, member.stations) > 0) continue
-    staying = staying.filter((other) => other !== member)
+    staying = staying.filter((candidate) => candidate !== member)
     cover.drop(member)
     steps.push({ kind: 'close', id: member.id })
   }
@@ -82,8 +82,9 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
   const settled = new Set(members.filter((member) => member.settled))
   return {
     losses(member, stations) {
-      const others = [...settled].filter((other) => other !== member)
-      return [...stations].filter((key) => wanted.has(key) && !others.some((other) => other.stations.has(key))).length
+      const carriers = [...settled].filter((carrier) => carrier !== member)
+      return [...stations].filter((key) => wanted.has(key) && !carriers.some((carrier) => carrier.stations.has(key)))
+        .length
     },
     drop: (member) => void settled.delete(member),
   }

@@ -25,7 +25,7 @@ export interface ElectionStore {
   readonly instances: Instances
 }
 
-/** What the election needs from the link, and what it tells the link. */
+/** The settings, parts and callbacks of the election, which the link provides. */
 export interface ElectionParts extends ElectionStore {
   readonly settings: AprsisSettings
   /** How many instances should listen. */
@@ -49,8 +49,8 @@ export interface ElectionParts extends ElectionStore {
 }
 
 /**
- * Decides which of the instances that share a store listen to APRS-IS, and with which callsigns. Every slot and every
- * callsign is a lease in the store.
+ * Decides which of the instances that share a store listen to APRS-IS, and gives each its callsigns. Every slot and
+ * every callsign is a lease in the store.
  *
  * An instance is in one of these states:
  * - *Standby*: it holds no slot. In each round it tries to lease a free slot; if it gets one, it is a listener.
@@ -133,32 +133,32 @@ export class Election {
 
   async #round(): Promise<void> {
     const { leases, instances, slots } = this.#parts
-    const [known, present] = await Promise.all([leases.list(), instances.list()])
-    this.#others = listenersIn(known, slots).filter(({ mine }) => !mine)
+    const [heldLeases, present] = await Promise.all([leases.list(), instances.list()])
+    this.#others = listenersIn(heldLeases, slots).filter(({ mine }) => !mine)
     this.#wanted = Math.max(1, Math.min(slots, present.filter(mayListen).length))
     if (this.#stopped) return
-    await this.#holdOrSeekSlot(known, present)
+    await this.#holdOrSeekSlot(heldLeases, present)
     await this.#releaseUnused()
     this.#introduce()
     if (!this.#stopped) this.#parts.onRound()
   }
 
-  async #holdOrSeekSlot(known: readonly Lease[], present: readonly Instance[]): Promise<void> {
+  async #holdOrSeekSlot(heldLeases: readonly Lease[], present: readonly Instance[]): Promise<void> {
     const { instances, settings, servers } = this.#parts
     const isReplaceable = present.some((instance) => instance.name !== instances.name && standsBy(instance))
     const slot = this.#slot
     if (slot === undefined) {
-      if (settings.listen && !(isReplaceable && this.#reach.isResting)) await this.#seekSlot(known)
+      if (settings.listen && !(isReplaceable && this.#reach.isResting)) await this.#seekSlot(heldLeases)
     } else if (this.#reach.isDeaf(servers().size > 0) && isReplaceable) await this.#giveUp(slot)
-    else await this.#renew(known, slot)
+    else await this.#renew(heldLeases, slot)
   }
 
-  async #seekSlot(known: readonly Lease[]): Promise<void> {
+  async #seekSlot(heldLeases: readonly Lease[]): Promise<void> {
     const { leases, slots } = this.#parts
-    const taken = new Set(known.filter(({ mine }) => !mine).map(({ name }) => name))
+    const takenSlots = new Set(heldLeases.filter(({ mine }) => !mine).map(({ name }) => name))
     for (let slot = 0; slot < slots; slot++) {
       const name = slotLease(slot)
-      if (taken.has(name) || !(await leases.hold([name], listenerNote(new Set()))).has(name)) continue
+      if (takenSlots.has(name) || !(await leases.hold([name], listenerNote(new Set()))).has(name)) continue
       if (this.#stopped) this.#slot = slot
       else this.#becomeListener(slot)
       return
@@ -166,12 +166,12 @@ export class Election {
   }
 
   /** Renews slot and callsigns in one statement, so that they expire together. */
-  async #renew(known: readonly Lease[], slot: number): Promise<void> {
+  async #renew(heldLeases: readonly Lease[], slot: number): Promise<void> {
     const { leases, clock, servers, onCallsigns, onCallsignsLost } = this.#parts
     const callsigns = this.#callsigns
-    const taken = callsignsIn(known.filter((lease) => !lease.mine).map(({ name }) => name))
+    const takenCallsigns = callsignsIn(heldLeases.filter((lease) => !lease.mine).map(({ name }) => name))
     const wasLacking = callsigns.isLacking
-    const wishes = callsigns.wishes(taken, slot === 0)
+    const wishes = callsigns.wishes(takenCallsigns, slot === 0)
     const names = [slotLease(slot), ...[...callsigns.held(), ...wishes].map(callsignLease)]
     const requestedAt = { elapsed: clock.elapsed(), now: clock.now() }
     const held = await leases.hold(names, listenerNote(servers()))

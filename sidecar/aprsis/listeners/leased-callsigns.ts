@@ -34,7 +34,7 @@ export class LeasedCallsigns implements CallsignSource {
   readonly #configured: string
   readonly #clock: Pick<Clock, 'elapsed' | 'now'>
   readonly #requestRound: () => void
-  /** By callsign, when the lease was last requested. It is valid for LEASE_MS from then on at least. */
+  /** The time of the last request for each callsign's lease. The lease is valid for at least LEASE_MS after it. */
   readonly #requestedAt = new Map<string, Moment>()
   #lacking = 0
   #exhausted = false
@@ -64,7 +64,7 @@ export class LeasedCallsigns implements CallsignSource {
       if (!inUse.has(callsign) && !isStation && this.mayLogIn(callsign)) return callsign
     }
     this.#lacking += 1
-    // While exhausted, others have all callsigns; the regular rounds notice when one becomes free.
+    // While exhausted, other instances have all callsigns. The regular rounds notice when one becomes free.
     if (!this.#exhausted) this.#requestRound()
     return undefined
   }
@@ -73,7 +73,7 @@ export class LeasedCallsigns implements CallsignSource {
     const requestedAt = this.#requestedAt.get(callsign)
     if (!requestedAt) return false
     // Elapsed time stands still while a machine sleeps, and the wall clock may step back. The longer of the two ages is
-    // right, or errs on the safe side.
+    // right or too long, which is safe.
     const age = Math.max(this.#clock.elapsed() - requestedAt.elapsed, this.#clock.now() - requestedAt.now)
     return age < LEASE_MS - MARGIN_MS
   }
@@ -84,11 +84,11 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Returns further callsigns to request: one for each connection that lacks one, none of `taken`. Only the first
-   * listener may wish for the configured callsign.
+   * Returns further callsigns to request: one for each connection that lacks one, none of `takenCallsigns`. Only the
+   * first listener may wish for the configured callsign.
    */
-  wishes(taken: ReadonlySet<string>, isFirstListener: boolean): readonly string[] {
-    const inUse = new Set([...taken, ...this.#requestedAt.keys()])
+  wishes(takenCallsigns: ReadonlySet<string>, isFirstListener: boolean): readonly string[] {
+    const inUse = new Set([...takenCallsigns, ...this.#requestedAt.keys()])
     if (!isFirstListener) inUse.add(this.#configured)
     const wishes: string[] = []
     while (wishes.length < this.#lacking) {

@@ -51,10 +51,11 @@ function serversIn(note: string): readonly string[] {
  */
 export interface InstanceNote {
   readonly version: string
-  /** `aprsis.listen`, unless the instance rests because it did not reach APRS-IS. */
+  /** Whether the instance may listen: `aprsis.listen`, or false while it rests after it did not reach APRS-IS. */
   readonly listen: boolean
-  /** The slot that it holds, and since when; null while it holds none. */
+  /** The slot that the instance holds, from 0; null while it holds none. */
   readonly listener: number | null
+  /** When it got the slot. */
   readonly sinceMs: number | null
 }
 
@@ -62,7 +63,7 @@ export function mayListen({ note }: Pick<Instance, 'note'>): boolean {
   return readNote(note).listen === true
 }
 
-/** Whether the instance would listen if a slot were free. */
+/** Whether the instance has no slot, and would listen if one were free. */
 export function standsBy({ note }: Pick<Instance, 'note'>): boolean {
   const { listen, listener } = readNote(note)
   return listen === true && listener === null

@@ -69,7 +69,7 @@ export function filterLine(filter: string): string {
   return `${COMMAND}${filter}`
 }
 
-/** Words with which a server would refuse a filter. A callsign in a filter is between slashes and never matches. */
+/** Words in an answer that refuses a filter. A callsign in a filter is between slashes and never matches. */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 
 /**
@@ -80,7 +80,7 @@ export function isAboutFilter(line: string): boolean {
   return /filter/i.test(line) && !REFUSAL.test(line)
 }
 
-/** Returns the line with which aprsc confirms `filter`. */
+/** Returns the line that aprsc sends to confirm `filter`. */
 export function confirmationLine(filter: string): string {
   return `# filter ${filter.slice(0, CONFIRMED_BYTES)} active`
 }

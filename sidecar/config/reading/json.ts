@@ -25,9 +25,8 @@ export function parseJson(text: string): ParsedJson {
 }
 
 /**
- * A recursive descent parser. It moves forward through the text token by token; `peek` skips white space, `take`
- * consumes an expected token and remembers it as the last one, because missing and extra commas are reported at its
- * place.
+ * A recursive descent parser, which moves forward through the text token by token. `peek` skips white space. `take`
+ * consumes an expected token and remembers its position, where missing and extra commas are reported.
  */
 class Parser {
   readonly duplicates: (readonly string[])[] = []

@@ -18,7 +18,7 @@ interface Source extends Surroundings {
   readonly text: string
   /** The file's name, for messages; absent for a text from elsewhere. */
   readonly file?: string | undefined
-  /** The process's environment, of which only the `SIDECAR_…` variables are read. */
+  /** The environment of the process. Only `SIDECAR_…` variables are read. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** The absolute folder of the configuration file. Relative paths in it and in the environment start there. */
   readonly folder: string

@@ -64,9 +64,8 @@ function untilNextMinute(now: number): number {
 }
 
 /**
- * Returns the minutes since the last check, of which a busy process may have missed some. Returns none while a clock
- * that was set back by some minutes has not caught up, and only the present minute after a leap. Minutes count from
- * 1970.
+ * Returns the minutes since the last check, including those that a busy process missed. Returns none while a clock that
+ * was set back by some minutes has not caught up, and only the present minute after a leap. Minutes count from 1970.
  */
 function minutesToCheck(lastMinute: number, present: number): readonly number[] {
   const passed = present - lastMinute

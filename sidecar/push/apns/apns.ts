@@ -162,10 +162,10 @@ interface Failure {
 }
 
 function outcomeOf({ status, reason }: Failure): PushFailure {
-  const known = Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined
-  if (known) {
+  const documented = Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined
+  if (documented) {
     const clock = BY_CLOCK.has(reason) ? `${clockAdvice(undefined, Date.now())}; ` : ''
-    return { kind: known[0], reason: `${reason}: ${clock}${known[1]}` }
+    return { kind: documented[0], reason: `${reason}: ${clock}${documented[1]}` }
   }
   if (status === undefined) return { kind: 'try_later', reason }
   return { kind: kindOf(status), reason: `${reason} (status ${status})` }
@@ -233,10 +233,10 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
     },
     /** Starts to watch the connections. `drop` ends those that have received nothing since. */
     watch() {
-      const before = new Map(Array.from(sockets, (socket) => [socket, socket.bytesRead]))
+      const bytesReadBefore = new Map(Array.from(sockets, (socket) => [socket, socket.bytesRead]))
       return {
         drop() {
-          for (const socket of sockets) if (socket.bytesRead === (before.get(socket) ?? 0)) socket.destroy()
+          for (const socket of sockets) if (socket.bytesRead === (bytesReadBefore.get(socket) ?? 0)) socket.destroy()
         },
       }
     },

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { PushOutcome } from '../gateway/gateway.ts'
 
 /**
- * The state of a gateway, by its latest answers.
+ * The state of a gateway according to its latest answers:
  * - `unused`: nothing was sent yet;
  * - `working`: it accepted the last notification, or reported its token dead or its phone offline;
  * - `failing`: it cannot be reached, or a quota is exceeded;
@@ -43,9 +43,9 @@ export function recordAnswers(clock: Pick<Clock, 'now'>): AnswerRecord {
   }
 
   function after(outcome: PushOutcome): GatewayAnswers {
-    const at = clock.now()
+    const now = clock.now()
     if (outcome.kind === 'accepted')
-      return { ...answers, state: 'working', credentialsRefused: false, lastAcceptedAt: at }
+      return { ...answers, state: 'working', credentialsRefused: false, lastAcceptedAt: now }
     if (outcome.kind === 'token_gone' || outcome.kind === 'phone_away')
       return { ...answers, state: 'working', credentialsRefused: false }
     const { reason } = outcome
@@ -54,11 +54,11 @@ export function recordAnswers(clock: Pick<Clock, 'now'>): AnswerRecord {
         ...answers,
         state: 'refusing',
         credentialsRefused: outcome.kind === 'unauthorized',
-        lastRefused: { at, reason },
+        lastRefused: { at: now, reason },
       }
     // A failure to answer does not end a refusal.
     const state = answers.state === 'refusing' ? 'refusing' : 'failing'
-    return { ...answers, state, lastFailed: { at, reason } }
+    return { ...answers, state, lastFailed: { at: now, reason } }
   }
 
   return {

@@ -47,10 +47,10 @@ const MS_PER_S = 1000
 const CLAIM_AGAIN_MS = 1000
 
 /**
- * Delivers claimed devices: each claim ends with its slot released, and its outcome in the queue.
+ * Notifies claimed devices. At the end of each claim, its slot is released and its outcome is in the queue.
  *
  * A claim is *settled* (its device was notified, or cannot be notified) or *retried later*. While the dispatcher is
- * closing, whatever has no answer yet goes back to the queue unchanged. No method rejects.
+ * closing, claims without an answer return to the queue unchanged. No method rejects.
  */
 export class Deliveries {
   readonly #parts: DeliveryParts

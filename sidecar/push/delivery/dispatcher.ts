@@ -10,7 +10,7 @@ import { type ClaimInFlight, Deliveries } from './delivery.ts'
 import { SendSlots } from './send-slots.ts'
 import { WatchedGateway } from './watched-gateway.ts'
 
-/** What the dispatcher needs from the rest of the sidecar. */
+/** The parts of the dispatcher, which the rest of the sidecar provides. */
 export interface DispatcherParts {
   /** The gateways that are configured. The dispatcher closes them when it is closed. */
   readonly gateways: Readonly<Partial<Record<Platform, PushGateway>>>

@@ -7,7 +7,7 @@ import { SUSPICIOUS_KILLS, TokenKills } from './token-kills.ts'
 
 const WARN_INTERVAL_MS = 60_000
 
-/** What to check if a gateway reports every token dead. */
+/** Tells the operator what to check if a gateway reports every token dead. */
 const REMEDIES: Readonly<Record<Platform, string>> = {
   android: 'Check that push.fcm.serviceAccountFile belongs to the Firebase project of the app.',
   ios: 'Check push.apns.production (false for builds from Xcode) and push.apns.topic (the bundle id of the app).',

@@ -19,7 +19,7 @@ const SEND_HOST = 'fcm.googleapis.com'
 /** One repetition covers a kept connection that the server had closed. Further tries are the dispatcher's decision. */
 const MAX_SENDS = 2
 
-/** By the code of this error, both client libraries know that a request was ended on purpose, and do not repeat it. */
+/** Ends a request on purpose. Both client libraries recognize the code and do not repeat the request. */
 class Abandoned extends Error {
   readonly code = 'AbortError'
 }
@@ -46,7 +46,7 @@ export class FcmExchange {
   #ended = false
   readonly #requests = new Set<ClientRequest>()
 
-  /** Runs `work`, whose requests then belong to this exchange. */
+  /** Runs `work`, and counts its requests as requests of this exchange. */
   async watch<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await currentExchange.run(this, work)
@@ -55,7 +55,7 @@ export class FcmExchange {
     }
   }
 
-  /** Ends its requests, and all that the libraries still try. */
+  /** Ends the requests of this exchange, and any that the libraries start later. */
   abandon(): void {
     this.#ended = true
     for (const request of this.#requests) request.destroy(new Abandoned())
@@ -87,14 +87,14 @@ export class FcmExchange {
   }
 }
 
-/** A server that replaces those of Google. */
+/** A server to use instead of Google's. */
 export interface FcmEndpoint {
   readonly url: URL
   /** CA certificates to trust for it, in PEM; by default those of Node.js. */
   readonly ca?: string
 }
 
-/** The connections of one FCM gateway. They lead to `endpoint` if there is one. */
+/** Opens the connections of one FCM gateway; to `endpoint` instead of Google if it is set. */
 export class FcmAgent extends Agent {
   readonly #endpoint: FcmEndpoint | undefined
   readonly #now: () => number

@@ -146,7 +146,7 @@ class FcmGateway implements PushGateway {
     }
   }
 
-  /** Replaces a client whose access token was refused. Returns false if it is too new to be replaced. */
+  /** Replaces a client whose access token was refused. Returns false if the client is too new for that. */
   #replace(refused: Client): boolean {
     if (this.#client !== refused) return true
     if (this.#clock.elapsed() - this.#replacedAt < PAUSE_MS) return false

@@ -21,7 +21,8 @@ export type PushOutcome =
   /** A temporary fault. `afterMs` is the delay that the gateway asks for, if its client library passes it on. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
   /**
-   * Too many notifications to the same push service are in flight. To be sent after `afterMs`; this counts as no try.
+   * Nothing was sent, because too many notifications to the same push service are in flight. The caller sends it after
+   * `afterMs`, and does not count this as a try.
    */
   | { readonly kind: 'busy'; readonly reason: string; readonly afterMs: number; readonly unasked: true }
   /** The phone is offline, and this gateway keeps no notifications for later. */

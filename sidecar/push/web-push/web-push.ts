@@ -35,7 +35,7 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy
 }
 
-/** Statuses with several meanings, which the words of the answer tell apart. */
+/** Statuses with several meanings. The text of the answer tells which. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   // FCM, Mozilla and Apple.
@@ -60,10 +60,10 @@ const MAX_ANSWER_BYTES = 16_384
 const REQUEST_LIMIT_MS = 2 * SEND_LIMIT_MS
 const MAX_SHOWN_HOST = 100
 
-/** What tests replace: the clock and the DNS servers of the machine. */
+/** The clock and the DNS servers, which tests replace. */
 export interface WebPushSurroundings {
   readonly clock?: Clock
-  /** As `address:port`. */
+  /** Addresses as `address:port`. Default: those of the machine. */
   readonly dnsServers?: readonly string[]
 }
 
@@ -163,7 +163,7 @@ class WebPushGateway implements PushGateway {
   }
 }
 
-/** The payload: the data keys beside title and body. */
+/** Builds the payload: a JSON object with `title`, `body` and the data members. */
 function payloadOf({ title, body, data }: Notification): string {
   return JSON.stringify({ title, body, ...data })
 }
@@ -173,8 +173,8 @@ function measure(notification: Notification): number {
 }
 
 /**
- * Returns the topic, by which a push service replaces undelivered notifications. It is the only part of a notification
- * that the service can read, so it must not name the station.
+ * Returns the topic. A push service replaces an undelivered notification by a newer one with the same topic. The push
+ * service can read nothing else of a notification, so the topic must not name the station.
  */
 function topicOf(collapseId: string, { privateKey }: VapidKeys): string {
   return createHmac('sha256', privateKey).update(collapseId).digest('base64url').slice(0, MAX_TOPIC_CHARACTERS)
@@ -195,11 +195,11 @@ async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number)
   const text = readAnswer(answer)
   // The status decides, however long the rest of the answer takes.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
-  const said = WORDY_STATUSES.has(status) ? await text : ''
-  const byWords = WORDS.find(([words]) => words.test(said))?.[1]
-  const [kind, what] = byWords ?? OUTCOMES[status] ?? ['try_later', otherStatus(status)]
-  const remedy = what === SIGNATURE ? `: ${clockAdvice(headers.date, Date.now())}; check push.webpush.subject` : ''
-  const reason = `${hostOf(endpoint)} ${what}${remedy} (status ${status})`
+  const answerText = WORDY_STATUSES.has(status) ? await text : ''
+  const byWords = WORDS.find(([words]) => words.test(answerText))?.[1]
+  const [kind, complaint] = byWords ?? OUTCOMES[status] ?? ['try_later', otherStatus(status)]
+  const remedy = complaint === SIGNATURE ? `: ${clockAdvice(headers.date, Date.now())}; check push.webpush.subject` : ''
+  const reason = `${hostOf(endpoint)} ${complaint}${remedy} (status ${status})`
   const afterMs = parseRetryAfter(headers['retry-after'], now)
   return kind === 'try_later' && afterMs !== undefined ? { kind, reason, afterMs } : { kind, reason }
 }
