@@ -58,13 +58,13 @@ interface HousekeepingParts {
 }
 
 /**
- * Opens the housekeeping of the database. The instance with the lease of that name does it for all. If it fails
- * half-way, the next run makes up for it.
+ * Opens the housekeeping of the database. The instance with the lease of that name does it for all instances. If a run
+ * fails half-way, the next run completes the work.
  */
 export function openHousekeeping({ database, stations, duplicateMs, ackMs }: HousekeepingParts): Housekeeping {
   const { query } = database
 
-  /** Deletes all rows, slice by slice. Returns their number. */
+  /** Repeats a statement that deletes one slice of rows until none are left. Returns the number of deleted rows. */
   async function clear(text: string, signal: AbortSignal, ...values: readonly SqlValue[]): Promise<number> {
     let rows = 0
     for (let deleted = SLICE_ROWS; deleted === SLICE_ROWS && !signal.aborted; rows += deleted)

@@ -14,7 +14,7 @@ const WITHOUT_STATION = `
   SELECT key FROM (SELECT value AS key FROM json_each(?)) WHERE key NOT IN (SELECT key FROM station)`
 const ORPHAN_OWNERS = readSql(new URL('./orphan-owners.sql', import.meta.url))
 
-// Checked again: the station may have registered since.
+// Checks again that there is no station, because it may have registered since the search for orphans.
 const DELETE_ORPHANS = ['avatar', 'device'].map(
   (table) =>
     `DELETE FROM ${table} WHERE station = ?1 AND NOT EXISTS (SELECT 1 FROM station WHERE key = ?1) RETURNING 1`,
@@ -151,7 +151,7 @@ class SqliteHousekeeping implements Housekeeping {
     weight: () => SLICE_ROWS,
     run: (tx, keys) =>
       eachInTurn(keys, async (key) => {
-        // Checked again: the station may have registered since.
+        // Checks again, because the station may have registered since the search for orphans.
         const [orphan] = await tx.look(WITHOUT_STATION, JSON.stringify([key]))
         return orphan === undefined ? 0 : this.#parts.rings.discard(tx, [key], SLICE_ROWS)
       }),

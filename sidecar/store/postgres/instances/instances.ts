@@ -6,7 +6,9 @@ import { type Instance, type Instances, LEASE_MS } from '../../../messages/lease
 import type { Postgres } from '../database/connection.ts'
 
 const BEAT_MS = 1000
-/** At the start, a process of that name that ended without releasing it may still hold the name for so long. */
+/**
+ * How long the start waits for its name. A crashed process of the same name did not release it, so its lease must end.
+ */
 const TAKEN_FOR_MS = LEASE_MS + 2000
 const TRY_MS = 500
 const LEAVE_MS = 200

@@ -91,7 +91,7 @@ export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly S
   ]
 }
 
-/** Stations that have a new message. */
+/** Returns the stations for which the batch stored a message. */
 export function storedFor({ distinct }: AppendBatch, { kinds }: AppendAnswer): readonly StationKey[] {
   return distinct.flatMap(({ message }, index) => (kinds[index] === STORED ? message.to : []))
 }

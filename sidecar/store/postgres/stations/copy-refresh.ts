@@ -29,15 +29,15 @@ interface CopyRefreshParts {
 }
 
 /**
- * Keeps the copy of the registry up to date with what all instances change.
+ * Keeps the copy of the registry up to date with the changes of all instances.
  *
  * `load` reads all stations. From then on, `follow` reads only the stations that changed since the stamp that the copy
- * has seen. It loads everything again if that stamp has lost its meaning: another server took over (another
- * timeline), the clock of the database went back, or changes since that stamp were deleted.
+ * has seen. It loads everything again if that stamp has become useless. This happens when another server takes over
+ * (another timeline), the clock of the database goes back, or changes since that stamp were deleted.
  *
- * A refresh runs after each notification and at least once a second. Only one runs at a time; a notification during
- * a refresh starts another one after it. A refresh that fails changes nothing, and the next one makes up for it. After
- * `close` no refresh starts.
+ * A refresh runs after each notification and at least once a second. Only one runs at a time; a notification during a
+ * refresh starts another one after it. A refresh that fails changes nothing; the next one reads the same changes again.
+ * After `close` no refresh starts.
  */
 export class CopyRefresh {
   readonly #postgres: Pick<Postgres, 'read' | 'timeline'>

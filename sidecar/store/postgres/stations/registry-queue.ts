@@ -23,13 +23,13 @@ interface RegistryQueueParts {
 }
 
 /**
- * Writes of the registry, in their order. Rejects with `store_overloaded` if too much waits, or for too
- * long.
+ * Runs the writes of the registry in order. Rejects a write with `store_overloaded` if too many wait, or if it has
+ * waited too long.
  */
 export interface RegistryQueue {
-  /** Registers a station, in one statement with the registrations that wait beside it. */
+  /** Registers a station, in one statement with other waiting registrations. */
   register(registration: Registration): Promise<RegisterOutcome>
-  /** Runs any other write, alone. */
+  /** Runs any other write, in statements of its own. */
   write<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -74,7 +74,10 @@ export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): R
     return false
   }
 
-  /** If one registration is at fault and not the database, each is tried alone, so that only that one fails. */
+  /**
+   * Registers a group in one statement. If one registration makes it fail, tries each alone, so that only that one
+   * fails.
+   */
   async function registerGroup(group: readonly WaitingRegistration[]): Promise<void> {
     try {
       const outcomes = await registerAll(group.map(({ registration }) => registration))

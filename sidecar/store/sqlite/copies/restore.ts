@@ -7,11 +7,11 @@ import { demandVersion, fileVersion } from '../database/migrations.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 import { syncFolder } from './backup.ts'
 
-/** The content of the restored database, and the path of the former one. */
+/** The numbers of restored stations and messages, and the new path of the replaced database. */
 export interface Restored {
   readonly stations: number
   readonly messages: number
-  /** Undefined if there was no former database. */
+  /** The path to which the replaced database was moved; undefined if there was none. */
   readonly kept: string | undefined
 }
 

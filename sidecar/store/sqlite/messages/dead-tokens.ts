@@ -22,7 +22,7 @@ export function markTokensDead(
   })
 }
 
-/** The write that marks a token as dead, if the device still has it. */
+/** Creates the write that marks a token as dead, if the device still has it. */
 export function tokenDeathWrite(
   memory: StationMemory,
 ): Write<Pick<Registration, 'key' | 'deviceId' | 'pushToken'>, void> {

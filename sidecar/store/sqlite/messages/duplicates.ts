@@ -32,9 +32,9 @@ interface MarksRow {
 /** Tells copies of messages from new ones. Two messages are equal if sender, addressee, number and text are. */
 export interface Duplicates {
   /**
-   * Returns for each of `messages`, which `tx` stores at `now` by the wall clock, whether it is a copy: of a message
-   * that was stored lately, or of an earlier one of `messages`. Remembers the others as stored, unless `tx` is rolled
-   * back. Messages to a station that is not registered are no copies, and are not remembered.
+   * Returns for each of `messages` whether it is a copy of a recently stored message, or of an earlier one of
+   * `messages`. Remembers the others as stored at `now` (wall clock), unless `tx` is rolled back. Messages to a station
+   * that is not registered are no copies, and are not remembered.
    */
   among(tx: Transaction, messages: readonly IncomingMessage[], now: number): Promise<readonly boolean[]>
 }

@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../database/database.ts'
 import { PushMarks } from './push-marks.ts'
 import type { RingIndex } from './ring-index.ts'
 
-// A read that failed is tried again, but not as fast as it fails.
+// Delay before a failed read is repeated, so that it does not fail in a tight loop.
 const CLAIM_AGAIN_MS = 1_000
 
 const PUSHED = 'SELECT station, id, pushed_through AS through FROM device'
@@ -25,11 +25,11 @@ interface Entry {
   /** The newest message; undefined if only the file has it, from before the start. */
   newest: StoredMessage | undefined
   isClaimed: boolean
-  /** Runs until the entry is due; undefined from then on. */
+  /** Fires when the entry becomes due; undefined from then on. */
   timer: Timer | undefined
-  /** When the oldest message of the notification came in. */
+  /** When the oldest message of the notification arrived. */
   oldestAt: number
-  /** When the first message came in that the claim has not read. */
+  /** When the first message arrived after the claim read the messages; undefined if none did. */
   againAt: number | undefined
   tries: number
   refusals: number
@@ -51,7 +51,7 @@ export interface MemoryPushQueue extends PushQueue {
   seal(tx: Transaction): Promise<void>
 }
 
-/** Opens the queue, with what the last process left. */
+/** Opens the queue, with the notifications that the last process left. */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
   return new SqlitePushQueue(parts, await withUnpushed(queries, parts.rings))
 }
@@ -263,7 +263,8 @@ class SqlitePushQueue implements MemoryPushQueue {
   }
 
   /**
-   * Removes an entry whose device was notified up to `through`. Messages that came during the claim get a new entry.
+   * Removes an entry after its device was notified of the messages up to the stamp `through`. If messages arrived
+   * during the claim, creates a new entry for them.
    */
   #finish(entry: Entry, through: number): void {
     const { key, id, againAt, newest } = entry

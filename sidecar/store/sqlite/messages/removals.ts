@@ -15,7 +15,7 @@ export interface Removal extends DeviceFilter {
   readonly key: StationKey
 }
 
-/** The write that removes devices, and stations with their last device. */
+/** Creates the write that removes devices. It removes a station together with its last device. */
 export function removalWrite(memory: StationMemory, rings: Pick<RingIndex, 'discard'>): Write<Removal, RemoveOutcome> {
   return {
     async run(tx, inputs) {

@@ -151,7 +151,7 @@ class MemoryRingIndex implements RingIndex {
     return deleted.length
   }
 
-  /** Adds a row to its ring. Returns the row that leaves the ring for it. */
+  /** Adds a row to its ring. If the ring was full, drops its oldest row from it and returns that row. */
   #addOne(key: StationKey, stamp: number, now: number): Dropped | undefined {
     const rows = this.#stations.get(key) ?? this.#createRows(key)
     rows.times.push(stamp)

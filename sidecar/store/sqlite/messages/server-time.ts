@@ -6,20 +6,20 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 
 /** The stamps as the rest of the store uses them. */
 export interface StampSequence extends Stamps {
-  /** No stamp above it was issued. */
+  /** The newest stamp that was issued, or that may have been before the start. */
   readonly newest: number
   /**
-   * Takes `count` consecutive stamps for rows of `tx`, which has to {@link cover} them. Returns the first. They are
-   * given back if `tx` is rolled back.
+   * Takes `count` consecutive stamps for rows of `tx`, which must {@link cover} them. Returns the first. A rollback of
+   * `tx` returns them to the sequence.
    */
   take(tx: Transaction, count: number): number
-  /** Writes with `tx` that the stamps it took were issued. */
+  /** Makes sure that the stamps which `tx` took are reserved in the file. */
   cover(tx: Transaction): Promise<void>
-  /** Writes that no stamp was issued after the newest one, so that the next start skips none. */
+  /** Cancels the unused part of the reservation, so that the next start continues right after the newest stamp. */
   seal(tx: Transaction): Promise<void>
 }
 
-// How far ahead stamps are reserved. A crash skips at most so many.
+// How far ahead stamps are reserved. A crash skips at most this many.
 const AHEAD_MS = 10_000
 const ISSUE_ATTEMPTS = 3
 
@@ -33,16 +33,16 @@ export async function openServerTime(queries: Queries, database: Database, clock
  * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back. A
  * burst of more than one a millisecond runs ahead of the clock, which then catches up.
  *
- * A stamp is issued only once the file says that stamps up to it may have been. Otherwise a crash and a clock that is
- * set back could issue it again. So stamps are reserved ahead: `#newest` moves up to `#reserved`, and then a write
- * reserves the next ones. Callers share a reservation in progress.
+ * A stamp is issued only after it was reserved in the file. Otherwise it could be issued again after a crash, if the
+ * clock is set back. So stamps are reserved ahead: `#newest` moves up to `#reserved`, and then a write reserves the
+ * next ones. Callers share a reservation in progress.
  *
  * Public members are bound, because callers pass them on.
  */
 class ReservedStamps implements StampSequence {
   readonly #database: Database
   readonly #clock: Clock
-  /** No stamp above it may leave this file. Durable. */
+  /** The newest reserved stamp, as in the file. No later stamp may be issued. */
   #reserved: number
   #newest: number
   #reserving: Promise<void> | undefined
@@ -77,7 +77,7 @@ class ReservedStamps implements StampSequence {
     const first = this.#next()
     const top = first + count - 1
     this.#newest = top
-    // Otherwise a full disk would use up stamps at each try.
+    // Without this, each failed try on a full disk would use up stamps.
     tx.onRollback(() => {
       if (this.#newest === top) this.#newest = former
     })

@@ -11,12 +11,12 @@ import type { Device, Registration, Station, StationKey } from '../../../message
 import type { Transaction } from '../database/database.ts'
 
 /**
- * The registry in memory, which the file has too.
+ * A copy of the registry in memory. The file has the same data.
  *
- * `get` answers with what is committed. A transaction in progress notes its changes by {@link change}, and sees them by
- * {@link current}. With its commit they become what `get` answers; with its rollback they are forgotten. So memory
- * never knows more than the disk, except for one thing: the times of heartbeats, which {@link touch} changes in place
- * and the file has once an hour.
+ * `get` returns committed data. A transaction in progress records its changes with {@link change} and reads them with
+ * {@link current}. When it commits, `get` returns the changes; when it rolls back, they are discarded. So the copy is
+ * never newer than the file, with one exception: {@link touch} updates the times of heartbeats in place, and they are
+ * written to the file only once an hour.
  */
 export class StationMemory {
   readonly #stations = new Map<StationKey, SeenStation>()
