@@ -1,6 +1,6 @@
 /**
- * The errors of the API: the code on the wire (never renamed or reused), the HTTP status, and a message for the app's
- * developer, which says what is wrong and what to do.
+ * The errors of the API, by their code on the wire, which is never renamed or reused. `message` tells the app's
+ * developer what is wrong and what to do.
  */
 export const API_ERRORS = {
   invalid_request: {

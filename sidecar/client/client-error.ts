@@ -19,8 +19,8 @@ const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
 
 /**
  * A code of the API, or one of the client:
- * - `unreachable`: no answer, which is also what a rate limit looks like;
- * - `bad_answer`: another server answered, such as a proxy or the login page of a network;
+ * - `unreachable`: no answer, which is also what a rate limit looks like.
+ * - `bad_answer`: another server answered, such as a proxy or the login page of a network.
  * - `closed`: the client was closed.
  */
 export type ClientErrorCode = ApiErrorCode | 'unreachable' | 'bad_answer' | 'closed'

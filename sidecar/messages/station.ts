@@ -9,8 +9,8 @@ export type ByPlatform = Readonly<Record<Platform, number>>
 
 /**
  * The avatar of a station. `updatedAt` is a stamp.
- * - `never`: the station has never set an avatar;
- * - `cleared`: the station cleared its avatar at `updatedAt`;
+ * - `never`: the station has never set an avatar.
+ * - `cleared`: the station cleared its avatar at `updatedAt`.
  * - `set`: `hash` is a SHA-256 if there is an image, otherwise `icon:<name>`.
  */
 export type Avatar =

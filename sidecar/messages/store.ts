@@ -100,11 +100,11 @@ export interface AvatarRecord {
 
 /**
  * The outcome of a registration:
- * - `created`: the station is new;
- * - `joined`: the device is new. It may have replaced a device that had not registered for long;
- * - `refreshed`: station and device were registered before;
- * - `full`: the registry has no room for another station;
- * - `devices_full`: the station has no room for another device, and all of its devices have registered recently;
+ * - `created`: the station is new.
+ * - `joined`: the device is new. It may have replaced a device that had not registered for long.
+ * - `refreshed`: station and device were registered before.
+ * - `full`: the registry has no room for another station.
+ * - `devices_full`: the station has no room for another device, and all of its devices have registered recently.
  * - `limited`: station or device is new, and its client has reached its limit of new ones for this hour.
  */
 export type RegisterOutcome =
@@ -123,11 +123,11 @@ export interface DeviceFilter {
 
 /**
  * The outcome of a removal:
- * - `none`: there were no such devices;
- * - `wrong_token`: the device has another push token;
+ * - `none`: there were no such devices.
+ * - `wrong_token`: the device has another push token.
  * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed
  *   before, so a stranger may have taken the device over, or registered it first. The history stays for the phone's
- *   return;
+ *   return.
  * - `devices`: the devices were removed; `station`: the last device was removed, and the station with it.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'

@@ -20,12 +20,12 @@ const MAX_MOVES = 3
 const MAY_LOG_IN_AGAIN_MS = 1000
 
 /**
- * - `connecting`: the login is not answered yet;
- * - `up`: logged in, and the server has the newest filter;
- * - `confirming`: logged in, and a filter change is not confirmed yet;
+ * - `connecting`: the login is not answered yet.
+ * - `up`: logged in, and the server has the newest filter.
+ * - `confirming`: logged in, and a filter change is not confirmed yet.
  * - `unconfirmed`: logged in, but the server answers no `#filter` line. The newest filter counts as set, but only
- *   another login makes it certain;
- * - `waiting`: waits before the next try;
+ *   another login makes it certain.
+ * - `waiting`: waits before the next try.
  * - `leaving`: reads what is still on its way, then is `closed`.
  */
 export type ConnectionState = 'connecting' | 'up' | 'confirming' | 'unconfirmed' | 'waiting' | 'leaving' | 'closed'

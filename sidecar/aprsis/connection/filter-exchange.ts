@@ -10,8 +10,8 @@ const TRIES = 2
 /**
  * The outcome for the newest filter:
  *
- * - `set_by_login`: it was in the login line, which the server accepted;
- * - `confirmed`: the server answered the `#filter` line;
+ * - `set_by_login`: it was in the login line, which the server accepted.
+ * - `confirmed`: the server answered the `#filter` line.
  * - `unanswered`: it was sent to a server that answers no `#filter` line. The server may have applied it (udpgate4,
  *   aprsgo), or may still use the filter of the login (Polaric aprsd).
  */

@@ -31,7 +31,7 @@ export interface PlanLimits extends FilterForm {
 
 interface Bin {
   readonly carrier: Carrier | undefined
-  /** The carrier's own set object if it is unchanged, which most are. */
+  /** The same object as the carrier's set if that is unchanged, as in most cases. */
   readonly stations: ReadonlySet<StationKey>
   readonly bytes: number
 }
@@ -43,7 +43,7 @@ interface Filling {
   bytes: number
 }
 
-/** Each carrier with the stations that no newer one carries, and the sorted stations that no carrier has. */
+/** Assigns each station to the newest carrier that has it. `homeless`: the stations that no carrier has, sorted. */
 interface Shares {
   readonly bins: readonly (Bin & { readonly carrier: Carrier })[]
   readonly homeless: readonly StationKey[]

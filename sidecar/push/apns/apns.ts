@@ -72,7 +72,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const inFlight = createInFlight(clock)
   const client = openClient({ key, keyId, teamId }, settings.production, connections)
   // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
-  // start finds it.
+  // start finds the package.
   void client.then()
   log.info('push-gateway-on', 'iPhones are notified by APNs.', { topic, host: connections.host })
 
@@ -134,7 +134,7 @@ async function openClient(
     token,
     address: connections.host,
     production,
-    // The client would repeat within milliseconds, whatever the gateway's Retry-After says.
+    // The client would repeat within milliseconds, and ignore the gateway's Retry-After.
     connectionRetryLimit: 0,
     requestTimeout: SEND_LIMIT_MS,
     createConnection: connections.open,
@@ -187,7 +187,7 @@ function readFailure(failed: unknown, connectionProblem: string | undefined): Fa
     }
   }
   if (status === 500) return { status, reason: 'InternalServerError' }
-  // One of Apple's reasons, or whatever a server that replaces APNs writes.
+  // One of Apple's reasons, or a text from a server that is used instead of APNs.
   return { status, reason: /^[A-Za-z]{1,64}$/.test(word) ? word : 'unknown reason' }
 }
 

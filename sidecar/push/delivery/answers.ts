@@ -3,9 +3,9 @@ import type { PushOutcome } from '../gateway/gateway.ts'
 
 /**
  * The state of a gateway according to its latest answers:
- * - `unused`: nothing was sent yet;
- * - `working`: it accepted the last notification, or reported its token dead or its phone offline;
- * - `failing`: it cannot be reached, or a quota is exceeded;
+ * - `unused`: nothing was sent yet.
+ * - `working`: it accepted the last notification, or reported its token dead or its phone offline.
+ * - `failing`: it cannot be reached, or a quota is exceeded.
  * - `refusing`: it refused the last notification, or refuses the credentials of the sidecar.
  */
 export type GatewayState = 'unused' | 'working' | 'failing' | 'refusing'

@@ -53,7 +53,7 @@ export class Dispatcher {
   readonly #deliveries: Deliveries
   /** The slots of platforms for which unclaimed devices may be due. */
   readonly #due = new Set<SendSlots>()
-  /** The claim that runs, and all deliveries. */
+  /** The running claim and all running deliveries. {@link close} awaits them. */
   readonly #work = new Set<Promise<void>>()
   #isClaiming = false
   #inFlight = 0
@@ -129,7 +129,7 @@ export class Dispatcher {
     for (let wanted = this.#slotsToFill(); wanted.length > 0; wanted = this.#slotsToFill()) {
       const free: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       for (const slots of wanted) free[slots.platform] = slots.free
-      // Before the claim: a device that falls due during the claim may not be part of it.
+      // Before the claim, because a device that becomes due during the claim may be missing from its result.
       for (const slots of wanted) this.#due.delete(slots)
       const claims = await this.#claim(free)
       this.#parts.metrics.count('pushes_claimed', claims.length)
@@ -139,7 +139,7 @@ export class Dispatcher {
       }
       this.#begin(claims)
     }
-    // In the same turn as the last look at the slots, so that no wake-up is lost in between.
+    // Set in the same turn as the last check of the slots, so that no wake-up between the two is lost.
     this.#isClaiming = false
   }
 
@@ -201,7 +201,7 @@ export class Dispatcher {
   }
 }
 
-/** Reads the avatars of `senders`, all images at once. Rejects if the store does. */
+/** Reads the avatars of `senders` with a single read from the store. Rejects if that read fails. */
 async function avatarsOf(
   stations: Pick<Stations, 'get' | 'avatars'>,
   senders: readonly StationKey[],

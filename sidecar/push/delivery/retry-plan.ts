@@ -40,16 +40,16 @@ export function planAfterFailure({ claim, elapsedMs, afterMs }: Failed, random: 
 }
 
 /**
- * Plans the try after one at which the gateway refused the sidecar. There is no limit: the notification waits until an
- * administrator has corrected the cause.
+ * Plans the next try of a notification after the gateway refused the sidecar. There is no limit: the notification waits
+ * until an administrator has corrected the cause.
  */
 export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, random: number): NextTry {
   return { delayMs: retryDelayMs(refusals + 1, undefined, random), tries: 0, refusals: refusals + 1 }
 }
 
 /**
- * Plans the try after one whose phone was offline. It is retried for as long as a gateway would have kept it.
- * `waitedMs` is the time since its newest message arrived.
+ * Plans the next try of a notification whose phone was offline. It is retried for as long as a gateway would have kept
+ * it, and then dropped. `waitedMs` is the time since its newest message arrived.
  */
 export function planWhilePhoneIsAway(
   claim: Pick<PushClaim, 'refusals'>,

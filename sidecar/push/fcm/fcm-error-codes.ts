@@ -10,9 +10,9 @@ export interface FcmErrorCodes {
   includes(code: string): boolean
 }
 
-/** Reads `answer` along with its other reader. Call before its first byte is read. */
+/** Copies the body of `answer` while the client library reads it. Call before the first byte is read. */
 export function readErrorCodes(answer: IncomingMessage): FcmErrorCodes {
-  // Read now, because the client removes the header.
+  // Read at once, because the client library removes the header later.
   const isCompressed = answer.headers['content-encoding'] !== undefined
   const chunks: Buffer[] = []
   let size = 0

@@ -88,7 +88,7 @@ class FcmGateway implements PushGateway {
     this.#inFlight = createInFlight(clock)
     this.#client = connect(account, agent)
     // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
-    // start finds it.
+    // start finds the package.
     void this.#client.then()
   }
 
@@ -242,7 +242,7 @@ function isAboutToken(message: string, { errorCodes }: FcmExchange): boolean {
   return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)
 }
 
-/** The outcome of an error without a known code: something between the sidecar and FCM answers, or nothing does. */
+/** Returns the outcome of an error without a known code. Nothing answered, or a server between sidecar and FCM did. */
 function byStatus(exchange: FcmExchange): readonly ['try_later', string] {
   return ['try_later', exchange.status === undefined ? 'FCM cannot be reached' : unexpected(exchange)]
 }
@@ -253,7 +253,7 @@ function unexpected({ status }: FcmExchange): string {
 
 function credentialOutcome(message: string, exchange: FcmExchange): PushFailure {
   const refusal = REFUSAL.exec(message)?.[1]
-  if (!refusal) return later('no access token to be had from Google', exchange)
+  if (!refusal) return later('Google issued no access token', exchange)
   const remedy = 'check that neither the key of push.fcm.serviceAccountFile nor its account was deleted or disabled'
   return {
     kind: 'unauthorized',

@@ -4,7 +4,7 @@ import type { PushOutcome } from './gateway.ts'
 /** Time limit of {@link PushGateway.send} in milliseconds. */
 export const SEND_LIMIT_MS = 10_000
 
-/** The notifications that wait for the answer of one gateway. */
+/** The notifications that wait for an answer of one gateway, each with a time limit. */
 export interface InFlight {
   /** Returns the outcome of `work`. After the time limit, calls `abandon` and returns `try_later` instead. */
   run(work: () => Promise<PushOutcome>, abandon: () => void): Promise<PushOutcome>

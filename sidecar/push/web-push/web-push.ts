@@ -38,12 +38,12 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
 /** Statuses with several meanings. The text of the answer tells which. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
-  // FCM, Mozilla and Apple.
+  // Answers of FCM, Mozilla and Apple.
   [
     /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
     ['token_gone', 'says that the subscription was made with another key than ours'],
   ],
-  // ntfy, which never checks the signature.
+  // An answer of ntfy, which never checks the signature.
   [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
 ]
 
@@ -106,7 +106,7 @@ class WebPushGateway implements PushGateway {
     this.#parts = parts
     this.#inFlight = createInFlight(parts.clock)
     // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
-    // start finds it.
+    // start finds the package.
     void this.#client.then()
   }
 

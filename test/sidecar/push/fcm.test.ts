@@ -220,7 +220,7 @@ describe('FCM through firebase-admin', () => {
     })
 
     for (const [how, fault, reason] of [
-      ['has an outage', { status: 503, error: 'unavailable' }, 'no access token to be had from Google'],
+      ['has an outage', { status: 503, error: 'unavailable' }, 'Google issued no access token'],
       ['hangs', 'hang', 'no answer within 10 s'],
     ] as const)
       it(`tries later when the token address ${how}, and sends once that is over`, async () => {

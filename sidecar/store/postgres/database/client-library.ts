@@ -3,7 +3,7 @@ import { StoreError } from '../../../errors.ts'
 
 const INT8 = 20
 const INT8_ARRAY = 1016
-/** Parsers of `bigint`, by the id of the type. Stamps, times and counts are all below 2^53. */
+/** Parsers of `bigint`, by PostgreSQL's type id. All stamps, times and counts are below 2^53. */
 export const NUMBER_PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [INT8]: Number,
   [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net'
 
 /**
- * The sockets of all connections. A server that does not answer cannot keep one open: {@link destroyAll} needs no
- * answer. After {@link refuse}, new sockets are destroyed as soon as something connects them.
+ * The sockets of all connections to the database. {@link destroyAll} closes them even if the server does not answer.
+ * After {@link refuse}, each new socket is destroyed before its connection is established.
  */
 export class Sockets {
   readonly #open = new Set<Socket>()

@@ -15,7 +15,7 @@ const FORGET_ACKS = `
 
 /** Bounds the rows that a flood leaves; housekeeping runs only once an hour. */
 export interface Bounds {
-  /** Notes how many messages were stored and acks granted. */
+  /** Counts stored messages and granted acks. After many of them, deletes old rows. */
   count(stored: number, acks: number): void
 }
 
@@ -24,7 +24,7 @@ export function openBounds({ query }: Queries, ackMs: number): Bounds {
   let stored = 0
   let acks = 0
 
-  // If it fails, the next deletion makes up for it.
+  // If a deletion fails, the next one deletes those rows too.
   const run = (text: string, ...values: readonly number[]) => void query(text, values).catch(() => undefined)
 
   return {

@@ -8,8 +8,8 @@ interface Estimate {
 }
 
 /**
- * Rows of the queue that this instance stored, claimed or postponed, by the key of the device. They are estimates for
- * metrics only. At most one a device.
+ * The rows of the queue that this instance stored, claimed or postponed: at most one for each device. They are an
+ * estimate for metrics, because other instances change the queue too.
  */
 export interface KnownPushes {
   /** Adds a row that is due in `delayMs`, unless there is one. Returns whether it is new. */
@@ -18,7 +18,7 @@ export interface KnownPushes {
   /** Notes that the row is due again in `delayMs`. */
   wait(key: string, platform: Platform, delayMs: number): void
   forget(key: string): void
-  /** Forgets rows of `platform` that were due before `elapsed` and are not claimed here. */
+  /** Forgets the rows of `platform` that were due before `elapsed`, except those that this instance has claimed. */
   forgetDue(platform: Platform, elapsed: number): void
   waiting(platform: Platform): number
 }

@@ -15,7 +15,7 @@ import type { Transaction } from '../database/database.ts'
  *
  * `get` returns committed data. A transaction in progress records its changes with {@link change} and reads them with
  * {@link current}. When it commits, `get` returns the changes; when it rolls back, they are discarded. So the copy is
- * never newer than the file, with one exception: {@link touch} updates the times of heartbeats in place, and they are
+ * never newer than the file, except for the times of heartbeats. {@link touch} updates those in place, and they are
  * written to the file only once an hour.
  */
 export class StationMemory {
