@@ -174,7 +174,7 @@ function printOutcome({ done, lines }: { readonly done: boolean; readonly lines:
 
 async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
   const log = createLog(settings.log.level)
-  // Logged at every level: where the sidecar listens, which may be on a free port, and why it ended.
+  // For lines that are logged at any `log.level`: the addresses of the sidecar, and the reason why it ended.
   const announcements = createLog('info')
   const die = (event: string, msg: string, error: unknown): never => {
     // Logging may be what failed, for example because stdout is closed.

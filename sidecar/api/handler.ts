@@ -47,9 +47,9 @@ export interface HandlerParts {
 /**
  * Handles every request of the API.
  *
- * A request over the rate limit is dropped. Any other one is active from its arrival until its answer is queued or its
- * connection has ended. At the end of the turn the handler reads its body, runs its endpoint, and queues the answer.
- * Whatever fails becomes an error answer. `allDone` resolves once no request is active, so that the store may close.
+ * A request over the rate limit is dropped. Any other request is active from its arrival until its answer is queued or
+ * its connection has ended. At the end of the turn the handler reads its body, runs its endpoint, and queues the
+ * answer. Failures become error answers. `allDone` resolves once no request is active, so that the store may close.
  */
 export class RequestHandler {
   readonly #parts: HandlerParts
@@ -188,7 +188,7 @@ export class RequestHandler {
   }
 }
 
-/** Long enough for the database to finish its backlog, and for clients to read earlier answers. */
+/** After `overloaded`: long enough for the database to finish its backlog, and for clients to read earlier answers. */
 const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 

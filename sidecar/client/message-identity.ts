@@ -1,9 +1,9 @@
 import type { MessageRecord } from './wire/bodies.ts'
 
 /**
- * Returns a value that all copies of one message share, over whatever way they came. Two messages with the same value
- * within minutes are one message; later it is a new message with the same text. Source: Message, identity for duplicate
- * detection.
+ * Returns a value that all copies of one message share, whether they came over radio, APRS-IS or a sync. Equal values
+ * within minutes mean the same message; later, a new message with the same text. Source: Message, identity for
+ * duplicate detection.
  *
  * Of a number with a reply-ack (`MM}AA`) only `MM` counts, because `AA` changes between retransmissions. Trailing
  * blanks of the text and the SSID 0 do not count.

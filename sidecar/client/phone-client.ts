@@ -44,8 +44,8 @@ export interface PhoneClient {
   /** To be called for each push while the app runs, with the platform's data: stores the sender's avatar, and syncs. */
   pushReceived(data: unknown): Promise<void>
   /**
-   * The same for a tap on a notification. Resolves with the callsign whose conversation to open, even if the sync has
-   * to wait; undefined for a push that is not the sidecar's.
+   * Like {@link pushReceived}, but for a tap on a notification. Resolves with the callsign whose conversation to open,
+   * even if the sync has to wait; undefined for a push that is not the sidecar's.
    */
   pushTapped(data: unknown): Promise<string | undefined>
   /** To be called when the platform gives the app a new token. */

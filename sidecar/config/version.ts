@@ -1,4 +1,4 @@
 import { createRequire } from 'node:module'
 
-/** The package's version. Read through the package's own name, since sources and build lie at different depths. */
+/** The version of the package. Imported by package name, because sources and build are at different folder depths. */
 export const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version

@@ -17,7 +17,7 @@ export interface CallsignRules {
   /**
    * The registry without the stations whose callsigns have become reserved. These stay registered until they expire,
    * because an entry of the list may be a mistake. Their messages are neither requested nor stored. `get` is called for
-   * each packet, and follows the stations that the last `keys` found.
+   * each packet, so it uses the reserved stations that the last `keys` found.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys'>
   /** Replaces the lists. */

@@ -80,7 +80,7 @@ export const ANSWER_SCHEMAS = {
     path: { type: 'string', description: 'Where, as a JSON path.' },
     reason: { type: 'string' },
   }),
-  // A schema of its own: generators name an inline enum after its member, and such clients do not compile.
+  // A separate schema, because code generators name an inline enum after its member, and such code does not compile.
   ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 

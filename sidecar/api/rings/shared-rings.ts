@@ -15,8 +15,8 @@ interface SharedRingsParts {
  * costs four times as much as an empty result. A station's ring is absent or cached. A request for an absent ring reads
  * it; a request for a cached ring adds what other processes stored meanwhile.
  *
- * If the history shows that the copy is wrong, the ring is dropped and the request repeated: the station was registered
- * again, or the history has lost the newest cached message. All rings are dropped when the history's lineage changes,
+ * A cached ring is wrong if the station was registered again, or if the history has lost the newest cached message. The
+ * ring is then dropped and the request repeated. All rings are dropped when the history's lineage changes,
  * as after a failover. Any of them may then hold messages that the history lost.
  *
  * Guarantee: an answer has no message that the history did not have during the request, and misses none.

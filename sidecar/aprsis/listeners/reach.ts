@@ -7,8 +7,8 @@ import type { Clock } from '../../clock.ts'
 const DEAF_MS = 30_000
 
 /**
- * How long it then stands back, as long as other instances wait for a slot. Without this, instances would pass the slot
- * around while none of them reaches APRS-IS.
+ * How long the instance then does not try to listen, as long as other instances wait for a slot. Without this,
+ * instances would pass the slot around while none of them reaches APRS-IS.
  */
 const REST_MS = 600_000
 
@@ -29,7 +29,7 @@ export class Reach {
     return this.#withoutLoginSince !== undefined && this.#clock.elapsed() - this.#withoutLoginSince >= DEAF_MS
   }
 
-  /** Whether the instance stands back for others. */
+  /** Whether the instance does not try to listen for now. */
   get isResting(): boolean {
     return this.#clock.elapsed() < this.#restsUntil
   }

@@ -30,7 +30,7 @@ export async function checkPublic(listen: ListenSettings, address: string): Prom
   try {
     const { server, scheme } = await createApiServer(listen)
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      // Requests of phones fail meanwhile, as while no sidecar runs; phones retry.
+      // Requests of phones get a 503 during this check, and phones retry. No sidecar runs that could answer them.
       if (request.url === path) arrival = arrivalOf(request)
       response.writeHead(503, { Connection: 'close', 'Content-Length': 0 }).end()
     })

@@ -59,7 +59,7 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
   }
 }
 
-/** Returns the next steps, with the settings that a start with the new database would refuse. */
+/** Returns the operator's next steps, including the settings to correct before a start with the new database. */
 function stepsAfter(settings: Settings): readonly string[] {
   const problems = [...backupsAreOfAFile(settings), ...listenersCarryAll(settings)]
   return [

@@ -11,7 +11,7 @@ const USUAL_GAP_MS = 2 * HOUR_MS
 /** Decides which stations have expired. Times are in milliseconds since 1970. */
 export interface Expiry {
   /**
-   * Returns a time; stations that were last seen before it have expired. Undefined while no station may expire yet.
+   * Returns the time such that stations last seen before it have expired. Undefined while no station may expire.
    * `sharedSince`: start of the time in which any of the processes that share the store was reachable.
    */
   cutoff(now: number, sharedSince?: number): number | undefined

@@ -66,10 +66,11 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
 type Client = ReturnType<typeof connect>
 
 /**
- * FCM behind one client at a time.
+ * Sends to FCM through one client at a time.
  *
- * The client keeps an access token for its whole life by the wall clock, and cannot be told to discard a token that FCM
- * does not accept. So after a 401, a new client replaces it, which gets a new token; at most every {@link PAUSE_MS}.
+ * The client uses an access token until it expires by the wall clock, and has no way to discard one that FCM refuses.
+ * So after a 401, the gateway replaces the client, and the new one gets a new token. It does so at most once every
+ * {@link PAUSE_MS}.
  */
 class FcmGateway implements PushGateway {
   readonly #account: ServiceAccount

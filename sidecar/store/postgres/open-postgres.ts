@@ -46,8 +46,8 @@ export async function openPostgresStore(
   metrics: Pick<Metrics, 'count'> = { count() {} },
   stopping?: AbortSignal,
 ): Promise<SharedStore> {
-  // Follows `stopping` only while the store opens. Later, parts that are stopping still use the store, and its opener
-  // closes it after them.
+  // Reacts to `stopping` only while the store opens. Later, other parts still use the store while they stop, and the
+  // caller closes it after them.
   const start = new AbortController()
   const stopEarly = () => start.abort()
   stopping?.addEventListener('abort', stopEarly, { once: true })

@@ -5,8 +5,8 @@ import { type Database, eachInTurn, type Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
 import type { RingIndex } from './messages/ring-index.ts'
 
-// A request may have to wait for one slice. Rows of a station are all over the file, each on its own page: 100 took 6
-// ms with 250,000 in the file. Looking at 500 stations took 2 ms.
+// A request may have to wait for one slice. The rows of a station are spread over the file, each on its own page. With
+// 250,000 rows in the file, 100 rows took 6 ms, and a search through 500 stations took 2 ms.
 const SLICE_ROWS = 100
 const SLICE_STATIONS = 500
 

@@ -16,7 +16,7 @@ export function grantLeases(instance: string): Leases {
   }
 }
 
-/** The only process, by its name. */
+/** Returns the list of instances of a store that only one process uses: that process. */
 export function onlyInstance(name: string, clock: Pick<Clock, 'now'>): Instances {
   const startedAt = clock.now()
   let note = ''

@@ -49,11 +49,11 @@ export interface Postgres extends Queries {
    */
   timeline(): number
   /**
-   * What is wrong with the database, since a statement failed for it; undefined if nothing is. After the first
+   * Returns the fault for which the last statements failed; undefined if the database works. After the first
    * {@link probe}, a faulty database is probed each second.
    */
   fault(): StoreErrorCode | undefined
-  /** Finds out whether messages can be stored now, for {@link fault}. Callers share a probe. Never rejects. */
+  /** Tests whether messages can be stored, and updates {@link fault}. Callers share a probe. Never rejects. */
   probe(): Promise<void>
   /** Takes no more statements, waits at most 500 ms for those in progress, and ends all connections. Idempotent. */
   close(): Promise<void>
@@ -73,7 +73,7 @@ const OWN_WAIT_MS = 30_000
 const OWN_ANSWER_MS = 60_000
 /** The limit of a statement over whole tables: fitting the rings of 36,000 stations took 53 s. */
 export const WHOLE_TABLE_MS = 600_000
-/** After so much silence the system probes the server ten times, once a second. By default it waits 2 hours. */
+/** TCP keep-alive: after this much silence, the system probes the server ten times, once a second. Default: 2 hours. */
 const SILENCE_MS = 10_000
 const CLOSE_MS = 500
 

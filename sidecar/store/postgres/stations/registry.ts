@@ -220,7 +220,7 @@ class PostgresRegistry implements Registry {
 
   async #remove(key: StationKey, { deviceId, seenBeforeMs = NEVER }: DeviceFilter): Promise<RemoveOutcome> {
     const meant = deviceId === undefined ? null : [deviceId]
-    // Memory and database both have to agree: memory alone knows of heartbeats within the last hour.
+    // Memory and database must agree that a device is silent: heartbeats of the last hour may be only in memory.
     const station = seenBeforeMs === NEVER ? undefined : this.#copy.get(key)
     const silent = station?.devices.filter(({ id, lastSeenAt }) => (deviceId ?? id) === id && lastSeenAt < seenBeforeMs)
     const values = [key, seenBeforeMs, silent?.map(({ id }) => id) ?? meant]

@@ -209,7 +209,7 @@ async function giveTo(example: string, draft: string): Promise<void> {
   if (uid !== owner.uid || gid !== owner.gid) await chown(draft, uid, gid)
 }
 
-/** Keeps the file under another name too. It stays at its path, so that a start finds a database at every moment. */
+/** Also keeps the file at `keptPath`. The file stays at `path` too, so that a start always finds a database there. */
 async function keep(path: string, keptPath: string): Promise<void> {
   // Copies it on file systems without hard links.
   await link(path, keptPath).catch(() => copyFile(path, keptPath, constants.COPYFILE_EXCL))

@@ -42,7 +42,7 @@ export interface RingIndex {
   isSweepable(now: number): boolean
   /** Deletes rows that left their rings and have expired at `now` or are surplus, at most one slice. */
   sweep(tx: Transaction, now: number): Promise<void>
-  /** Deletes the rows of stations, at most so many of each. Resolves with their number. */
+  /** Deletes the rows of stations, at most `atMost` of each. Resolves with the number of deleted rows. */
   discard(tx: Transaction, stations: readonly StationKey[], atMost?: number): Promise<number>
 }
 
