@@ -65,6 +65,11 @@ const STATUS: DomainStatus = {
 const IS_DARK = `[document.body, document.documentElement].map((element) => getComputedStyle(element).backgroundColor)
   .filter((color) => color !== 'rgba(0, 0, 0, 0)')[0].match(/\\d+/g).every((part) => part < 64)`
 
+/** Pixels between the card of a page and the edge of the window; 100 if the page has no card. */
+const CARD_DISTANCE = `Math.min(100, ...[...document.querySelectorAll('main')]
+  .filter((main) => getComputedStyle(main).borderLeftWidth !== '0px')
+  .map((main) => main.getBoundingClientRect()).map(({ left, right }) => Math.min(left, innerWidth - right)))`
+
 /**
  * Checks every page of the product, its fixtures and its example: axe-core finds no violation, and nothing overflows.
  */
@@ -209,6 +214,7 @@ describe('a page', () => {
           const isDark = await page.evaluate(IS_DARK)
           expect(isDark, 'dark').to.equal(colorScheme === 'dark')
           expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), `${width}`).to.be.at.most(0)
+          expect(await page.evaluate(CARD_DISTANCE), `${width}`).to.be.at.least(16)
         }
       }
     })

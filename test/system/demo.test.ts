@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { sendByRadio, watchProgram } from '../support/watched-program.ts'
 
 /** Takes away the package that brings PostgreSQL. */
@@ -32,6 +33,24 @@ async function paste({ url, body }: PrintedCall) {
 }
 
 describe('the demo', () => {
+  it('names the provider on its button, refuses carol, and prints the rule that refused her', async () => {
+    const { child, shows, ended } = watchProgram(START)
+    const page = await shows('Ctrl-C stops all of it')
+    const [, url = ''] = /Device management {3}(http:\S+)/.exec(page) ?? []
+    const browser = new ScriptedBrowser()
+    try {
+      const { links } = await browser.get(`${url}login`)
+      expect(links.map(({ text }) => text)).to.deep.equal(['Sign in with Example Identity'])
+      const refused = await browser.login(url, 'carol', 'carol-demo')
+      expect(refused.url).to.equal(`${url}login?failure=access_denied`)
+      await shows('code=not_in_required_group')
+    } finally {
+      browser.close()
+    }
+    child.kill('SIGINT')
+    expect(await ended).to.include({ code: 0 })
+  })
+
   it('prints requests that work when pasted, shows the push, and stops on Ctrl-C', async () => {
     const { child, shows, ended, complaints } = watchProgram(START)
     const page = await shows('Ctrl-C stops all of it')
