@@ -46,8 +46,9 @@ describe('the demo', () => {
       await shows('code=not_in_required_group')
     } finally {
       browser.close()
+      // Also after a failure, which would otherwise leave the demo running and mocha waiting for it.
+      child.kill('SIGINT')
     }
-    child.kill('SIGINT')
     expect(await ended).to.include({ code: 0 })
   })
 
