@@ -78,7 +78,7 @@ const PUSH_LATENCY: Distribution = {
   cases: PLATFORMS,
   buckets: [0.25, 0.5, 1, 2, 2.5, 3, 4, 6, 10, 30, 60, 300, 900, 3600],
 }
-/** Observations that wait for `prom-client` to be loaded. More than this load it, so that the list is bounded. */
+/** Maximum number of observations kept until `prom-client` is loaded. Beyond it, the sidecar loads the package. */
 const MAX_WAITING = 1000
 
 /** Counts outcomes and exposes them in the Prometheus text format. */

@@ -46,10 +46,10 @@ export function parsePacket(line: string): Packet | undefined {
 /** Returns the index of the `>` after the source that begins at `start`, or -1. */
 function endOfSource(line: string, start: number): number {
   for (let i = start; i <= start + MAX_SOURCE_LENGTH; i++) {
-    // NaN past the end of the line, which is no character of a source.
+    // NaN past the end of the line; it fails the test below.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // Strict, because acks contain the source: none of its characters may end a line or a field.
+    // Strict, because acks repeat the source: no character in it may end a line or a field.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

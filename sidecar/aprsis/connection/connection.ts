@@ -16,7 +16,7 @@ const STABLE_MS = 60_000
  */
 const MAX_MOVES = 3
 
-/** Delay before the next look at whether the callsign may be used. */
+/** Delay before the connection checks again whether it may log in with its callsign. */
 const MAY_LOG_IN_AGAIN_MS = 1000
 
 /**

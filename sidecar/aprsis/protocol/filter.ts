@@ -35,7 +35,7 @@ function isWrittenWithZero(station: StationKey): boolean {
 
 /** Bytes that one more station adds to a filter. Keys are ASCII. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  // A slash before each spelling. Computed without building them, because each change measures all stations.
+  // Each spelling follows a slash. The spellings are not built, because each filter change measures all stations.
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length

@@ -22,7 +22,7 @@ export function readAddresses(address: string): readonly DatabaseAddress[] {
   return addressesOf(address).map(readAddress)
 }
 
-/** Reads an address with one host. Throws no error of `URL`, because that quotes everything, including the password. */
+/** Parses an address with one host. Does not throw the error of `URL`, because that quotes the password. */
 export function readAddress(address: string): DatabaseAddress {
   if (!URL.canParse(address)) throw new StoreError('database_unreachable')
   const { hostname, port, pathname, username, password } = new URL(address)

@@ -82,8 +82,8 @@ const SESSION: SessionSettings = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
-// Statements on such a connection may run for long, but may not wait for long: a machine that hangs in the middle must
-// not hold up all others. A statement ends if its caller is gone.
+// Statements on a connection of its own may run for long, but may not wait for long: an instance that hangs in the
+// middle must not block the others. A statement ends if its caller is gone.
 const OWN_SESSION: SessionSettings = {
   jit: 'off',
   client_min_messages: 'warning',

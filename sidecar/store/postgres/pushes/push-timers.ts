@@ -2,18 +2,18 @@ import type { Clock, Timer } from '../../../clock.ts'
 
 /** For rows that other instances left: windows of instances that ended, and leases that were not settled. */
 const ASK_EVERY_MS = 1000
-/** Rows that are due within this time share a ring at its end, because each ring costs a statement. */
+/** Rows that become due within this time share one call at its end, because each call costs a statement. */
 const GRAIN_MS = 50
 
-/** Rings when a row may be due. */
+/** Timers that call all listeners when a row may be due. */
 export interface PushTimers {
-  /** Rings in `delayMs`, or a little later. */
+  /** Plans a call of the listeners in `delayMs`, or up to {@link GRAIN_MS} later. */
   ring(delayMs: number): void
   onRing(listener: () => void): void
   close(): void
 }
 
-/** Opens the timers. Once there is a listener, they also ring each second, and for each listener when it is added. */
+/** Opens the timers. Listeners are also called each second, and each listener once when it is added. */
 export function openPushTimers(clock: Clock): PushTimers {
   const timers = new Map<number, Timer>()
   const listeners: (() => void)[] = []

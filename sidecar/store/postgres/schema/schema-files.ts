@@ -32,8 +32,8 @@ const TABLES = [
 ].map((name) => `tables/${name}`)
 
 /**
- * The files of the functions. A function that takes other arguments or returns other columns than a published one needs
- * another name: instances of the version before go on calling theirs.
+ * The files of the functions. A function must get a new name if its arguments or columns differ from those of a
+ * published version, because instances of the previous version still call that one.
  */
 const FUNCTIONS = [
   'registry/take-stamp',

@@ -138,8 +138,8 @@ class SqliteHistory implements History {
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
     await rings.sweepFor(tx, receivedAt, messages.length)
-    // No pause between the stamps and the index: a reader who sees no message of a station in the index is given a
-    // stamp that is older than what comes.
+    // Nothing may run between taking the stamps and adding the messages to the index. Otherwise a reader could miss a
+    // message in the index, and get a cursor that is newer than the message.
     const first = this.#stamps.take(tx, messages.length)
     const fates = messages.map(({ from, to, seqId, text }, index): Fate => {
       if (copies[index]) return 'duplicate'

@@ -89,7 +89,7 @@ export class StationMemory {
     return this.#unproven.has(key)
   }
 
-  /** Notes whether the station is proven, once `tx` is committed. */
+  /** Records whether the station is proven. Takes effect when `tx` commits. */
   setProven(tx: Transaction, key: StationKey, isProven: boolean): void {
     tx.onCommit(() => {
       if (isProven) this.#unproven.delete(key)
@@ -97,7 +97,7 @@ export class StationMemory {
     })
   }
 
-  /** When the device was last seen, as the file has it. */
+  /** Returns when the device was last seen according to the file. */
   lastSeenInFile(device: Device): number {
     return this.#lastSeenInFile.get(device) ?? 0
   }
