@@ -25,14 +25,14 @@ function leaves({ properties }: MemberSchema, path = ''): readonly (readonly [st
 
 const LEAVES = new Map(leaves(SETTINGS_SCHEMA))
 
-describe('the page of the configuration', () => {
+describe('the configuration page', () => {
   // Shows: sidecar C12.11.
-  it('has each member once, and none that there is not', () => {
+  it('lists each setting once, and no unknown setting', () => {
     expect(ROWS.map(({ member }) => member).toSorted()).to.deep.equal([...LEAVES.keys()].toSorted())
   })
 
   // Shows: sidecar C12.11.
-  it('names for each member the variable that sets it', () => {
+  it('names the environment variable of each setting', () => {
     for (const { member, variable } of ROWS) {
       const { overrides } = readEnvironment({ [variable]: 'x' }, SETTINGS_SCHEMA)
       expect(
@@ -43,7 +43,7 @@ describe('the page of the configuration', () => {
   })
 
   // Shows: sidecar 3.7, 14.1, 15.4, 21.1, 21.7, 21.9, 21.10, 21.11, C1.1, C1.27, C12.11, F1.21.
-  it('shows the default of each member, or that it is required', () => {
+  it('shows the default of each setting, or that it is required', () => {
     const reading = settingsFrom('{ "aprsis": { "callsign": "N0CALL-10" } }', '/etc/sidecar')
     const settings: unknown = 'settings' in reading ? reading.settings : undefined
     const shown = (member: string) => {
@@ -55,7 +55,7 @@ describe('the page of the configuration', () => {
     for (const { member, fallback } of ROWS) expect([member, fallback]).to.deep.equal([member, shown(member)])
   })
 
-  it('lists the calls that are reserved and the levels of the log', () => {
+  it('lists the calls reserved by default and the log levels', () => {
     const [, list = ''] = /Reserved unless you give a list: ([\s\S]*?)\n\n/.exec(PAGE) ?? []
     expect(codesIn(list)).to.have.members([...RESERVED_CALLSIGNS])
     const [level] = rowsIn(PAGE, 'member').filter(([member]) => member === '`log.level`')
@@ -63,7 +63,7 @@ describe('the page of the configuration', () => {
   })
 })
 
-describe('the configurations that the pages show', () => {
+describe('the example configurations in the documents', () => {
   const folder = temporaryFolder()
   beforeEach(async () => {
     await writeCredentials(folder.path(), {
@@ -74,7 +74,7 @@ describe('the configurations that the pages show', () => {
   })
 
   // Shows: sidecar C12.10, C12.11.
-  it('are all taken without a complaint, each part of one beside what is required', () => {
+  it('are accepted without warnings once the required settings are added', () => {
     const shown = EXAMPLES.filter(({ name }) => name === '')
     expect(shown.length).to.be.above(4)
     for (const { page, value } of shown) {

@@ -24,9 +24,9 @@ function eventsAt(...levels: readonly string[]): readonly string[] {
 /** Events with a level that depends on their number, or with the last line of a process. */
 const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login', 'upstream-moves'] }
 
-describe('the pages for the operator', () => {
+describe('the documents for operators', () => {
   // Shows: sidecar C12.10.
-  it('the documents have a remedy for each warning and error of the log, and no other', () => {
+  it('have a remedy for exactly the events logged as warning or error', () => {
     const events = namesIn(textOf(TROUBLE, '## Events'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
     // A dead token is no fault, but phones of a platform that all have one are.
@@ -34,21 +34,21 @@ describe('the pages for the operator', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('list every other event with its level, and none that there is not', () => {
+  it('list exactly the other log events, each with its level', () => {
     const rows = rowsIn(textOf('operate.md', '## The log'), 'event')
     const shown = (level: string) => rows.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
     expect(shown('info')).to.have.members([...eventsAt('info'), ...TOLD.others])
     expect(shown('debug')).to.have.members([...eventsAt('debug')])
   })
 
-  it('the documents have every event with a level that is chosen at run time', () => {
+  it('cover every event whose level is chosen at run time', () => {
     const chosen = /\b(?:report|die)\(\s*'([a-z-]+)'/g
     const events = SOURCES.flatMap((text) => [...text.matchAll(chosen)].map(([, event]) => event))
     expect(new Set(events)).to.deep.equal(new Set([...TOLD.warnings, ...TOLD.others]))
   })
 
   // Shows: sidecar C12.12.
-  it('say what every code of the database and of the start means, and no other', () => {
+  it('explain exactly the codes of the database and of the start', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
     const addresses = source('api/http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
     const start = ['packages_missing', ...addresses.map((code) => code.trim())]
@@ -56,7 +56,7 @@ describe('the pages for the operator', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes at the start'), 'code')).to.have.members(start)
   })
 
-  it('quote the gateways as the sidecar does, all reasons of APNs included', () => {
+  it('quote gateway answers as the sidecar logs them, with all APNs reasons', () => {
     const quoted = namesIn(textOf(TROUBLE, '## Gateway answers'), 'it says')
     const push = SOURCES.join('\n')
     for (const words of quoted) expect(push, words).to.include(words)
@@ -65,12 +65,12 @@ describe('the pages for the operator', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('have every reason of /readyz, and none that there is not', () => {
+  it('list exactly the reasons that /readyz can give', () => {
     expect(namesIn(textOf('operate.md', '## Readiness'), 'reason')).to.have.members(Object.keys(OBSTACLES))
   })
 
   // Shows: sidecar C12.12.
-  it('the documents have every path of the operator port with every answer', async () => {
+  it('list every path of the admin port with all its error codes', async () => {
     const admin = await serveOperatorPort()
     try {
       const { message } = (await (await fetch(`${admin.url}/nothing`)).json()) as { message: string }
@@ -94,7 +94,7 @@ describe('the pages for the operator', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('have every option of the command, and every way in which it ends by itself', () => {
+  it('list every option of the command, and every exit code', () => {
     const main = join(ROOT, 'sidecar/main.ts')
     const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--help'], { cwd: ROOT, encoding: 'utf8' })
     const options = [...stdout.matchAll(/^ {2}(--[\w-]+(?: [A-Z]+)?) /gm)].map(([, option]) => option)

@@ -38,7 +38,7 @@ function headersOf(heading: string): ReadonlyMap<string, string> {
   return new Map(rowsIn(textOf(PAGE, heading), 'header').map(([name, value = '']) => [codesIn(name)[0] ?? '', value]))
 }
 
-describe('what the page for the developer of the app says of a push', () => {
+describe('the description of a push for app developers', () => {
   const keys = rowsIn(textOf(PAGE, '## Contents of a push').split('\n### ')[0] ?? '', 'key')
   const named = (rows: typeof keys) => rows.map(([cell]) => codesIn(cell)[0] ?? '')
   const closers: (() => Promise<unknown>)[] = []
@@ -54,7 +54,7 @@ describe('what the page for the developer of the app says of a push', () => {
     expect(await gateway.send(token, notification(TOWER))).to.deep.equal({ kind: 'accepted' })
 
   // Shows: sidecar C15.7.
-  it('has every key that there can be, with when it is there', () => {
+  it('lists every possible data key, and which are always present', () => {
     const image = pngOfLength(3000)
     const pictured = { icon: 'tower', image, hash: avatarHash('tower', image) }
     const dataOf = (avatar: SenderAvatar) => Object.keys(notification(avatar).data)
@@ -66,14 +66,14 @@ describe('what the page for the developer of the app says of a push', () => {
     )
   })
 
-  it('has the words of the banner', () => {
+  it('quotes title and body of the banner', () => {
     const several = notification('none', { count: 3 })
     const words = codesIn(textOf(PAGE, '## Contents of a push'))
     expect(words).to.include.members([several.title, several.body, notification('none', { text: ' ' }).body])
   })
 
   // Shows: sidecar C1.3, C15.7.
-  it('has what FCM gets, to the key', async () => {
+  it('lists exactly the keys that FCM receives', async () => {
     const fcm = closing(await startFcm())
     const { token } = example('FcmMessage')
     await sent(closing(openFcm({ ...fcm.settings }, log)), String(token))
@@ -82,7 +82,7 @@ describe('what the page for the developer of the app says of a push', () => {
   })
 
   // Shows: sidecar C1.4, C5.7, C15.7, O1.7.
-  it('has what APNs gets, to the key', async () => {
+  it('lists exactly the keys that APNs receives', async () => {
     const apns = closing(await startApns())
     const clock = new FakeClock(Date.now())
     await sent(closing(openApns(apns.settings, log, clock)), DEVICE)
@@ -101,7 +101,7 @@ describe('what the page for the developer of the app says of a push', () => {
   })
 
   // Shows: sidecar C15.7.
-  it('has what a push service gets, and the phone reads, to the key', async () => {
+  it('lists exactly what a push service receives and the phone decrypts', async () => {
     const service = closing(await startWebPush())
     const vapid = makeVapidKeys()
     const gateway = closing(openWebPush({ ...service.settings, keyFile: null }, vapid, log))

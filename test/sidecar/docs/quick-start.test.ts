@@ -11,7 +11,7 @@ describe('the quick start', () => {
   const folder = temporaryFolder()
 
   // Shows: sidecar C12.10.
-  it('shows what the live check says of the configuration that it shows', async () => {
+  it('shows the output of the live check for its example configuration', async () => {
     const [, shown = ''] = /```text\n([\s\S]*?)```/.exec(textOf('quick-start.md')) ?? []
     const [upstream, fcm, apns] = await Promise.all([startAprsIs(), startFcm(), startApns()])
     try {
