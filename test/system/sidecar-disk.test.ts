@@ -62,7 +62,7 @@ describe('the sidecar as a process, and its disk', () => {
       `(cat /dev/zero > ${disk}/rest; ${check}; code=$?; ls -A ${disk}; exit $code)`,
     )
     expect(status).to.equal(78)
-    expect(stdout).to.match(/^database: There is no space left for the database\..*\nrest\n$/m)
+    expect(stdout).to.match(/^database: The disk of the database is full\..*\nrest\n$/m)
   })
 
   it('the check reports a file system that locks no files, such as a network share', async function () {
@@ -88,7 +88,9 @@ describe('the sidecar as a process, and its disk', () => {
     const env = { ...process.env, LD_PRELOAD }
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env })
     expect(status).to.equal(78)
-    expect(stdout).to.match(/^database: The disk refused .* \(its file system locks no files\)/m)
+    expect(stdout).to.match(
+      /^database: The disk failed to read or write the database.* \(its file system locks no files\)/m,
+    )
   })
 
   // Shows: sidecar C13.13, P1.17.

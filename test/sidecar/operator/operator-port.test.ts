@@ -26,8 +26,7 @@ describe("the operator's port over a real store", () => {
 
   async function open() {
     const { clock } = stores
-    const opened = await stores.open()
-    store = { ...opened, housekeeping: { ...opened.housekeeping } }
+    store = await stores.open()
     problems = []
     lastPacketAt = undefined
     android = { ...recordAnswers(clock).read(), platform: 'android', tokensDoubted: false, waiting: 0 }
