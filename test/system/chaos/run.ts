@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { availableParallelism, loadavg } from 'node:os'
 import { readCommandLine } from '../../../fixtures/command-line.ts'
-import { Chaos } from './chaos.ts'
 import { planOf } from './plan.ts'
-import { type Scale, SeveralChaos } from './several/several.ts'
+import type { Scale, SeveralChaos } from './several/several.ts'
 import type { Verdict } from './several/verdict.ts'
 
 /** Long enough for a lapsed lease, a round of the others, and a login. */
@@ -44,6 +43,8 @@ process.exitCode = failed ? 1 : 0
 
 /** One sidecar on SQLite, for `seconds` at most. */
 async function single(): Promise<boolean> {
+  // Imported now: a wrong command line needs none of the parts, which take seconds to load.
+  const { Chaos } = await import('./chaos.ts')
   const chaos = new Chaos(planOf(seed), seconds * 1000)
   try {
     await chaos.start()
@@ -107,7 +108,8 @@ async function endured(rage: (chaos: SeveralChaos) => Promise<void>): Promise<Ve
     restMs: Math.min(10_000, (seconds * 1000) / 4),
     seconds: seconds + 60,
   }
-  const chaos = new SeveralChaos(scale)
+  const { SeveralChaos: Run } = await import('./several/several.ts')
+  const chaos = new Run(scale)
   try {
     await chaos.start()
     await chaos.endure(() => rage(chaos))
