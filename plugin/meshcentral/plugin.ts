@@ -90,7 +90,7 @@ class PluginStart {
       onDropped: (user) =>
         server.authLog(
           'OIDC',
-          `WARN session-dropped: ${printableText(user)} was signed out, as is every other account of single sign-on where it is off: in a domain without an \`oidc\` object, or in all domains after not-takenDomains-over.`,
+          `WARN session-dropped: ${printableText(user)} was signed out, as is every other account of single sign-on where it is off: in a domain without an \`oidc\` object, or in all domains after not-taken-over.`,
         ),
       onMissing: (names) => this.#turnOff(`on a request it lacks ${names.join(', ')}`),
     })
