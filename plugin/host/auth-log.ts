@@ -4,8 +4,9 @@ import { causeCode, printableFields, printableText } from '../log.ts'
 import type { Host } from './port.ts'
 
 /**
- * Returns the same host with an authentication log that gets clean text only. Many such logs are plain text, where a
- * line break in a name or in an IdP's message would forge a line. If the log throws, the login continues.
+ * Returns the host with an authentication log that receives text without line breaks and control characters. Many such
+ * logs are plain text files, where a line break in a user's name or in an IdP's message would forge a line. If the log
+ * throws, the login continues.
  */
 export function withCleanAuthLog(host: Host): Host {
   const { accounts, groups, sessions, loginPage } = host
@@ -44,7 +45,7 @@ export function logFailure(
   event: string,
   error: LoginError,
 ): void {
-  // The underlying error's code, such as ECONNREFUSED. The line has our own code too.
+  // The code of the underlying error, such as ECONNREFUSED. The line has the plugin's own error code too.
   const code = causeCode(error.cause)
   const fields = {
     code: error.code,
@@ -61,7 +62,7 @@ export function logFailure(
   })
 }
 
-/** Returns the client's address as a field of the authentication log, if it is known. */
+/** Returns the client's address as a field for the authentication log, or no field if the address is unknown. */
 export function clientAddressOf(host: Pick<Host, 'clientAddress'>, req: Request): { readonly clientAddress?: string } {
   const clientAddress = host.clientAddress ? host.clientAddress(req) : req.ip
   return clientAddress === undefined ? {} : { clientAddress }

@@ -10,14 +10,16 @@ import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
-   * Stores which sessions were ended. A cookie stays valid until the server refuses it, so a logout lasts only as long
-   * as this store remembers it. With `memoryRevocations()`, a copied cookie of an ended session works again after a
-   * restart.
+   * The store of ended sessions. A session's cookie stays valid until the server refuses it, so a logout lasts only as
+   * long as this store remembers it. With `memoryRevocations()`, a copied cookie of an ended session works again after
+   * a restart.
    */
   readonly revocations: RevocationStore
   /** Time limit of one operation of the revocation store. Milliseconds; default 10,000. */
   readonly storeTimeoutMs?: number
-  /** How long a session is valid after its login, and how long its revocation is remembered. Default: 14 days. */
+  /**
+   * How long a session is valid after its login, and how long its revocation is stored. Milliseconds; default 14 days.
+   */
   readonly maxAgeMs?: number
   readonly now?: () => number
   /**
@@ -28,16 +30,16 @@ export interface CookieSessionsOptions {
   readonly clock?: Clock
 }
 
-/** The session's member that holds the login. */
+/** The member of `req.session` that holds the login. */
 const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
- * Limit for the session cookie. nginx allows 4 KB of response headers by default, and all cookies of a response stay
- * below 2 KB. The difference leaves room for a login in progress, for removed cookies, and for 100 characters that the
- * host adds.
+ * Limit of the session cookie's size in bytes. nginx allows 4 KB of response headers by default, and all cookies of a
+ * response stay below 2 KB. The session cookie leaves part of these 2 KB to the cookie of a login in progress, to the
+ * removal of other cookies, and to 100 characters that the host adds.
  */
 const MOST_BYTES = 1_440
-/** Bytes of the cookie's names, attributes and signature. */
+/** The number of bytes that the cookie's names, attributes and signature take. */
 const OVERHEAD_BYTES = 262
 
 /** A request with a cookie session. */
@@ -45,18 +47,19 @@ export interface SessionRequest {
   session?: unknown
 }
 
-/** A login as a cookie session keeps it. */
+/** The login that a cookie session stores. */
 export interface CookieSignIn extends SignInRecord {
-  /** The session's random name. */
+  /** The session's random identifier. */
   readonly handle: string
 }
 
 /**
- * The sessions of a server that uses `cookie-session`, or other middleware that keeps `req.session` in a signed cookie
- * only. The middleware must be installed before the plugin's routes.
+ * Implements {@link Sessions} for a server that uses `cookie-session`, or other middleware that stores `req.session`
+ * only in a signed cookie. The middleware must be installed before the plugin's routes.
  *
- * The cookie keeps no tokens, so a logout at the IdP has no `id_token_hint`. nginx allows 4 KB of response headers by
- * default. With the ID token of a user in 25 groups in the cookie, each login failed with status 502.
+ * The cookie contains no tokens, so a logout at the IdP has no `id_token_hint`. The reason is nginx's default limit of
+ * 4 KB for response headers. When the cookie contained the ID token of a user in 25 groups, each login failed with
+ * status 502.
  *
  * If the revocation store fails or times out, the methods reject and the request counts as not signed in.
  */
@@ -72,7 +75,7 @@ export function cookieSessions(
   /** Revokes a session, because copies of its cookie may exist. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
     if (startedAt + maxAgeMs <= now()) return
-    // The clock may have stepped back since the login.
+    // If the clock stepped back since the login, the current time would be too early to revoke the session.
     const endedAt = Math.max(endOfNow(revocations, now()), startedAt)
     await revocations.revoke([keyOfHandle(handle)], endedAt, startedAt + maxAgeMs)
   }
@@ -84,9 +87,9 @@ export function cookieSessions(
       const previous = cookieSignIn(req)
       const started: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
       const stored = withoutRepetition(started)
-      // MeshCentral stores domain and user in the cookie a second time.
+      // MeshCentral stores the domain and the user in the cookie a second time, so their size is added.
       const isTooLarge = bytesOf([stored, started.domainKey, started.userId]) > MOST_BYTES
-      // Clear the session even if the login fails below: nothing of it may survive a login.
+      // Replace the old session even if the login fails below. No part of the old session may survive a login.
       replaceSession(req, isTooLarge ? null : { [KEY]: stored })
       if (isTooLarge) throw new Error('The sign-in is too large for a cookie.')
       try {
@@ -126,7 +129,7 @@ export function cookieSessions(
   }
 }
 
-/** Reads the login from a request's session, even if the session no longer counts. */
+/** Reads the login from a request's session, even if the session expired or was revoked. */
 export function cookieSignIn({ session }: SessionRequest): CookieSignIn | undefined {
   const value = isJsonObject(session) ? session[KEY] : undefined
   if (!isJsonObject(value) || typeof value.handle !== 'string') return undefined
@@ -135,12 +138,12 @@ export function cookieSignIn({ session }: SessionRequest): CookieSignIn | undefi
   return record && { ...record, handle }
 }
 
-/** Omits the subject if the user id contains it, as it usually does. */
+/** Omits the subject if the user id contains it, which is usual. `cookieSignIn` then reads it from the user id. */
 function withoutRepetition({ subject, ...record }: CookieSignIn): Partial<CookieSignIn> {
   return record.userId === `${USER_PREFIX}${subject}` ? record : { ...record, subject }
 }
 
-/** Size of the cookie: cookie-session writes base64. */
+/** Returns the size of the session cookie in bytes. cookie-session encodes the session as base64. */
 function bytesOf(session: unknown): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify(session ?? {})) / 3) * 4 + OVERHEAD_BYTES
 }

@@ -21,23 +21,23 @@ import { NO_TOKENS } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
 
 export interface ExpressSessionsOptions {
-  /** The `name` option of express-session. Default: `connect.sid`, as there. */
+  /** The cookie's name, as in the `name` option of express-session. Default: `connect.sid`. */
   readonly cookieName?: string
   /** Time limit of one operation of the session store or the revocation store. Milliseconds; default 10,000. */
   readonly storeTimeoutMs?: number
-  /** How long a session counts after its login, even while in use. Default: 14 days. */
+  /** How long a session is valid after its login, even while in use. Milliseconds; default 14 days. */
   readonly maxAgeMs?: number
   /**
-   * Stores what an IdP ended. Ended sessions are also deleted from the session store, so the default, the process's
-   * memory, suits one process. A shared store is needed for several processes, and for session stores that survive a
-   * restart and have no method `all`.
+   * The store of ended sessions. Because the plugin also deletes ended sessions from the session store, the default,
+   * the process's memory, suits one process. A shared store is needed for several processes, and for session stores
+   * that survive a restart and have no method `all`.
    */
   readonly revocations?: RevocationStore
   /**
    * Whether to keep a login's tokens beside the session in its store, sealed with `host.secret`. The plugin then renews
-   * them at the IdP while the session is in use, and ends the session once the IdP refuses. Several processes need
-   * `revocations` with `once` for this. Default false: tokens are in the session itself, for `oidc.introspect` and the
-   * logout, and are not renewed.
+   * them at the IdP while the session is in use, and ends the session once the IdP refuses. With several processes,
+   * this needs a shared store in `revocations` that has the method `once`. Default false: the session itself contains
+   * the tokens, for `oidc.introspect` and the logout, and the plugin does not renew them.
    */
   readonly tokens?: boolean
   /** How often to renew a session in use, if tokens are kept. Milliseconds; default 300,000; 0: never. */
@@ -51,7 +51,7 @@ export interface ExpressSessionsOptions {
   readonly clock?: Clock
 }
 
-/** The parts that the sessions of one server consist of. */
+/** The parts of the implementation of {@link Sessions} for one server. */
 interface Parts {
   readonly ends: SessionEnds
   readonly used: UsedSessions
@@ -63,8 +63,9 @@ interface Parts {
 }
 
 /**
- * The sessions of a server that uses `express-session` with any of its stores. The middleware must be installed before
- * the plugin's routes. If a store fails or times out, the methods reject and the request counts as not signed in.
+ * Implements {@link Sessions} for a server that uses `express-session` with any of its stores. The middleware must be
+ * installed before the plugin's routes. If a store fails or times out, the methods reject and the request counts as not
+ * signed in.
  */
 export function expressSessions(options: ExpressSessionsOptions = {}): Sessions {
   const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS } = options
@@ -102,8 +103,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 }
 
 /**
- * Starts a session with a new id and no content. This prevents session fixation: an attacker who planted the old id or
- * changed the old session gains no access.
+ * Starts a session with a new id and without the content of the old session. This prevents session fixation: an
+ * attacker who planted the old id or changed the old session gains no access.
  */
 async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Request, signIn: SignIn): Promise<void> {
   const { ends, used, marks, operate, maxAgeMs } = parts
@@ -121,24 +122,24 @@ async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Reque
   const until = signIn.startedAt + maxAgeMs
   try {
     await tokens?.keep(sessionStore, session.id, { idToken, tokens: received }, until)
-    // Saved before the answer: the browser's next request may arrive before this request ends.
+    // Save the session before the answer is sent. The browser's next request may arrive before this request ends.
     await Promise.all([
       operate('save the session', (done) => session.save(done)),
       marks.add(sessionStore, stored, until),
     ])
   } catch (error) {
-    // Without this, the middleware would save the session at the end of the request, and the user would be signed in
-    // after all.
+    // Destroy the new session. Otherwise the middleware would save it at the end of the request, and the user would be
+    // signed in although the login failed.
     void operate('drop the session', (done) => session.destroy(done)).catch(() => undefined)
     throw error
   }
-  // The session is tracked, but not yet in use.
+  // Track the session, but not as used: no request has come with it yet.
   used.note(session.id, record, sessionStore, Number.NEGATIVE_INFINITY)
 }
 
 /**
- * Returns the login of a valid session. Asks the revocation store each time, because a concurrent request may have
- * written a deleted session back into the session store.
+ * Returns the login of a valid session. Asks the revocation store at each request, because a concurrent request may
+ * have written a deleted session back into the session store.
  */
 async function current({ ends, used }: Parts, req: Request): Promise<SignIn | undefined> {
   const stored = storedSignIn(req)
@@ -148,7 +149,7 @@ async function current({ ends, used }: Parts, req: Request): Promise<SignIn | un
   return signInOf(stored)
 }
 
-/** The members of {@link Sessions} that need tokens. */
+/** Returns the members of {@link Sessions} that exist only if tokens are stored. */
 function renewable({ ends, used, maxAgeMs }: Parts, tokens: ExpressTokens, checkMs: number): Partial<Sessions> {
   const openSession = (session: UsedSession): OpenSession => {
     const { id, signIn, store } = session
@@ -179,7 +180,7 @@ function renewable({ ends, used, maxAgeMs }: Parts, tokens: ExpressTokens, check
   }
 }
 
-/** Takes the lease in the revocation store that all processes share. */
+/** Acquires the lease for renewing a session's tokens, in the revocation store that all processes share. */
 async function lease(
   revocations: RevocationStore,
   clock: Clock,
@@ -190,7 +191,7 @@ async function lease(
   const key = `renewal ${id}`
   if (!(await revocations.once?.(key, now() + LEASE_MS))) return null
   return async () => {
-    // After it expired, another process may hold the lease.
+    // Once the lease has expired, another process may hold it.
     if (clock.elapsed() - beganAt < LEASE_MS) await revocations.release?.(key)
   }
 }

@@ -1,11 +1,14 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { AuthLogEntry, Host } from './port.ts'
 
-/** Lines of one event and code that a domain writes within a second. */
+/** Limit of log lines a second for one domain, event and code. */
 const MOST_LINES = 10
 const SECOND_MS = 1_000
 
-/** Events that a stranger's request can cause. Sessions, logins or settings limit all other events. */
+/**
+ * The events that a stranger's request can cause. All other events are limited by the number of sessions, logins or
+ * settings.
+ */
 const REFUSALS: ReadonlySet<string> = new Set([
   'login-failed',
   'logout-failed',
@@ -16,21 +19,22 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 interface Second {
-  /** Elapsed time. */
+  /** Elapsed time in milliseconds, as in `Clock.elapsed`. */
   readonly beganAt: number
   written: number
   leftOut: number
-  /** Writes how many lines were left out, at the end of the second. */
+  /** Fires at the end of the second, to log how many lines were left out. */
   timer: Timer | undefined
 }
 
 /**
- * Limits the log lines of refused requests. Any stranger can send such requests and would fill the disk with the log.
+ * Limits the number of log lines about refused requests. Any stranger can send such requests, and could otherwise fill
+ * the disk.
  *
  * For each domain, event and code, a second begins with the first line. Its first {@link MOST_LINES} lines are written,
- * and the rest are counted. If lines were left out, one more line with their number follows when the second is over, or
- * at {@link LogBudget.close}. There are as many entries as combinations of domain, event and code, and strangers cannot
- * add to these.
+ * and the rest are counted. If lines were left out, one more line states their number at the end of the second, or at
+ * {@link LogBudget.close}. Memory holds one entry for each combination of domain, event and code. Strangers cannot add
+ * combinations.
  */
 export class LogBudget {
   readonly #write: Host['authLog']
@@ -42,7 +46,7 @@ export class LogBudget {
     this.#clock = clock
   }
 
-  /** Writes an entry to the authentication log, or counts it. */
+  /** Writes an entry to the authentication log, or only counts it if the limit of this second is reached. */
   write(entry: AuthLogEntry): void {
     const { domain, event, fields } = entry
     if (!REFUSALS.has(event)) {
@@ -61,7 +65,7 @@ export class LogBudget {
     )
   }
 
-  /** Writes how many lines were left out so far. */
+  /** Logs how many lines were left out so far. */
   close(): void {
     for (const [key, { timer, leftOut }] of this.#seconds) {
       if (!timer) continue
@@ -84,7 +88,7 @@ export class LogBudget {
   #writeLeftOut(entry: AuthLogEntry, second: Second): void {
     const { leftOut } = second
     second.timer = undefined
-    // Timers may fire a fraction early. Lines that are left out in that fraction get a line of their own.
+    // A timer may fire slightly early. Lines that are left out between then and the end of the second are counted anew.
     second.leftOut = 0
     this.#write(linesLeftOut(entry, leftOut))
   }

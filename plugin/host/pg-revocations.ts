@@ -4,8 +4,8 @@ import { type PgPool, pgTable, quotedName, valueIn } from './stored/pg-table.ts'
 
 export interface PgRevocationsOptions {
   /**
-   * The table's name, found by the search path. Created if it is missing and the pool's user may create it. Default
-   * `mesh_companion_revocation`.
+   * The table's name, which PostgreSQL resolves by its search path. The table is created if it is missing and the
+   * pool's user may create it. Default: `mesh_companion_revocation`.
    */
   readonly table?: string
   readonly now?: () => number
@@ -15,8 +15,8 @@ const CLEAN_UP_MS = 60 * 60_000
 
 /**
  * Keeps revocations in PostgreSQL, for all processes of a server and across restarts. A look-up is one statement by
- * primary key. Expired rows are deleted once an hour. They must be expired by the database's clock too, so that a
- * process with a wrong clock deletes nothing that the others need.
+ * primary key. Expired rows are deleted once an hour. A row must be expired by the database's clock too. So a process
+ * with a wrong clock deletes no row that other processes need.
  */
 export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}): RevocationStore {
   const { table = 'mesh_companion_revocation', now = systemClock.now } = options
@@ -35,7 +35,7 @@ export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}):
 
     async revoke(keys, endedAt, until) {
       await prepared()
-      // All processes insert in the same order, so that no two statements deadlock.
+      // All processes insert the keys in the same order, so that no two statements deadlock.
       await pool.query(
         `INSERT INTO ${name} AS known (key, ended_at, until) SELECT key, $2, $3 FROM unnest($1::text[]) AS key ORDER BY key
          ON CONFLICT (key) DO UPDATE SET ended_at = greatest(known.ended_at, excluded.ended_at),

@@ -2,7 +2,7 @@ import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * The only method of a Redis client that is called. A client of `redis` 4 or later can be passed as it is. For
+ * The only method of a Redis client that the plugin calls. A client of `redis` 4 or later can be passed as it is. For
  * `ioredis`, pass `{ sendCommand: ([name, ...rest]) => client.call(name, ...rest) }`.
  */
 export interface RedisClient {
@@ -16,8 +16,8 @@ export interface RedisRevocationsOptions {
 }
 
 /**
- * Keeps the later of the stored and the new time. Each key needs its own command, because a cluster spreads the keys
- * over its nodes.
+ * The Lua script that stores a revocation. It keeps the later of the stored and the new time. The script runs once for
+ * each key, because a cluster spreads the keys over its nodes.
  */
 const REVOKE = `
   local known = redis.call('GET', KEYS[1])
@@ -28,9 +28,9 @@ const REVOKE = `
   return at`
 
 /**
- * Keeps revocations in Redis 6 or newer, for all processes of a server. They last as long as Redis keeps them. So Redis
- * must write them to disk (`appendonly yes`) and must not evict keys when its memory is full (`maxmemory-policy
- * noeviction`).
+ * Keeps revocations in Redis 6 or newer, for all processes of a server. If Redis loses a revocation, the session
+ * becomes valid again. So Redis must write revocations to disk (`appendonly yes`) and must not evict keys when its
+ * memory is full (`maxmemory-policy noeviction`).
  */
 export function redisRevocations(client: RedisClient, options: RedisRevocationsOptions = {}): RevocationStore {
   const { prefix = 'mesh-companion:', now = systemClock.now } = options

@@ -1,18 +1,18 @@
 /**
- * Stores which sessions were ended from outside. Keys are digests of 43 characters that reveal nothing about a user. If
- * several processes serve the same sessions, or if sessions survive a restart, the server keeps revocations in its
- * database: a table of key, `endedAt` and `until`.
+ * Stores which sessions were revoked. Keys are digests of 43 characters that reveal nothing about a user. If several
+ * processes serve the same sessions, or if sessions survive a restart, the server keeps revocations in its database: a
+ * table of key, `endedAt` and `until`.
  */
 export interface RevocationStore {
   /** Revokes every session with one of the keys, at least until `until`. A later `endedAt` replaces an earlier one. */
   revoke(keys: readonly string[], endedAt: number, until: number): Promise<void>
-  /** Returns the latest `endedAt` stored under any of the keys, in milliseconds since 1970. */
+  /** Returns the latest `endedAt` of the keys, in milliseconds since 1970. Undefined: none of the keys is revoked. */
   endedAt(keys: readonly string[]): Promise<number | undefined>
   /** True if all processes of the server share the store. */
   readonly isShared?: boolean
   /**
    * Returns true for the first call with a key among all processes, and false for later calls until `until`. Absent:
-   * each process knows only for itself which answers of an IdP it used.
+   * each process detects only the reuse of IdP answers that it received itself.
    *
    * @param until milliseconds since 1970
    */
@@ -21,7 +21,7 @@ export interface RevocationStore {
   release?(key: string): Promise<void>
 }
 
-/** How far the clocks of machines that share a store may differ. */
+/** Limit of the difference between the clocks of machines that share a store. Milliseconds. */
 export const MOST_SKEW_MS = 5_000
 
 /**

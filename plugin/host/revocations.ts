@@ -5,7 +5,7 @@ import type { RevocationStore } from './revocation-store.ts'
 import type { SignInRecord } from './sign-in-record.ts'
 import type { TimeLimit } from './time-limit.ts'
 
-/** How long a session counts after its login by default: 14 days. */
+/** How long a session is valid after its login by default: 14 days, in milliseconds. */
 export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
 
 export interface MemoryRevocationsOptions {
@@ -26,7 +26,10 @@ export function memoryRevocations({
   const entries = new Map<string, { readonly endedAt: number; readonly until: number }>()
   let allEndedAt: number | undefined
 
-  /** Drops the oldest entries beyond `most`, and no other: while the clock is wrong, all may seem to have expired. */
+  /**
+   * Drops the oldest entries beyond `most`. Expired entries stay until then, because a wrong clock may make all entries
+   * seem expired.
+   */
   function dropOldest() {
     for (const [key, { endedAt, until }] of entries) {
       if (entries.size <= most) return
@@ -39,7 +42,7 @@ export function memoryRevocations({
     async revoke(keys, endedAt, until) {
       for (const key of keys) {
         const stored = entries.get(key)
-        // Deleted first, so that the map stays in order of age.
+        // Delete the entry first, so that the map stays in order of age.
         entries.delete(key)
         entries.set(key, {
           endedAt: Math.max(endedAt, stored?.endedAt ?? endedAt),
@@ -70,7 +73,9 @@ export function withTimeLimit(store: RevocationStore, limit: TimeLimit): Revocat
   }
 }
 
-/** Returns the keys of a session. The session is revoked if one of them was revoked when it began, or later. */
+/**
+ * Returns the keys of a session. The session is revoked if one of its keys was revoked at or after the session's start.
+ */
 export function keysOfSignIn({ domainKey, userId, issuer, subject, sid }: SignInRecord): readonly string[] {
   const key = keysOf(domainKey, issuer)
   const sessionKeys = sid === null ? [key('without sid', subject)] : [key('sid', sid), key('both', subject, sid)]

@@ -3,11 +3,12 @@ import { deflateSync, inflateSync } from 'node:zlib'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** First byte of zlib's output, and of no JSON text. Source: RFC 1950, section 2.2. */
+/** The first byte of zlib's output. No JSON text begins with it. Source: RFC 1950, section 2.2. */
 const PACKED = 0x78
 
 /**
- * Encrypts text that leaves the server's control, such as for a browser, so that it cannot be read or changed there.
+ * Encrypts text that leaves the server's control, such as in a browser's cookie, so that it can be neither read nor
+ * changed there.
  */
 export interface Seal {
   /** @param place what the text belongs to, such as a session. The sealed text does not open for another place */
@@ -21,11 +22,11 @@ export interface Seal {
 
 /**
  * Creates a seal with AES-256-GCM (NIST SP 800-38D). HKDF (RFC 5869) derives its key from the secret for this purpose.
- * It calls `node:crypto`, which is synchronous. Web Crypto would use the thread pool: at two calls a login, that took
- * as long as a whole request.
+ * The seal uses the synchronous functions of `node:crypto`. Web Crypto would use the thread pool. With two calls a
+ * login, that took as long as a whole request.
  *
- * @param packs whether to compress the text first, for JSON that is stored for long. Text sealed without compression
- *   opens too
+ * @param packs whether to compress the text first, which suits JSON that is stored for a long time. The seal also opens
+ *   text that was sealed without compression
  */
 export function createSeal(secret: string | Uint8Array, purpose: string, packs = false): Seal {
   const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32)))

@@ -1,13 +1,16 @@
 import type { Clock } from '../clock.ts'
 
-/** When a session was last used, and last taken for a check. Both are elapsed time, which never steps. */
+/**
+ * When a session was last used, and when it was last taken for a check. Both are elapsed milliseconds
+ * (`Clock.elapsed`), so steps of the system clock do not affect them.
+ */
 export interface SessionUse {
   seenAt: number
   takenAt: number
 }
 
 /**
- * Starts to track a session that this process sees for the first time. The session counts as taken when it began.
+ * Starts to track a session that this process sees for the first time. Its start counts as its first check.
  *
  * @param startedAt milliseconds since 1970
  */
@@ -17,10 +20,10 @@ export function firstUse(clock: Clock, startedAt: number): SessionUse {
 }
 
 /**
- * Yields the sessions that were last taken at least `forMs` ago and were used since, starting with the one that waited
- * longest. A session counts as taken once the caller asks for the next one.
+ * Yields the sessions that were last taken at least `forMs` ago and were used since, starting with the session that
+ * waited longest. A session counts as taken once the caller asks for the next one.
  *
- * @param isUsed whether a session is in use although no request showed it
+ * @param isUsed whether a session is in use although it sent no request, such as by an open socket
  */
 export function* dueSessions<Session extends SessionUse>(
   forMs: number,
@@ -34,7 +37,7 @@ export function* dueSessions<Session extends SessionUse>(
   )
   for (const session of due.sort((a, b) => a.takenAt - b.takenAt)) {
     yield session
-    // If the caller stops at this session, it was not taken.
+    // This line runs only if the caller asks for the next session. If the caller stops here, the session was not taken.
     session.takenAt = clock.elapsed()
   }
 }

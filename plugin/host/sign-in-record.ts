@@ -1,14 +1,14 @@
 import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { SessionTokens, SignIn, Tokens } from './port.ts'
 
-/** A login as every kind of session keeps it, without its tokens. */
+/** The part of a login that every kind of session stores: everything but the tokens. */
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /**
  * Reads the record of a login. Session stores and cookies are not under our control, so their content is checked like
  * any input.
  *
- * @param subject used if the record itself does not have it
+ * @param subject by default the record's own; cookie sessions may omit it from the record
  * @returns undefined if the value is no such record
  */
 export function readRecord(value: unknown, subject = membersOf(value).subject): SignInRecord | undefined {

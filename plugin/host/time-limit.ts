@@ -1,6 +1,9 @@
 import { type Clock, isLate } from '../clock.ts'
 
-/** Returns the outcome of `work`, or rejects with `reason` if there is none in time. The work itself continues. */
+/**
+ * Settles like `work`, or rejects with the error text `reason` if `work` does not settle in time. The work itself
+ * continues.
+ */
 export type TimeLimit = <Result>(work: Promise<Result>, reason: string) => Promise<Result>
 
 export function timeLimit(clock: Clock, limitMs: number): TimeLimit {

@@ -5,12 +5,12 @@ import { createSeal, type Seal } from '../seal.ts'
 import { NO_TOKENS, readSessionTokens } from '../sign-in-record.ts'
 import { type StoreOperation, storeEntry } from './store-operations.ts'
 
-/** The sealed tokens of sessions, in the store of the sessions. */
+/** Stores the sealed tokens of sessions in the session store. */
 export interface ExpressTokens {
-  /** Sets the secret that tokens are sealed with. `keep` rejects before this. */
+  /** Sets the secret that tokens are sealed with. `keep` rejects until this is called. */
   sealBy(secret: string): void
   keep(store: Store, id: string, tokens: SessionTokens, until: number): Promise<void>
-  /** Replaces a session's tokens. Does nothing if it has none. */
+  /** Replaces a session's tokens. Does nothing if no tokens of the session are stored. */
   replace(store: Store, id: string, tokens: SessionTokens, until: number): Promise<void>
   read(store: Store, id: string): Promise<SessionTokens>
   remove(store: Store, id: string): Promise<void>
@@ -21,8 +21,9 @@ interface TokenEntry {
 }
 
 /**
- * Keeps tokens in an entry of their own beside the session. A request in progress writes the whole session back as it
- * was when the request began, and would bring back a refresh token that was already used.
+ * Stores tokens in a separate entry beside the session. When a request ends, it writes the whole session back as it was
+ * when the request began. If the session contained the tokens, this would restore a refresh token that was already
+ * used.
  *
  * @param now milliseconds since 1970
  */

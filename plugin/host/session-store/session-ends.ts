@@ -14,7 +14,7 @@ export interface SessionEndsOptions {
   readonly revocations: RevocationStore
   readonly used: UsedSessions
   readonly marks: SidMarks
-  /** Undefined if tokens stay in the sessions. */
+  /** Undefined if the sessions themselves contain the tokens. */
   readonly tokens: ExpressTokens | undefined
   readonly operate: StoreOperation
   readonly maxAgeMs: number
@@ -43,7 +43,7 @@ export class SessionEnds {
     this.#acceptsIssuer = accepts
   }
 
-  /** Whether a session is valid. Rejects if the revocation store cannot tell. */
+  /** Whether a session is valid. Rejects if the revocation store fails. */
   async counts(stored: StoredSignIn): Promise<boolean> {
     if (!this.#isCurrent(stored)) return false
     const endedAt = await this.#options.revocations.endedAt([keyOfHandle(stored.id), ...keysOfSignIn(stored)])
@@ -90,14 +90,15 @@ export class SessionEnds {
     const ids = await this.#idsWithKeys(store, keys)
     await Promise.all(ids.map((id) => operate('end a session', (done) => store.destroy(id, done))))
     await this.forget(store, ids)
-    // Without this, the former user of the session could trigger a listing of the store over and over with this `sid`.
+    // Remove the mark, because otherwise the session's former user could cause listing after listing of the store with
+    // this `sid`.
     await marks.remove(store, filter)
     return canList(store) ? ids.length : null
   }
 
   /**
-   * Whether a session matches. A filter with only a `sid` may come from any stranger, by front-channel logout. So no
-   * store is listed for it.
+   * Whether a session matches. A filter with only a `sid` may come from any stranger, by front-channel logout. So the
+   * store is not listed for such a filter.
    */
   async knows(store: Store, filter: SessionFilter): Promise<boolean> {
     const { used, marks } = this.#options

@@ -1,7 +1,7 @@
 /**
- * Shares lists of a store's content, because a list costs the store as much as it holds. Each caller gets a list that
- * began after its call. Callers that arrive while a list is being read share the next one. So only one list is read at
- * a time, however many logouts arrive.
+ * Shares listings of a session store among callers, because a listing reads the whole store. Each caller gets a listing
+ * that began after its call. Callers that arrive during a listing share the next one. So only one listing runs at a
+ * time, however many logouts arrive.
  */
 export function sharedListing<Entry>(list: () => Promise<readonly Entry[]>): () => Promise<readonly Entry[]> {
   let current: Promise<readonly Entry[]> | undefined

@@ -5,9 +5,9 @@ import { keyOfHandle, keysOfFilter } from '../revocations.ts'
 import type { SignInRecord } from '../sign-in-record.ts'
 import { type StoreOperation, storeEntry } from './store-operations.ts'
 
-/** Marks in a session store for the IdP session ids (`sid`) that have a session in it. */
+/** The marks in a session store. A mark lists the sessions that belong to one IdP session id (`sid`). */
 export interface SidMarks {
-  /** Marks the sid of a session for as long as the session can count. Does nothing for a session without a sid. */
+  /** Marks the sid of a session for as long as the session can be valid. Does nothing for a session without a sid. */
   add(store: Store, session: MarkedSession, until: number): Promise<void>
   /** Removes one session from its sid's mark. The mark stays while another session has the sid. */
   removeOne(store: Store, session: MarkedSession): Promise<void>
@@ -17,7 +17,7 @@ export interface SidMarks {
   remove(store: Store, filter: SessionFilter): Promise<void>
 }
 
-/** A session with the id that the session store has for it. */
+/** A session with its id in the session store. */
 export type MarkedSession = Pick<SignInRecord, 'domainKey' | 'issuer' | 'sid'> & { readonly id: string }
 
 interface Mark {
@@ -32,19 +32,20 @@ interface MarkEntry {
 }
 
 /**
- * Limit for one sid. It has one session for each name of the server that a browser uses, and a few more from
- * simultaneous logins.
+ * Limit of the sessions of one sid. A sid has one session for each host name by which the browser reaches the server,
+ * and a few more from simultaneous logins.
  */
 const MOST_SESSIONS = 20
 
 /**
- * Keeps an entry for each sid beside the sessions in their store, because any stranger can request front-channel logout
- * with a made-up sid. Listing the sessions took 98 ms of CPU at 10,000 sessions. One look-up takes the same at any
- * number (benchmark rows `frontchannel`). All processes see the entry, and it survives a restart.
+ * Stores an entry for each sid beside the sessions in their store. Any stranger can request front-channel logout with
+ * an invented sid, so the look-up of a sid must be cheap. Listing 10,000 sessions took 98 ms of CPU. Looking up one
+ * entry takes the same time at any number of sessions (benchmark rows `frontchannel`). All processes see the entry, and
+ * it survives a restart.
  *
- * The entry holds digests of the ids of its sessions. It is removed with the last of them, or when an IdP ends the sid.
- * Two simultaneous logins with one sid may leave one session out of the mark. No cookie names an entry, so no browser
- * can be signed in by it.
+ * The entry contains digests of the ids of its sessions. It is removed with the last of its sessions, or when an IdP
+ * ends the sid. If two logins with one sid are simultaneous, the entry may lack one session. No browser can be signed
+ * in by an entry, because no cookie names it.
  *
  * @param now milliseconds since 1970
  */

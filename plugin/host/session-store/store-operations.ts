@@ -4,7 +4,7 @@ import type { TimeLimit } from '../time-limit.ts'
 /**
  * Runs one operation of a session store, with a time limit.
  *
- * @param task what the store should do, for errors
+ * @param task what the store should do, for error messages
  */
 export type StoreOperation = <Result = void>(task: string, run: StoreCall<Result>) => Promise<Result | undefined>
 
@@ -24,8 +24,8 @@ export function storeOperations(limit: TimeLimit): StoreOperation {
 }
 
 /**
- * Makes an entry that a session store keeps until `until` beside the sessions. Stores read the lifetime from its
- * cookie. No browser can reach the entry, because no cookie names it.
+ * Creates an entry that a session store keeps beside the sessions until `until`. Stores read an entry's lifetime from
+ * its member `cookie`. No browser can reach the entry, because no browser's cookie names it.
  *
  * @param until milliseconds since 1970
  */

@@ -4,22 +4,28 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import type { SignIn } from '../port.ts'
 import { readRecord, readTokens } from '../sign-in-record.ts'
 
-/** A login as a session of express-session keeps it. */
+/** The login that a session of express-session stores. */
 export interface StoredSignIn extends SignIn {
   /** The session's own id, because some stores do not return the ids of the sessions that they list. */
   readonly id: string
 }
 
-/** The session's member that holds the login. The host's members are left alone, but do not survive a login. */
+/**
+ * The member of the session that holds the login. The plugin does not change the host's own members, but they do not
+ * survive a login.
+ */
 interface SignInMember {
   oidcSignIn?: unknown
 }
 
-/** A request before the middleware ran, or after its session was destroyed. Express's own type has both members. */
+/**
+ * A request that may lack a session, before the middleware ran or after the session was destroyed. In Express's own
+ * type, both members are required.
+ */
 type MaybeSessionRequest = Omit<Request, 'session' | 'sessionStore'> &
   Partial<Pick<Request, 'session' | 'sessionStore'>>
 
-/** Cookie attributes of newer versions of express-session. */
+/** The session's cookie, with an attribute that only newer versions of express-session have. */
 type SessionCookie = Session['cookie'] & { readonly partitioned?: unknown }
 
 export function signInOf({ id: _id, ...signIn }: StoredSignIn): SignIn {
@@ -42,7 +48,7 @@ export function signInIn(session: object): StoredSignIn | undefined {
   return tokens === undefined ? undefined : { ...record, idToken, tokens, id }
 }
 
-/** Puts a login into a session, which the caller saves. */
+/** Puts a login into a session. The caller must save the session. */
 export function storeSignIn(session: SessionData & SignInMember, signIn: StoredSignIn): void {
   session.oidcSignIn = signIn
 }
@@ -61,7 +67,8 @@ export function storeOf({ sessionStore }: MaybeSessionRequest): Store {
 
 /** Removes the session's cookie from the browser. */
 export function clearSessionCookie(res: Response, name: string, cookie: SessionCookie): void {
-  // A browser removes a cookie only for the same path and domain, and a secure cookie only by a secure one.
+  // A browser removes a cookie only if the path and the domain are the same. It removes a secure cookie only by another
+  // secure cookie.
   const { path, domain, secure, httpOnly, sameSite, partitioned } = cookie
   res.clearCookie(name, {
     ...(path === undefined ? {} : { path }),

@@ -12,17 +12,17 @@ export interface UsedSession extends SessionUse {
 }
 
 /**
- * Limit for the sessions that a process tracks; one takes about a kilobyte. Beyond it, the session that was idle
- * longest is dropped until its next request. In a store that cannot list its sessions, a dropped session ends by its
- * revocation alone.
+ * Limit of the sessions that a process tracks; one takes about a kilobyte. Beyond it, the session that was idle longest
+ * is not tracked until its next request. In a store that cannot list its sessions, an untracked session can be revoked,
+ * but is not deleted.
  */
 const MOST_USED = 10_000
 
 /**
- * The sessions that this process has seen, in order of use, with a count for each `sid`.
+ * The sessions that this process has seen, in order of use, with the number of sessions for each `sid`.
  *
- * A session is tracked from its first request, moves to the end at each further request, and leaves when it ends or
- * becomes the idlest of too many.
+ * A session is tracked from its first request, moves to the end at each further request, and is removed when it ends,
+ * or when there are too many sessions and it was idle longest.
  */
 export class UsedSessions {
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class UsedSessions {
     this.#clock = clock
   }
 
-  /** Tracks a session, or notes its use. */
+  /** Starts to track a session, or records another use of it. */
   note(id: string, signIn: SignInRecord, store: Store, seenAt = this.#clock.elapsed()): void {
     const session = this.#sessions.get(id) ?? { id, signIn, store, ...firstUse(this.#clock, signIn.startedAt) }
     session.seenAt = seenAt
@@ -55,7 +55,11 @@ export class UsedSessions {
     else this.#sidCounts.delete(key)
   }
 
-  /** Whether a tracked session has the sid with this key, by `keyOfSid`. */
+  /**
+   * Whether a tracked session has the sid.
+   *
+   * @param key the sid's key, as `keyOfSid` returns it
+   */
   hasSid(key: string): boolean {
     return this.#sidCounts.has(key)
   }

@@ -1,6 +1,6 @@
 /**
- * Returns a function that calls `make` at its first call and returns that result ever after. If `make` rejects, the
- * next call tries again.
+ * Returns a function that calls `make` at its first call and returns the same result at each later call. If `make`
+ * rejects, the next call tries again.
  */
 export function onceResolved<Result>(make: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined

@@ -2,12 +2,12 @@ import type { TimeLimit } from '../time-limit.ts'
 import { type PgPool, pgTable, quotedName } from './pg-table.ts'
 import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
-/** The part of a pool that is used for transactions: package `pg`, version 8. */
+/** The part of a connection pool that transactions need. The pool of package `pg`, version 8, has it. */
 export interface PgPoolOfClients extends PgPool {
   connect(): Promise<PgPool & { release(broken?: boolean): void }>
 }
 
-/** An arbitrary number. All processes take this advisory lock for `runAlone`. */
+/** The arbitrary number of the advisory lock that all processes take for `runAlone`. */
 const LOCK = 0x6d63616c
 
 /** Opens a table of PostgreSQL. The first statement creates the table if it is missing. */
@@ -20,7 +20,7 @@ export function pgStatements(pool: PgPoolOfClients, table: string, columns: stri
     const client = await pool.connect()
     let broken = true
     try {
-      // Set explicitly: the statement must see rows that were written while it waited for the lock.
+      // Set the isolation level explicitly. The statement must see rows that were written while it waited for the lock.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
       const { rowCount } = await client.query(sql, values)
@@ -28,7 +28,7 @@ export function pgStatements(pool: PgPoolOfClients, table: string, columns: stri
       broken = false
       return rowCount ?? 0
     } finally {
-      // A client inside a transaction is useless to others. Closing it is a rollback that cannot fail.
+      // A client inside a transaction must not return to the pool. Closing it is a rollback that cannot fail.
       client.release(broken)
     }
   }

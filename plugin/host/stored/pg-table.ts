@@ -1,6 +1,6 @@
 import { onceResolved } from './once-resolved.ts'
 
-/** The part of a pool that is used: package `pg`, version 8. */
+/** The part of a connection pool that single statements need. The pool of package `pg`, version 8, has it. */
 export interface PgPool {
   query(
     text: string,
@@ -8,20 +8,21 @@ export interface PgPool {
   ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>
 }
 
-/** An arbitrary number. All processes take this advisory lock while they create a table. */
+/** The arbitrary number of the advisory lock that all processes take while they create a table. */
 const LOCK = 0x6d636f69
 
 /**
  * Returns a function that creates a table if it is missing and the pool's user may create it.
  *
- * @param name as {@link quotedName} returns it
+ * @param name the quoted name, as {@link quotedName} returns it
  */
 export function pgTable(pool: PgPool, name: string, columns: string): () => Promise<void> {
   return onceResolved(async () => {
-    // Checked first, because an administrator may have created the table for a user who may create none.
+    // Check first. An administrator may have created the table for a database user who may create none.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
     if (valueIn(rows, 'found') !== null) return
-    // `IF NOT EXISTS` alone fails for one of two simultaneous statements. Statements in one text are one transaction.
+    // Of two simultaneous statements, `IF NOT EXISTS` alone lets one fail, so both wait for the lock. Statements in one
+    // text are one transaction, and the lock lasts until its end.
     await pool.query(`SELECT pg_advisory_xact_lock(${LOCK}); CREATE TABLE IF NOT EXISTS ${name} (${columns})`)
   })
 }
@@ -33,7 +34,7 @@ export function valueIn(rows: readonly unknown[], column: string): unknown {
   return (row as Readonly<Record<string, unknown>>)[column]
 }
 
-/** Quotes a table name for SQL. The name may have a schema. */
+/** Quotes a table name for SQL. The name may include a schema. */
 export function quotedName(table: string): string {
   return table
     .split('.')

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import type { Account, Accounts, Profile, UserGroups, UserId } from '../port.ts'
 import { type TimeLimit, timeLimit } from '../time-limit.ts'
 
-/** Default limit of accounts in a domain. */
+/** Default limit of the number of accounts in a domain. */
 export const MOST_ACCOUNTS = 100_000
 
 export interface StoredOptions {
@@ -17,24 +17,27 @@ export interface StoredOptions {
 }
 
 export interface StoredAccountsOptions extends StoredOptions {
-  /** Maximum number of accounts in a domain. Further ones are refused as `account_limit`. Default 100,000. */
+  /**
+   * Maximum number of accounts in a domain. The logins of further users are refused as `account_limit`. Default
+   * 100,000.
+   */
   readonly most?: number
 }
 
-/** An account as the store keeps it. */
+/** An account in the store. */
 export interface StoredAccount extends Account {
-  /** The IdP's statement about the address at the last login. */
+  /** The value of `Profile.emailVerified` at the last login. */
   readonly emailVerified: Profile['emailVerified']
 }
 
-/** Ready-made accounts. Changes of a missing account reject. */
+/** A ready-made implementation of {@link Accounts}. Calls that change a missing account reject. */
 export interface StoredAccounts extends Accounts {
   find(domainKey: string, id: UserId): Promise<StoredAccount | undefined>
 }
 
 /**
- * Ready-made user groups: those that mirror IdP groups, and those that administrators create. A mirrored group and an
- * administrator's group of the same name are two groups.
+ * A ready-made implementation of {@link UserGroups}. It stores the groups that mirror IdP groups and those that
+ * administrators create. A mirrored group and an administrator's group of the same name are two groups.
  */
 export interface StoredUserGroups extends UserGroups {
   /** Returns the names of all groups of the user in alphabetical order. A name appears twice if both kinds have it. */

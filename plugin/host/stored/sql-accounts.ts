@@ -12,7 +12,7 @@ import type { SqlTable } from './sql-table.ts'
 import { type SqliteConnection, sqliteTable } from './sqlite-connection.ts'
 
 export interface SqliteAccountsOptions extends StoredAccountsOptions {
-  /** The table's name. Created if it is missing. Default `mesh_companion_account`. */
+  /** The table's name. The table is created if it is missing. Default: `mesh_companion_account`. */
   readonly table?: string
 }
 
@@ -63,7 +63,7 @@ function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOp
       }
     },
     create: async (domain, { id, name: displayName, email, emailVerified, issuer = null }) => {
-      // One statement, so that no other login adds an account between the count and the new row.
+      // The count and the new row are one statement, so that no other login adds an account between them.
       const sql = `INSERT INTO ${name} (domain, id, name, email, email_verified, site_admin, issuer) SELECT $1, $2, $3, $4, $5, 0, $6
         WHERE (SELECT count(*) FROM (SELECT 1 FROM ${name} WHERE domain = $1 AND id <> $2 LIMIT $7) AS others) < $7`
       const values = [domain, id, displayName, email, asInteger(emailVerified), issuer, most]

@@ -7,7 +7,10 @@ export interface SqlTable {
   readonly name: string
   /** @returns the number of changed rows */
   run(sql: string, ...values: SqlValue[]): Promise<number>
-  /** Like `run`, but one statement at a time, so that a count in it still holds when it writes. */
+  /**
+   * Like `run`, but no other `runAlone` statement runs meanwhile. So a count inside the statement is still right when
+   * it writes.
+   */
   runAlone(sql: string, ...values: SqlValue[]): Promise<number>
   all(sql: string, ...values: SqlValue[]): Promise<readonly SqlRow[]>
 }
@@ -15,7 +18,7 @@ export interface SqlTable {
 export type SqlValue = string | number | null
 export type SqlRow = Readonly<Record<string, unknown>>
 
-/** The error text if the database exceeds its time limit. */
+/** The error text if the database does not answer within the time limit. */
 export const LATE = 'The database of accounts and groups did not answer in time.'
 
 export function rowsOf(rows: readonly unknown[]): readonly SqlRow[] {

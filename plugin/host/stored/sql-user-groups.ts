@@ -5,7 +5,9 @@ import type { SqlRow, SqlTable } from './sql-table.ts'
 import { type SqliteConnection, sqliteTable } from './sqlite-connection.ts'
 
 export interface SqliteUserGroupsOptions extends StoredOptions {
-  /** The name of the memberships' table. Created if it is missing. Default `mesh_companion_membership`. */
+  /**
+   * The name of the table of memberships. The table is created if it is missing. Default: `mesh_companion_membership`.
+   */
   readonly table?: string
 }
 
@@ -54,7 +56,7 @@ function sqlUserGroups(table: SqlTable): StoredUserGroups {
     leave: leave(MIRRORED),
     joinByHand: join(BY_HAND),
     leaveByHand: leave(BY_HAND),
-    // Sorted here, because each database has its own collation.
+    // Sort here and not in SQL, because each database has its own collation.
     allOf: async (domain, id) => namesIn(await table.all(`SELECT group_name AS name ${ofUser}`, domain, id)).sort(),
   }
 }

@@ -4,8 +4,8 @@ import { quotedName } from './pg-table.ts'
 import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
 /**
- * The part of a `Database` that is used: package `sqlite3`, version 6. It needs a `busyTimeout` if several processes
- * write.
+ * The part of a database connection that is used. The class `Database` of package `sqlite3`, version 6, has it. Set its
+ * `busyTimeout` if several processes write.
  */
 export interface SqliteConnection {
   run(
