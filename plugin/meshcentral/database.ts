@@ -4,9 +4,9 @@ import type { MeshDatabase, MeshDeviceGroup, MeshUser, MeshUserGroup } from './s
 
 const LIMIT_MS = 10_000
 /**
- * Time limit of a write. SQLite with MeshCentral's settings takes some 20 ms per write on a slow disk. A first login
- * makes about 50 writes, most of them events. A user who signs in together with a hundred others waits, and is not
- * refused.
+ * Time limit of a write, in milliseconds. With MeshCentral's settings, SQLite takes some 20 ms per write on a slow
+ * disk. A first login makes about 50 writes, most of them events. With this limit, a user who signs in together with a
+ * hundred others waits, and is not refused.
  */
 export const WRITE_LIMIT_MS = 30_000
 
@@ -14,8 +14,8 @@ export const WRITE_LIMIT_MS = 30_000
  * Makes one call of MeshCentral's database, which answers by a callback. A database that does not answer within
  * `limitMs` (default 10 s) counts as failed.
  *
- * @param task for the error message
- * @param run gets the callback, whose first argument is the error
+ * @param task what the call does, for the error message
+ * @param run makes the call and passes it the callback, whose first argument is the error
  * @throws Error if the database reports an error, throws or times out
  */
 export function askDatabase<Answer = void>(
@@ -32,7 +32,7 @@ export function askDatabase<Answer = void>(
   })
 }
 
-/** Saves a live record to MeshCentral's database. Subscriptions of open pages stay in memory only. */
+/** Saves a record from MeshCentral's memory to its database. The subscriptions of open pages are not saved. */
 export async function saveRecord(
   db: MeshDatabase,
   clock: Clock,

@@ -1,9 +1,9 @@
 import { printableText } from '../log.ts'
 import type { MeshRequest, MeshServer, MeshUser, MeshUserGroup, MeshWeb } from './server.ts'
 
-/** Sends an event as MeshCentral itself does. Open pages follow events, and its event log keeps them. */
+/** Sends an event as MeshCentral itself does. Open pages receive it, and MeshCentral's event log stores it. */
 export function dispatch(server: MeshServer, web: MeshWeb, targets: readonly string[], event: object | string): void {
-  // AceBase ends the server when it stores a member without a value.
+  // With the database AceBase, the server exits when it stores a member whose value is undefined.
   server.DispatchEvent([...targets], web, typeof event === 'string' ? event : withValues(event))
 }
 
@@ -62,7 +62,7 @@ export function announceAccount(
   })
 }
 
-/** Announces that a group gained a member (message 71) or lost one (message 72). */
+/** Announces that a user group gained a member (message 71) or lost one (message 72). */
 export function announceGroup(
   server: MeshServer,
   web: MeshWeb,
@@ -88,7 +88,7 @@ export function announceGroup(
   })
 }
 
-/** If the database reports changes itself, pages would act twice without this member. */
+/** Returns the member `noact` if the database reports changes itself. Without it, pages would act on a change twice. */
 function noActionIfReported({ db }: MeshServer): { readonly noact?: 1 } {
   return db.changeStream ? { noact: 1 } : {}
 }

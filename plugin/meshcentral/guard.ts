@@ -22,7 +22,7 @@ export interface GuardOptions {
   readonly onLocked: (user: string) => void
   /** Called with each request whose session is missing or not known to be valid, before the session is removed. */
   readonly onUncertain: (req: MeshRequest) => void
-  /** Called if the database cannot tell whether a session ended. */
+  /** Called if the database fails when it is asked whether a session ended. */
   readonly onFailure: (error: unknown) => void
   readonly work: CurrentWork
   /** Milliseconds since 1970. */
@@ -88,8 +88,8 @@ class SessionGuard {
   }
 
   /**
-   * Whether memory shows that the session is valid, as for nearly every request. Awaiting a promise instead took a
-   * fifth of the time in which a small file is served.
+   * Whether this process's memory shows that the session is valid, which is so for nearly every request. The method is
+   * synchronous, because awaiting a promise took a fifth of the time in which a small file is served.
    */
   #countsByMemory(request: MeshRequest, session: SeenSession): boolean {
     const { sessions, open, domains, isLocked } = this.#options
@@ -99,7 +99,10 @@ class SessionGuard {
     return true
   }
 
-  /** Returns undefined if the request has no session to check. Agents and most signed-out visitors send none. */
+  /**
+   * Checks the request's session in the database. Returns undefined at once if the request has no session to check.
+   * Agents and most signed-out visitors send none.
+   */
   #checkByDatabase(
     request: MeshRequest,
     req: Request,
@@ -144,7 +147,7 @@ class SessionGuard {
 
 /**
  * Whether the request is the logout of a domain without single sign-on. All domains of a host name share the session
- * cookie. MeshCentral's logout removes it there, and a copy of the session would stay valid.
+ * cookie. MeshCentral's own logout only removes that cookie, so a copy of the cookie would stay valid.
  */
 function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
   if (!xdomain || domains.has(xdomain.id) || !['GET', 'HEAD'].includes(method)) return false
@@ -153,8 +156,8 @@ function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: Read
 
 /**
  * Removes a session of a plugin user that began neither by a login of this plugin nor at MeshCentral's own routes. No
- * logout or revocation would end it. The web relay creates such sessions, and the built-in strategy did. Also removes
- * the plugin's record from a session of another user.
+ * logout or revocation would end such a session. MeshCentral's web relay creates such sessions, and its built-in
+ * strategy did. This function also removes the plugin's record from a session of another user.
  */
 function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req

@@ -33,7 +33,7 @@ export interface MeshHostOptions {
   /** Names of the presets. */
   readonly presets: readonly string[]
   readonly clock: Clock
-  /** How many days after a login or renewal login tokens work. Null: no limit. */
+  /** How many days login tokens work after the user's last login or renewal. Null: no limit. */
   readonly loginTokenDays: number | null
   /** Called if work in the background failed. */
   readonly onFailure: (error: unknown) => void
@@ -71,17 +71,17 @@ export function meshHost(options: MeshHostOptions): MeshHost {
       const request = meshRequest(req)
       const domain = takenDomains.get(request.xdomain?.id ?? '')?.domain
       if (!domain || domain !== request.xdomain) return undefined
-      // MeshCentral itself ends sessions that began with a password.
+      // MeshCentral itself handles the logout of a session that began with a password.
       return isSameRoute(request.path, `${domain.url}logout`) && !ownSession(request) ? undefined : domain.id
     },
     basePath: (domainKey) => takenDomains.get(domainKey)?.domain.url ?? '/',
-    // MeshCentral's own strategies accept no other value either.
+    // As in MeshCentral's own strategies, only the value `true` allows new accounts.
     newAccountsAllowed: (domainKey) => takenDomains.get(domainKey)?.domain.newaccounts === true,
     inMaintenance,
     clientAddress: (req) => meshRequest(req).clientIp,
     land: (req, res, path) => {
       const withKey = withLoginKey(path, meshRequest(req))
-      // In maintenance mode, this parameter skips the notice.
+      // In maintenance mode, MeshCentral shows a notice instead of its pages, unless this parameter is set.
       sendOn(res, inMaintenance() ? withQuery(withKey, 'loginscreen', '1') : withKey, hasStrictCookies)
     },
     loginPage: {
@@ -114,7 +114,8 @@ function showFailure(
     showSignedOutOnce(res, domain, request, hasStrictCookies)
     return
   }
-  // A signed-in user who went back in the browser, or was sent here by another page, keeps the session.
+  // A failed login does not end an existing session. The user may only have gone back in the browser, or another page
+  // may have sent the browser here.
   if (ownSession(request)) {
     sendOn(res, withLoginKey(domain.url, request), hasStrictCookies)
     return
@@ -124,7 +125,7 @@ function showFailure(
   sendOn(res, failurePath(domain, message, request), hasStrictCookies)
 }
 
-/** Returns one line, because the log is a plain text file. */
+/** Formats an entry as one line, because the authentication log is a plain text file. */
 function authLogText({ level, event, message, domain, fields }: AuthLogEntry): string {
   const place = domain === '' ? '' : ` domain=${domain}`
   return `${level.toUpperCase()} ${event}${place}: ${message} ${JSON.stringify(fields)}`

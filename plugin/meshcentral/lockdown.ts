@@ -20,13 +20,13 @@ export interface LockdownOptions {
  *
  * States:
  *
- * - *Complete*, from the moment when MeshCentral loads the plugin: it holds for the users of all domains.
- * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. Sealed
- *   cookies are then made and opened by the functions that the caller supplies.
+ * - *Complete*, from the moment when MeshCentral loads the plugin. The users of all domains are kept out.
+ * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. In this
+ *   state, functions that the caller supplies make and open sealed cookies.
  * - *Complete* again after a failure. Nothing lifts it until a restart.
  */
 export class Lockdown {
-  /** MeshCentral's own functions. An unknown version of MeshCentral may lack them. */
+  /** MeshCentral's own functions for sealed cookies. An unknown version of MeshCentral may lack them. */
   readonly sealing: Partial<Sealing>
   readonly #server: Partial<Sealing>
   readonly #options: LockdownOptions
@@ -37,7 +37,8 @@ export class Lockdown {
   #isFirstRequest = true
 
   /**
-   * Replaces the server's sealing functions. Parts of MeshCentral that store these at the start store the replacements.
+   * Replaces the server's sealing functions. If a part of MeshCentral stores a reference to them at the start, it
+   * stores the replacements.
    */
   constructor(server: Partial<Sealing>, options: LockdownOptions) {
     const encodeCookie = server.encodeCookie?.bind(server)
@@ -58,7 +59,7 @@ export class Lockdown {
   /**
    * Installs the check of requests and sockets in front of all routes.
    *
-   * @param bases paths of the domains
+   * @param bases the paths below which the domains are served
    */
   mount(web: Partial<Pick<MeshWeb, 'app' | 'authenticate'>>, bases: readonly string[]): void {
     const { app } = web
@@ -88,8 +89,9 @@ export class Lockdown {
   }
 
   /**
-   * Invalidates all sealed cookies of all users, if MeshCentral does not open them with our function. Pages get new
-   * ones. The key is pinned, because MeshCentral may not have read its own key from the database yet.
+   * Invalidates all sealed cookies of all users by a new key. Called if MeshCentral does not open these cookies with
+   * the plugin's function. Pages receive new cookies. The new key is made unchangeable, because MeshCentral may still
+   * be about to read its own key from the database.
    */
   voidSealed(): void {
     const key = randomBytes(80)
@@ -123,7 +125,9 @@ export class Lockdown {
   }
 }
 
-/** Returns the user of the session that a browser sends. MeshCentral signs the cookie and does not encrypt it. */
+/**
+ * Reads the user from the session cookie that a browser sends. MeshCentral signs this cookie and does not encrypt it.
+ */
 function userInCookie(cookies = ''): string | undefined {
   const [, value = ''] = /(?:^|;\s*)xid=([^;]*)/.exec(cookies) ?? []
   return /"userid":"([^"]*)"/.exec(Buffer.from(value, 'base64').toString())?.[1]

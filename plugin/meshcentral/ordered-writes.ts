@@ -3,7 +3,9 @@ import { askDatabase, WRITE_LIMIT_MS } from './database.ts'
 import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
-/** Ids of users, user groups and our own records. Device records are MeshCentral's own concern, and many. */
+/**
+ * Matches the ids of users, user groups and the plugin's own records. The many writes of device records stay unordered.
+ */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 
 type Done = (error?: unknown) => void
@@ -17,17 +19,18 @@ interface PendingWrites {
 }
 
 /**
- * Makes the database execute the writes of a record in the order of the calls, including MeshCentral's own. MeshCentral
- * waits for no write, and SQLite and connection pools (MariaDB, MySQL) swap concurrent writes, so that an older state
- * would remain. While a write is in progress, only the newest of the others waits, because it includes their changes.
+ * Makes the database execute the writes of each record in the order of the calls, including MeshCentral's own calls.
+ * MeshCentral does not wait for its writes. SQLite and connection pools (MariaDB, MySQL) may swap concurrent writes, so
+ * that an older state of a record remains. While a write of a record is in progress, only the newest later write waits.
+ * It replaces the earlier ones, because it includes their changes.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
-  /** Record ids with a write in progress. */
+  /** The waiting writes of each record that has a write in progress, by record id. */
   const pending = new Map<string, PendingWrites>()
 
   async function begin(id: string, write: Write, callbacks: readonly Done[]): Promise<void> {
     pending.set(id, { callbacks: [] })
-    // If a write is never answered, it holds up only the writes that wait until its time limit.
+    // If a write is never answered, the waiting write starts after the time limit.
     const error: unknown = await askDatabase(clock, 'write a record', write, WRITE_LIMIT_MS).then(
       () => undefined,
       (thrown: unknown) => thrown,

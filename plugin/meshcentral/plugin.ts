@@ -26,19 +26,23 @@ export interface MeshCompanion extends Partial<AdminPage> {
   readonly exports?: readonly string[]
 }
 
-/** Each load of the plugin has its own modules, so the first load is remembered on the server. */
+/**
+ * The server's member that holds the first load of the plugin. A module variable would not do, because each load has
+ * its own modules.
+ */
 const LOADED: unique symbol = Symbol.for('meshcompanion')
 type LoadedServer = MeshServer & { [LOADED]?: MeshCompanion }
 
 /**
- * The plugin as MeshCentral loads it, by the name of its folder. From this call on, MeshCentral has no OpenID Connect
- * strategy of its own. The plugin's replaces it once MeshCentral sets up its routes. If it cannot, the authentication
- * log says why, and no user can sign in through an IdP.
+ * Loads the plugin. MeshCentral calls the export with the name of the plugin's folder. From this call on, MeshCentral
+ * has no OpenID Connect strategy of its own. The plugin's strategy replaces it once MeshCentral sets up its routes. If
+ * that fails, the authentication log says why, and no user can sign in through an IdP.
  *
  * @param pluginHandler MeshCentral's plugin handler, whose `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: LoadedServer }): MeshCompanion {
-  // Installing, upgrading and *Reload* load the plugin while it runs. By then, the configuration holds only the button.
+  // MeshCentral loads the running plugin again when an administrator installs, upgrades or reloads it. By then, the
+  // configuration contains only the button.
   const loaded = server[LOADED]
   if (loaded) {
     server.authLog(
@@ -75,11 +79,11 @@ class PluginStart {
   readonly #server: MeshServer
   readonly #lockdown: Lockdown
   readonly #reading: ServerReading
-  /** Undefined if MeshCentral had set up its own strategy. */
+  /** The domains that sign in through the plugin. Undefined if MeshCentral had set up its own strategy. */
   readonly #takenDomains: ReadonlyMap<string, TakenDomain> | undefined
   /** The accounts that may use passwords in domains with `custom.password_login`. */
   readonly #passwordAccounts: PasswordAccounts
-  /** Undefined if no domain has an `oidc` object. */
+  /** MeshCentral's key for sealed cookies. Undefined if no domain has an `oidc` object. */
   readonly #cookieKey: CookieKey | undefined
   #isHooked = false
   #running: Installed | undefined
@@ -94,7 +98,7 @@ class PluginStart {
         ),
       onMissing: (names) => this.#turnOff(`on a request it lacks ${names.join(', ')}`),
     })
-    // Read before the `oidc` objects are removed.
+    // Check the configuration before the `oidc` objects are removed.
     this.#reading = checkMeshCentralServer(server.config, { isLoaded: true })
     this.#takenDomains = hasOwnStrategy(server) ? undefined : takeOver(server.config.domains)
     this.#passwordAccounts = passwordAccounts(this.#takenDomains ?? new Map())
@@ -152,7 +156,7 @@ class PluginStart {
     }
   }
 
-  /** Does what holds wherever the plugin is loaded, even if it stays off. */
+  /** Installs the protection that applies wherever the plugin is loaded, even if single sign-on stays off. */
   #protect(web: MeshWeb): void {
     const [server, reading] = [this.#server, this.#reading]
     this.#isHooked = true

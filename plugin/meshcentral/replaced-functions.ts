@@ -121,7 +121,7 @@ export function replaceFunction<Owner extends object, Member extends keyof Owner
   const original: unknown = owner[member]
   if (typeof original !== 'function') return
   const replacement = wrap(original.bind(owner))
-  // MeshCentral assigns most functions to members without a name of their own.
+  // Most of MeshCentral's functions have no name, so the replacement gets the name of the member.
   Object.defineProperty(replacement, 'name', { value: original.name || member, configurable: true })
   owner[member] = replacement
 }

@@ -26,8 +26,8 @@ export interface LoginVisitsOptions {
 }
 
 /**
- * Handles requests in front of the plugin's routes and MeshCentral's login page. It applies the server's rules for
- * sign-in, and keeps the values that a browser carries through a login.
+ * Returns a handler for requests, to install in front of the plugin's routes and MeshCentral's login page. It applies
+ * the server's rules for sign-in, and stores the values that a browser carries through a login.
  */
 export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
   const domains: ReadonlySet<string> = new Set(paths.keys())
@@ -53,14 +53,14 @@ export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions
     } else if (path === domainPaths.login && req.method === 'GET') loginPage(req, res, next)
     else if (path === domainPaths.base && req.method === 'GET') rootPage(req, res, next)
     else {
-      // Carried from the browser's first request on any path, because later requests bring no session.
+      // Note the end of the session at the browser's first request, on any path. Later requests bring no session.
       if (!domainPaths.all.has(path) && hasEnded(request)) carrySessionEnded(res)
       next()
     }
   }
 }
 
-/** Returns the same handler, which throws nothing. MeshCentral would answer with a stack trace. */
+/** Wraps a handler so that it never throws. MeshCentral would answer an error with a stack trace. */
 export function caught(handler: RequestHandler, onFailure: (error: unknown) => void): RequestHandler {
   return (req, res, next) => {
     try {
@@ -72,7 +72,7 @@ export function caught(handler: RequestHandler, onFailure: (error: unknown) => v
   }
 }
 
-/** Answers errors of our own routes in plain words. An error of the sender keeps its status. */
+/** Answers errors of our own routes in plain words. An error that the sender caused keeps its status. */
 export function answerPlainly(
   paths: ReadonlyMap<string, LoginPaths>,
   onFailure: (error: unknown) => void,
@@ -94,7 +94,7 @@ export class EndedVisits {
 
   /** Call before the guard removes the session from a request. */
   note(req: MeshRequest): void {
-    // MeshCentral itself may have removed the user already, but it leaves our record in the session.
+    // MeshCentral may already have removed the user from the session, but it keeps the plugin's record there.
     if (!req.ws && req.xdomain && cookieSignIn(req)?.domainKey === req.xdomain.id) this.#requests.add(req)
   }
 

@@ -7,7 +7,7 @@ import { MEMBERS, REQUEST_MEMBERS } from '../doctor/meshcentral-members.ts'
 import { replaceFunction } from './replaced-functions.ts'
 import type { Members, MeshDomain, MeshRequest, MeshServer, MeshSocket } from './server.ts'
 
-/** Time limit for MeshCentral's answer to a socket of ours. The tested versions answer at once. */
+/** Time limit for MeshCentral's answer to the test socket, in milliseconds. The tested versions answer at once. */
 const ANSWER_LIMIT_MS = 10_000
 
 /** Returns the names of members that single sign-on needs and this MeshCentral lacks. */
@@ -24,7 +24,7 @@ export function missingParts(server: object, web: object): readonly string[] {
   })
 }
 
-/** Whether a value has members. An Express application is a function with members. */
+/** Whether a value can have members. Functions can too, such as an Express application. */
 function isObject(value: unknown): value is object {
   return value !== null && (typeof value === 'object' || typeof value === 'function')
 }
@@ -46,22 +46,28 @@ interface RoutedApp {
   readonly router?: { readonly stack?: unknown }
 }
 
-/** Returns the layers that Express asks in turn. Undefined if the application is not one of Express 4 or 5. */
+/**
+ * Returns the layers of an application's router, in the order in which Express calls them. Undefined if the application
+ * is not one of Express 4 or 5.
+ */
 export function layersOf(app: Application): Layer[] | undefined {
   const routed = app as unknown as RoutedApp
-  // In this order: in Express 4, `router` throws.
+  // Read `_router` first, because reading `router` throws in Express 4.
   const router = routed._router ?? routed.router
   return Array.isArray(router?.stack) ? (router.stack as Layer[]) : undefined
 }
 
-/** Returns the index of the first route that serves a domain, or -1. Routes of ours behind it would never be asked. */
+/**
+ * Returns the index of the first route that serves a domain, or -1. The plugin's routes must come before it, because
+ * Express would never call them behind it.
+ */
 export function firstRoute(layers: readonly Layer[], bases: readonly string[]): number {
   const paths = bases.flatMap((base) =>
     ['', 'login', 'logout', 'auth-oidc', 'control.ashx/.websocket'].map((name) => base + name),
   )
   return layers.findIndex((layer) => {
     const path = layer.route?.path
-    // MeshCentral inspects every web socket before any route. That layer serves nothing.
+    // One layer of MeshCentral inspects every web socket before any route. It serves no domain, so it is skipped.
     return layer.route && !isForAnySocket(String(path)) && paths.some((candidate) => layer.match(candidate))
   })
 }
@@ -70,7 +76,7 @@ function isForAnySocket(path: string): boolean {
   return path.includes('*') && path.endsWith('.websocket')
 }
 
-/** Whether a sealed cookie comes back with everything that we put into it. */
+/** Whether a sealed cookie still has its complete content after it is opened. */
 export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer): boolean {
   const content = { userid: 'user//self-test', x: 'x', oidcSession: { keys: ['key'], startedAt: 1 } }
   const opened = decodeCookie(encodeCookie({ ...content }, key), key, 1)
@@ -81,10 +87,10 @@ export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer
 
 export type Sealing = Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
 
-/** How to ask MeshCentral to open a cookie. */
+/** The input for {@link askForOpening}. */
 export interface Probe {
   readonly sealed: string
-  /** The server's name. */
+  /** The server's host name. */
   readonly host: string
   readonly clock: Clock
   /** Whether our `decodeCookie` was called with the cookie. */
@@ -92,9 +98,9 @@ export interface Probe {
 }
 
 /**
- * Makes MeshCentral open a sealed cookie in the way that it does for a page: by a web socket without a user, which
- * never leaves this process. The request passes everything that is installed in front of the routes. MeshCentral
- * answers that no user is signed in.
+ * Makes MeshCentral open a sealed cookie as it does for a page's web socket. The socket is simulated in this process
+ * and has no user. Its request passes everything that is installed in front of the routes. MeshCentral answers that no
+ * user is signed in.
  *
  * @param onAnswer called once, with whether our `decodeCookie` was called before the answer or the time limit
  */
@@ -131,7 +137,7 @@ export function askForOpening(
 
 type Handle = (...values: readonly unknown[]) => void
 
-/** Calls `act` before the first request is handled in any way. By then, MeshCentral has all of its routes. */
+/** Calls `act` once, before anything handles the first request. By then, MeshCentral has all of its routes. */
 export function beforeFirstRequest(app: Application, act: () => void): void {
   let isFirst = true
   const handled = app as unknown as { handle?: Handle }

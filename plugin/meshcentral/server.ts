@@ -81,8 +81,8 @@ export interface MeshWeb {
   CloneSafeNode?(device: object): object
   getUserAgentInfo(req: Pick<MeshRequest, 'headers'>): { readonly browserStr?: string; readonly osStr?: string }
   /**
-   * Checks a name and a password, or a login token. Everything in MeshCentral that accepts these calls it as a member
-   * of this object, so it can be replaced.
+   * Checks a name and a password, or a login token. All code of MeshCentral that accepts these looks this member up at
+   * each call, so the plugin can replace it.
    *
    * @see `watchTokenLogins`
    */
@@ -112,9 +112,9 @@ export interface MeshUser {
   readonly domain: string
   /** Bit mask of rights. A site admin has all bits. */
   siteadmin?: number
-  /** Bits of `siteadmin` that IdP groups gave. MeshCentral keeps this member and does not use it. */
+  /** Bits of `siteadmin` that IdP groups granted. MeshCentral stores this member and does not use it. */
   oidcrights?: number
-  /** Issuer of the last login. MeshCentral keeps this member and does not use it. */
+  /** Issuer of the last login. MeshCentral stores this member and does not use it. */
   oidcissuer?: string
   /** Realms: groups of users who administer each other. */
   groups?: readonly string[]
@@ -127,7 +127,7 @@ export interface MeshUserGroup {
   readonly type: 'ugrp'
   readonly _id: string
   readonly name: string
-  /** The IdP's name of a mirrored group, if it differs from `name`. MeshCentral keeps this member unused. */
+  /** The IdP's name of a mirrored group, if it differs from `name`. MeshCentral stores it and does not use it. */
   readonly idpName?: string
   readonly desc?: string
   readonly domain: string

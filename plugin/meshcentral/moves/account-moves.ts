@@ -35,11 +35,11 @@ const NOTHING_LOGGED = { nolog: 1 }
  * Moves the rights and settings of one account of MeshCentral to another account of the same domain.
  *
  * A move first writes a record of the request to the database. It then changes each record that names the old account,
- * then the new account, and last the old account. Until then, the old account's links say what remains to be moved. The
- * last step removes the record of the request.
+ * then the new account, and last the old account. Until the old account is changed, its links show what remains to be
+ * moved. The last step removes the record of the request.
  *
- * Each step is idempotent. If a move fails half-way, the same request completes it. So does the next start, from the
- * record.
+ * Each step is idempotent. If a move fails half-way, the same request completes it. The next start of the server
+ * completes it too, from the record.
  *
  * These move: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server,
  * page settings (`ws`), the image and the notes. These stay: passwords, second factors, login tokens, files, shares,
@@ -121,9 +121,9 @@ export class AccountMoves {
   }
 
   /**
-   * Replaces the old account by the new one in one record.
+   * Replaces the old account with the new one in one record: a device group, a user group or a device.
    *
-   * @returns the new account's rights there; undefined if the old account stays in the record
+   * @returns the new account's rights in that record; undefined if the old account stays in the record
    */
   async #moveLink(id: string, link: MeshLink, from: MeshUser, to: MeshUser): Promise<number | undefined> {
     const rights = mergeDeviceRights(link.rights, to.links?.[id]?.rights)
@@ -266,7 +266,7 @@ export class AccountMoves {
   }
 }
 
-/** Returns false if an interrupted move left nothing but its record. */
+/** Whether there is anything to move. False if an interrupted move left only the record of its request. */
 function hasAnything({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
   return siteRights !== 0 || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
 }

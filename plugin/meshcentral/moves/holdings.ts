@@ -8,10 +8,10 @@ export interface Holdings {
   readonly email: string | null
   readonly locked: boolean
   readonly siteAdmin: boolean
-  /** Bit mask of rights on the server, without those that IdP groups gave. */
+  /** Bit mask of rights on the server, without those that IdP groups granted. */
   readonly siteRights: number
   readonly deviceGroups: readonly { readonly id: string; readonly name: string; readonly rights: number }[]
-  /** Without mirrored groups, because their strategy decides who is in them. */
+  /** The account's user groups without mirrored groups, because their strategy decides who is a member. */
   readonly userGroups: readonly { readonly id: string; readonly name: string }[]
   /** Devices on which the account itself has rights. */
   readonly devices: readonly { readonly id: string; readonly rights: number }[]
@@ -39,7 +39,9 @@ export function holdingsOf(web: Pick<MeshWeb, 'meshes' | 'userGroups'>, user: Me
   }
 }
 
-/** Returns the account's rights on the server without those that IdP groups gave, which the next login sets again. */
+/**
+ * Returns the account's rights on the server, without those that IdP groups granted. The next login sets these again.
+ */
 export function ownSiteRights({ siteadmin = 0, oidcrights = 0 }: MeshUser): number {
   return siteadmin === SITE_ADMIN ? siteadmin : siteadmin & ~oidcrights
 }
@@ -53,8 +55,8 @@ export interface Suggestion {
 const MOST_SUGGESTIONS = 20
 
 /**
- * Finds pairs of accounts with the same verified e-mail address: an account of another kind, and one of single
- * sign-on. An address that several accounts of single sign-on have is ignored.
+ * Finds pairs of accounts with the same verified e-mail address: one account of single sign-on, and one of another
+ * kind, such as with a password. An address is ignored if several accounts of single sign-on have it.
  */
 export function suggestMoves(users: Readonly<Record<string, MeshUser>>, domainId: string): readonly Suggestion[] {
   const idsByAddress = new Map<string, string[]>()

@@ -19,18 +19,22 @@ Makes dist/meshcentral-plugin/meshcompanion/ and meshcompanion.zip.
 `
 
 /**
- * Builds the folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. All code is in one
- * CommonJS file. A bare `require('openid-client')` would find the older version that MeshCentral installs for itself.
+ * This script builds the folder that administrators copy into MeshCentral's `plugins` folder, and a zip of the same
+ * content. All code is in one CommonJS file, because a bare `require('openid-client')` would find the older version
+ * that MeshCentral installs for itself.
  *
- * MeshCentral's plugin page installs from a server: `BASE` is the address of `config.json` and the zip. Without it, the
- * manifest names no address, so that no update can be offered from there.
+ * MeshCentral's plugin page installs plugins from a web server. `BASE` is the address of `config.json` and the zip
+ * there. Without `BASE`, the manifest contains no address, so MeshCentral offers no update.
  */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const NAME = 'meshcompanion'
 const PLACE = join(ROOT, 'dist/meshcentral-plugin')
 const FOLDER = join(PLACE, NAME)
 
-/** Compiles the schema at build time. At load time, it took as long as the rest of the plugin and needed all of Ajv. */
+/**
+ * Compiles the schema at build time. Compiling at load time took as long as loading the rest of the plugin, and needed
+ * all of Ajv.
+ */
 const compiledSchema: Plugin = {
   name: 'compiled-schema',
   setup({ onLoad }) {
@@ -64,7 +68,7 @@ const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(o
 const files: Record<string, Uint8Array> = {
   [`${NAME}.js`]: outputFiles[0]?.contents ?? new Uint8Array(),
   'config.json': json({ ...manifest, version, ...(url === undefined ? {} : placesBelow(url)) }),
-  // Without it, a package.json in a folder above decides whether `.js` is CommonJS.
+  // Without this file, a package.json in a folder above would decide whether `.js` is CommonJS.
   'package.json': json({ name: NAME, version, license, type: 'commonjs', main: `${NAME}.js`, private: true }),
   LICENSE: await readFile(join(ROOT, 'LICENSE')),
   'THIRD-PARTY-LICENSES': Buffer.from(`${await thirdPartyLicenses(inputs, ROOT)}\n`),
@@ -74,7 +78,7 @@ await rm(PLACE, { recursive: true, force: true })
 await mkdir(FOLDER, { recursive: true })
 for (const [name, bytes] of Object.entries(files)) await writeFile(join(FOLDER, name), bytes)
 // MeshCentral unpacks the top folder's content into a folder with the plugin's name. The time is fixed, so that the
-// same sources make the same zip.
+// same sources always result in the same zip.
 const zipped = zipSync(Object.fromEntries(Object.entries(files).map(([name, bytes]) => [`${NAME}/${name}`, bytes])), {
   mtime: new Date('1980-01-01T00:00:00'),
   // A plain Unix file with mode 644, which MeshCentral gives to the unpacked file.

@@ -13,7 +13,7 @@ const HEAD = `The plugin contains code of the following packages. Its own licens
  * license and the full texts. The licenses demand that these texts are shipped with the code.
  *
  * @param inputs the bundled files, as in esbuild's metafile
- * @param root the folder that their paths are relative to
+ * @param root the folder to which the paths in `inputs` are relative
  * @throws Error if a package has no license file
  */
 export async function thirdPartyLicenses(inputs: readonly string[], root: string): Promise<string> {

@@ -31,12 +31,12 @@ export interface AdminPageOptions {
 }
 
 const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
-/** How long an open page can start a check or a move. */
+/** How long after its loading a page can start a check or a move. Milliseconds. */
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
- * The status page in MeshCentral, for site admins of its domain, with the page that moves accounts. MeshCentral lets
- * every signed-in user request them, in any domain of the host name.
+ * Serves the status page and the page that moves accounts, to site admins of the page's domain only. MeshCentral passes
+ * on the requests of every signed-in user, in any domain of the host name, so each handler checks the user.
  */
 class MeshAdminPage implements AdminPage {
   readonly #options: AdminPageOptions
@@ -114,7 +114,7 @@ class MeshAdminPage implements AdminPage {
     }
   }
 
-  /** Returns accounts that a login found under another id of the same user. */
+  /** Suggests a move for each two accounts that, as a login found, belong to one user under different ids. */
   #otherIds(domainKey: string): readonly Suggestion[] {
     const { status, moves } = this.#options
     const { loginWarnings = [] } = status().find((domain) => domain.domainKey === domainKey) ?? {}
@@ -143,7 +143,9 @@ class MeshAdminPage implements AdminPage {
   }
 }
 
-/** Returns the page's handlers, which throw nothing. MeshCentral would answer an error with a stack trace. */
+/**
+ * Returns the handlers of the pages. They never throw, because MeshCentral would answer an error with a stack trace.
+ */
 export function meshAdminPage(options: AdminPageOptions): AdminPage {
   const page = new MeshAdminPage(options)
   const caught =
@@ -162,7 +164,7 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
   }
 }
 
-/** Returns what a page's token is bound to: no other page can make one, and no other session can use it. */
+/** Returns the user and the session that a page's token is bound to, so that no other session can use the token. */
 function placeOf(req: MeshRequest, user: MeshUser): string {
   return JSON.stringify([user._id, req.session?.x])
 }
@@ -171,7 +173,10 @@ function isAdminHere({ xdomain }: MeshRequest, { siteadmin, domain }: MeshUser):
   return siteadmin === SITE_ADMIN && xdomain?.id === domain
 }
 
-/** Redirects to the page of the user's own domain: MeshCentral's list of plugins links the default domain's page. */
+/**
+ * Redirects a site admin to the page of the admin's own domain, and refuses all other users. MeshCentral's list of
+ * plugins links to the page of the default domain.
+ */
 function sendElsewhere({ config }: Pick<MeshServer, 'config'>, req: MeshRequest, res: Response, user: MeshUser): void {
   const domain = Object.hasOwn(config.domains, user.domain) ? config.domains[user.domain] : undefined
   const path = domain && (domain.dns === undefined || domain.dns === null) ? domain.url + ADDRESS : undefined

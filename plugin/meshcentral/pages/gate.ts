@@ -13,14 +13,15 @@ import {
 export interface GateOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
-  /** Whether a request returns from the IdP. Its login began here, so it already passed the rules for links. */
+  /** Whether the request is the browser's return from the IdP. Its login key was checked when its login began here. */
   readonly isAnswer: (req: MeshRequest) => boolean
 }
 
 /**
  * Applies MeshCentral's rules for sign-in before each route of a login, as each of MeshCentral's own routes does: the
  * address lists, then the login key and the required header. The limit on wrong passwords does not apply. No password
- * is sent here, and a guesser must not block the logins and logouts of all users behind the same address.
+ * is sent to these routes. An attacker who guesses passwords must not block the logins and logouts of all users behind
+ * the same address.
  */
 export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandler {
   return (req, res, next) => {
@@ -46,7 +47,10 @@ export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandle
   }
 }
 
-/** Checks both address lists of the server or of a domain. An unknown address is in no list of allowed ones. */
+/**
+ * Checks an address by both address lists of the server or of a domain. If there is a list of allowed addresses, an
+ * unknown address is refused.
+ */
 export function admitsAddress({ userblockedip, userallowedip }: Members, address: string | undefined): boolean {
   const isIn = (list: unknown) => address !== undefined && isListed(address, Array.isArray(list) ? list : [list])
   const isSet = (list: unknown) => list !== undefined && list !== null
@@ -96,7 +100,7 @@ function rangeOf(text: string): { readonly address: ipaddr.IPv6; readonly bits: 
 function mapped(text: string): ipaddr.IPv6 | undefined {
   // The library alone would also accept `127.1` and `0x7f000001`.
   if (isIP(text) === 0) return undefined
-  // The zone is removed, because the library accepts only letters and digits in it.
+  // Remove the zone of an IPv6 address, because the library accepts only letters and digits in it.
   const address = ipaddr.parse(text.replace(/%.*/s, ''))
   return address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address
 }

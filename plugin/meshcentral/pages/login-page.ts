@@ -6,7 +6,7 @@ import { escapeMarkup, smallPage } from '../../routes/markup.ts'
 import { type MeshDomain, type MeshRequest, meshRequest } from '../server.ts'
 import { loginKeyOf } from './gate.ts'
 
-/** Numbers of MeshCentral's own messages. Its login page accepts no other text. */
+/** The numbers of MeshCentral's own messages, by which its login page chooses a text. */
 export const MESSAGE = {
   cannotCreate: 100,
   accountLimit: 101,
@@ -18,15 +18,18 @@ export const MESSAGE = {
   securityCheck: 117,
 } as const
 
-/** A message of the plugin's own. */
+/** The code of the plugin's own message to a user who was signed out here, but not at the IdP. */
 export const SIGNED_OUT_HERE = 'signed_out_here' satisfies MessageCode
-/** The browser sent a session that ended. */
+/** The value of the cookie `failure` if the browser sent a session that ended. */
 const SESSION_ENDED = 'session_over'
-/** The login page also accepts free text, as markup in a string of its script. Never pass it any other text. */
+/**
+ * MeshCentral's login page also accepts free text, but inserts it as markup into a string of its script. Never pass it
+ * any other text than this.
+ */
 const SESSION_ENDED_TEXT =
   'You were signed out by the sign-in service, or your session has expired. Please sign in again.'
 
-/** Messages by the precise code of a refusal. */
+/** MeshCentral's message for each precise code of a refusal. */
 const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   account_unknown: MESSAGE.cannotCreate,
   account_limit: MESSAGE.accountLimit,
@@ -47,13 +50,14 @@ const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   subject_unusable: MESSAGE.invalidToken,
 }
 
-/** For all other codes: the message of MeshCentral that is nearest to the text that users of other hosts read. */
+/** MeshCentral's message for all other codes: the one nearest to the text that users of other hosts read. */
 const MESSAGE_FOR: Record<MessageCode, number> = {
   login_failed: MESSAGE.failed,
   login_expired: MESSAGE.securityCheck,
   provider_unreachable: MESSAGE.failed,
   provider_refused: MESSAGE.failed,
-  // MeshCentral has no message for a user who cancelled. "Login failed" would go on about user names and passwords.
+  // MeshCentral has no message for a user who cancelled. Its text for "Login failed" also mentions user names and
+  // passwords.
   sign_in_cancelled: MESSAGE.denied,
   sign_in_incomplete: MESSAGE.denied,
   access_denied: MESSAGE.denied,
@@ -72,9 +76,9 @@ function ownNumber(numbers: Readonly<Record<string, number>>, name: string): num
 }
 
 /**
- * Values that a browser carries through a login, each in a cookie of its own. These cookies come back from the IdP even
- * if the session's cookie does not, with `sessionSameSite` strict. They also leave the session of a signed-in user
- * alone.
+ * The cookies in which a browser carries values through a login. With `sessionSameSite` strict, the browser does not
+ * send the session's cookie when it returns from the IdP, but it sends these. They also do not change the session of a
+ * signed-in user.
  */
 const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
 const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const
@@ -104,7 +108,7 @@ function carried(req: MeshRequest, name: CarriedValue): string | undefined {
   return parseCookie(req.headers.cookie ?? '')[COOKIES[name]] || undefined
 }
 
-/** Adds the login key that the browser started with to a path. Without it, MeshCentral answers 404. */
+/** Adds to a path the login key with which the browser started. Without the key, MeshCentral answers 404. */
 export function withLoginKey(path: string, req: MeshRequest): string {
   const key = req.xdomain ? loginKeyOf(req.xdomain, carried(req, 'key')) : undefined
   return typeof key === 'string' ? withQuery(path, 'key', key) : path
@@ -116,7 +120,10 @@ export function withQuery(path: string, name: string, value: string): string {
   return url.pathname + url.search + url.hash
 }
 
-/** Runs before a login starts: remembers the login key, and passes on the page that the user wanted before. */
+/**
+ * Runs before a login starts. Stores the login key in a cookie, and makes the login return to the page that the user
+ * wanted earlier.
+ */
 export const rememberDestination: RequestHandler = (req, res, next) => {
   const request = meshRequest(req)
   const key = request.xdomain ? loginKeyOf(request.xdomain, request.query.key) : undefined
@@ -129,7 +136,10 @@ export const rememberDestination: RequestHandler = (req, res, next) => {
   next()
 }
 
-/** Runs before a logout: remembers the login key, which the login page needs after the return from the IdP. */
+/**
+ * Runs before a logout. Stores the login key in a cookie, because the login page needs it after the return from the
+ * IdP.
+ */
 export const rememberKey: RequestHandler = (req, res, next) => {
   const request = meshRequest(req)
   const key = request.xdomain ? loginKeyOf(request.xdomain, request.query.key) : undefined
@@ -137,13 +147,13 @@ export const rememberKey: RequestHandler = (req, res, next) => {
   next()
 }
 
-/** Makes the login page tell the browser's user that the session ended. */
+/** Makes the login page tell the user that the session ended. */
 export function carrySessionEnded(res: Response): void {
   carry(res, 'failure', SESSION_ENDED)
 }
 
 /**
- * Handles `<url>login` before MeshCentral's own page: shows why a login failed, or redirects to where that is shown.
+ * Handles `<url>login` before MeshCentral does. Shows why a login failed, or redirects to the page that shows it.
  *
  * @param domains ids of the domains that sign in through the plugin
  * @param hasEnded whether a request came with a session that ended
@@ -186,9 +196,9 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
 }
 
 /**
- * Handles the domain's root page. If a signed-out user follows a link into it, the next login leads there. A user whose
- * session ended is redirected to the login page, which says so, even if the domain redirects signed-out users
- * elsewhere.
+ * Handles the domain's root page. If a signed-out user follows a link, such as to a device, the next login leads to the
+ * link's target. A user whose session ended is redirected to the login page, which says so, even if the domain
+ * redirects signed-out users elsewhere.
  *
  * @param domains ids of the domains that sign in through the plugin
  * @param hasEnded whether a request came with a session that ended
@@ -205,7 +215,7 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
       return next()
     }
     const names = Object.keys(request.query)
-    // An address with credentials is not kept.
+    // An address with credentials is not stored in a cookie.
     if (names.some((name) => SECRET.has(name))) return next()
     // The login checks a deep link like any return path.
     const isShort = encodeURIComponent(request.originalUrl).length <= MOST_LINK_BYTES
@@ -219,14 +229,14 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
   }
 }
 
-/** Limit for parts of an address that the sender of a request chose, in a redirect. */
+/** Limit of the characters that a redirect copies from the address of a request. */
 const MOST_ADDRESS_CHARACTERS = 1_000
 /**
- * Limit for a deep link in a cookie. Links to a device or a group have some 150 bytes. A proxy with its defaults
- * refuses answers with a few thousand.
+ * Limit of a deep link's size in a cookie. Links to a device or a group have some 150 bytes. A proxy with default
+ * settings refuses answers whose headers have a few thousand bytes.
  */
 const MOST_LINK_BYTES = 600
-/** Whether MeshCentral itself is about to show a message, which then takes precedence. */
+/** Whether MeshCentral itself is about to show a message. That message takes precedence. */
 function hasMessage({ session }: MeshRequest): boolean {
   return typeof session?.messageid === 'number'
 }
@@ -246,8 +256,8 @@ const DEEP_LINK = new Set([
 const SECRET = new Set(['user', 'pass', 'login', 'ws', 'auth'])
 
 /**
- * Sends the browser to a path. With strict session cookies, a page of ours does it: after a redirect that started at
- * the IdP, the browser would not send its new session.
+ * Sends the browser to a path. With strict session cookies, a small page does this instead of a redirect. After a
+ * redirect that started at the IdP, the browser would not send the cookie of its new session.
  */
 export function sendOn(res: Response, path: string, isStrict: boolean): void {
   if (!isStrict) {

@@ -9,7 +9,7 @@ export const MOVE_QUERY = '?pin=meshcompanion&page=move'
 export interface MovePage {
   /** The text that was entered for each account. Undefined if nothing was entered yet. */
   readonly typed: { readonly from: string; readonly to: string } | undefined
-  /** Undefined if there is no such account, or none was entered. */
+  /** The account that was found for the text. Undefined if there is no such account, or no text was entered. */
   readonly from: Holdings | undefined
   readonly to: Holdings | undefined
   readonly suggestions: readonly Suggestion[]

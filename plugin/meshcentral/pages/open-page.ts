@@ -7,14 +7,15 @@ type PageSocket = MeshSocket & { [IS_PAGE]?: true }
 /**
  * Functions that MeshCentral copies as text into its signed-in page, where the server can call them.
  *
- * `signedOut` reloads the page after its session ended, which leads to the login page. Without it, the page says that
- * the server is down. It does not reload a page that the user is just leaving: that would delay a logout on its way to
- * the IdP. After five reloads in a minute it stops, because a page's socket may lack the cookie that the page has.
+ * `signedOut` reloads the page after its session ended, which leads to the login page. Without it, the page would say
+ * that the server is down. It does not reload a page that the user is leaving, because that would delay a logout on its
+ * way to the IdP. It stops after five reloads in a minute, because a page's socket may lack the page's cookie and would
+ * be refused again each time.
  *
  * `goPageEnd` shows site admins a link to the status page on *My Server*. MeshCentral's list of plugins shows only
  * plugins that were installed from there.
  *
- * The mobile page has no functions of plugins. It reloads by itself after 5 seconds.
+ * MeshCentral's mobile page calls no functions of plugins. It reloads by itself after 5 seconds.
  */
 export const PAGE_FUNCTIONS = {
   onWebUIStartupEnd: `function () {
@@ -52,8 +53,8 @@ export const PAGE_FUNCTIONS = {
 } as const
 
 /**
- * Marks a web socket as that of a signed-in page. Other sockets lead to devices, which would take our messages for
- * their own.
+ * Marks a web socket as that of a signed-in page. The plugin sends messages to marked sockets only. Other sockets lead
+ * to devices, which would misinterpret the messages.
  */
 export function notePage({ ws, path }: MeshRequest): void {
   const socket: PageSocket | undefined = ws
@@ -64,11 +65,11 @@ export function notePage({ ws, path }: MeshRequest): void {
 const REFUSAL = /^\{"action":"close","cause":"noauth","msg":"noauth/
 
 /**
- * Sends a page to the login page if MeshCentral refuses its socket for lack of a session. The page was made for a
- * session that ended before its socket arrived. On a busy machine that takes seconds, and another tab may sign out
- * meanwhile. MeshCentral would leave the page at "Unable to perform authentication".
+ * Sends a page to the login page if MeshCentral refuses its socket for lack of a session. This happens if the session
+ * ended after the page was sent and before its socket arrived. On a busy machine that takes seconds, and another tab
+ * may sign out meanwhile. MeshCentral alone would leave the page at "Unable to perform authentication".
  *
- * MeshCentral refuses with its first message, so the socket's own `send` is restored with the first message.
+ * MeshCentral refuses a socket with its first message. So the first message restores the socket's own `send`.
  */
 export function reloadIfRefused(socket: PageSocket): void {
   const { send } = socket

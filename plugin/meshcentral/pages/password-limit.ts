@@ -4,8 +4,8 @@ import { ownSession } from '../sessions/sessions.ts'
 
 /**
  * Lets the pages of our sessions open web sockets from an address that sent too many wrong passwords. MeshCentral
- * refuses all sockets from such an address. A user who shares it with a guesser could sign in, but could use no page. A
- * socket that brings a password is still refused, with or without a session.
+ * refuses all sockets from such an address. So a user who shares the address with an attacker who guesses passwords
+ * could sign in, but could use no page. A socket that brings a password is still refused, with or without a session.
  */
 export function keepSocketsOpen(web: Pick<MeshWeb, 'checkAllowLogin'>): void {
   replaceFunction(

@@ -21,7 +21,7 @@ export function accountOf(id: UserId, user: MeshUser): Account {
   }
 }
 
-/** Makes the record of a new account, without rights. */
+/** Creates the record of a new account, without rights. */
 export function newUser(domain: string, profile: Profile, seconds: number): MeshUser {
   const { id, name, email, emailVerified, issuer } = sanitizedProfile(profile)
   return {
@@ -79,7 +79,9 @@ export function groupsOfNewAccounts({ domain, oidc }: AccountSettings): readonly
   return textsIn(oidc.newaccountsusergroups) ?? textsIn(domain.newaccountsusergroups) ?? []
 }
 
-/** Finds a record by an id from outside: claims may contain ids like `__proto__`. */
+/**
+ * Finds a record by an id from outside. It finds only own members, because a claim may contain an id like `__proto__`.
+ */
 export function ownValue<Value>(records: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(records, key) ? records[key] : undefined
 }
@@ -89,7 +91,7 @@ function sanitizedProfile(profile: Profile): Profile {
   return { ...profile, name: sanitizeName(name), email: email === null ? null : withoutAngleBrackets(email) }
 }
 
-/** MeshCentral's own strategy treats an address as verified unless the IdP denies it. */
+/** Returns true unless the IdP says that the address is not verified, as MeshCentral's own strategy does. */
 function countsAsVerified(emailVerified: Profile['emailVerified']): boolean {
   return emailVerified ?? true
 }

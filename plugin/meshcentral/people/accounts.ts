@@ -30,7 +30,10 @@ import {
 import { requireSafeId } from './sanitize-name.ts'
 import { addToGroup } from './user-groups.ts'
 
-/** MeshCentral's users: their live records, the database, and the events that open pages follow. */
+/**
+ * Implements {@link Accounts} with MeshCentral's users. A change goes to the record in memory, to the database, and as
+ * an event to open pages.
+ */
 export class MeshAccounts implements Accounts {
   readonly #server: MeshServer
   readonly #web: MeshWeb
@@ -53,7 +56,8 @@ export class MeshAccounts implements Accounts {
     requireSafeId(domainId, profile.id)
     const [server, web] = [this.#server, this.#web]
     const settings = this.#settingsOf(domainId)
-    // No `await` until the record is stored, so that the second of two simultaneous first logins finds the account.
+    // There is no `await` until the record is in `web.users`, so that the second of two simultaneous first logins finds
+    // it.
     if (this.#recordOf(domainId, profile.id)) throw new Error('The account already exists.')
     if (countAccounts(web, domainId) >= mostAccounts(settings.domain)) throw new LoginError('account_limit')
     const user = newUser(domainId, profile, Math.floor(this.#clock.now() / 1000))
@@ -142,8 +146,8 @@ export class MeshAccounts implements Accounts {
   }
 
   /**
-   * Saves a new account and reads its id back. Some databases shorten or fold ids. Such an account would be lost at a
-   * restart, or would be another user's record.
+   * Saves a new account and reads its id back. Some databases shorten ids or ignore their letter case. An account with
+   * a changed id would be lost at a restart, or would be another user's record.
    */
   async #saveNew(user: MeshUser): Promise<void> {
     const existing = await this.#storedId(user._id)
@@ -182,7 +186,10 @@ function renameInDeviceGroups({ meshes = {} }: MeshWeb, user: MeshUser): readonl
   })
 }
 
-/** Counts accounts in memory, where all of them are. MeshCentral's own count never answers on SQLite and PostgreSQL. */
+/**
+ * Counts a domain's accounts in memory, which holds all accounts. MeshCentral's own count never answers on SQLite and
+ * PostgreSQL.
+ */
 function countAccounts(web: MeshWeb, domainId: string): number {
   const prefix = userKey(domainId, '')
   return Object.keys(web.users).filter((key) => key.startsWith(prefix)).length

@@ -6,8 +6,9 @@ import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import { type MeshDatabase, userKey } from '../server.ts'
 
 /**
- * Whether a login token works. Reasons: `suspended`, because group rules refused the user's last login; `no_login`,
- * because no login was noted yet; `too_old`, because the last login is too long ago.
+ * Whether a login token works, and until when (milliseconds since 1970). Reasons: `suspended`, because group rules
+ * refused the user's last login; `no_login`, because no login was noted yet; `too_old`, because the last login is too
+ * long ago.
  */
 export type TokenVerdict =
   | { readonly works: true; readonly until: number }
@@ -16,7 +17,7 @@ export type TokenVerdict =
 export interface LoginTokensOptions {
   readonly db: MeshDatabase
   readonly clock: Clock
-  /** How many days after the last login or renewal tokens work. Null: no limit. */
+  /** How many days tokens work after the user's last login or renewal. Null: no limit. */
   readonly days: number | null
   /** Ends the sessions that MeshCentral itself began for a user. */
   readonly endDirectLogins: (user: string) => Promise<void>
@@ -25,29 +26,32 @@ export interface LoginTokensOptions {
 type Kind = 'seen' | 'suspended'
 
 const TYPE = 'meshcompanionlogin'
-/** A renewal is noted once in this time. Sessions are renewed every few minutes, and the limit is in days. */
+/**
+ * A user's renewals are written once in this time, because sessions are renewed every few minutes and the limit is in
+ * days.
+ */
 const NOTED_MS = 60 * 60_000
-/** Limit of users whose last note this process remembers; the oldest note is dropped first. */
+/** Limit of the users for whom this process remembers the last write; the oldest is dropped first. */
 const MOST_NOTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
  * Decides whether MeshCentral's login tokens (`~t:…`) of an account work, by the account's logins and group rules.
  *
- * Each account has up to two records in MeshCentral's database, so that restarts and peers know them. One says when its
- * user last came from the IdP, the other that its tokens are suspended. With one record, a renewal in progress could
- * overwrite a suspension.
+ * Each account has up to two records in MeshCentral's database, which survive restarts and which peers can read. One
+ * says when the IdP last admitted the user, the other that the account's tokens are suspended. With one record, a
+ * renewal in progress could overwrite a suspension.
  *
  * A suspension starts when group rules refuse the user, and ends with the user's next successful login.
  */
 export class MeshLoginTokens implements LoginTokens {
   readonly #options: LoginTokensOptions
   /**
-   * Users with a suspension that is not in the database (yet). A login at another server ends only the
-   * suspensions that are in the database.
+   * Users whose suspension is not yet in the database, or could not be written there. A login at another server ends
+   * only the suspensions that are in the database.
    */
   readonly #suspended = new Set<string>()
-  /** When a user's last visit was noted, in elapsed time. */
+  /** When a user's last login or renewal was written, in elapsed milliseconds. */
   readonly #noted = new Map<string, number>()
 
   constructor(options: LoginTokensOptions) {
@@ -119,7 +123,10 @@ export class MeshLoginTokens implements LoginTokens {
   }
 }
 
-/** Digests the user's id, because some databases limit ids to 256 characters and do not distinguish capital letters. */
+/**
+ * Returns a record's id with a digest of the user's id, because some databases limit ids to 256 characters and do not
+ * distinguish capital letters.
+ */
 function idOf(kind: Kind, user: string): string {
   return `${TYPE}/${kind}/${createHash('sha256').update(user).digest('hex')}`
 }

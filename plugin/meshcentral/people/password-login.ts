@@ -27,8 +27,8 @@ export interface PasswordLoginOptions {
 }
 
 /**
- * Reads `custom.password_login` from the `oidc` objects as they are written, so that another mistake in an object does
- * not let passwords in. Anything but `true`, a list or an absent member lets no password in.
+ * Reads `custom.password_login` from the `oidc` objects before their validation. So a mistake elsewhere in an object
+ * does not admit passwords. Any value but `true`, a list or an absent member admits no password.
  */
 export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDomain, 'oidc'>>): PasswordAccounts {
   return new Map(
@@ -45,8 +45,9 @@ export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDom
 /**
  * Enforces `custom.password_login: false`, or a list of accounts.
  *
- * - Sign-in: every way in that takes a name and a password ends at MeshCentral's `authenticate`: forms, `?user=&pass=`,
- *   `x-meshauth` and commands over sockets. Login tokens (`~t:…`) end there too, and have their own rules.
+ * - Sign-in: everything in MeshCentral that accepts a name and a password calls its `authenticate`: forms,
+ *   `?user=&pass=`, `x-meshauth` and commands over sockets. Login tokens (`~t:…`) are checked there too, but have their
+ *   own rules.
  * - Account creation and password reset: MeshCentral's forms and the link in its mail, by {@link PasswordLogin.forms}.
  *
  * A test lists the places in MeshCentral's sources that begin a session or set a password.
@@ -64,7 +65,10 @@ export class PasswordLogin {
     this.#clock = clock
   }
 
-  /** Replaces MeshCentral's `authenticate`. Refuses before the password is compared, so no answer depends on it. */
+  /**
+   * Replaces MeshCentral's `authenticate`. It refuses before the password is compared, so that no answer reveals
+   * whether the password is right.
+   */
   refuseSignIns(web: Partial<Pick<MeshWeb, 'authenticate'>>): void {
     if (this.#accounts.size === 0) return
     replaceFunction(
@@ -88,7 +92,7 @@ export class PasswordLogin {
 
   /** Refuses account creation and password reset. Install it behind MeshCentral's middleware and before its routes. */
   forms({ bodyParser }: Pick<MeshWeb, 'bodyParser'>): RequestHandler {
-    // The parser of MeshCentral's own routes, which do not parse a body twice.
+    // This is the parser of MeshCentral's own routes, so they do not parse the body again.
     const parse = bodyParser.urlencoded({ extended: false })
     return (req, res, next) => {
       const request = meshRequest(req)
@@ -99,7 +103,7 @@ export class PasswordLogin {
         this.#log(domain.id, refused)
         if (request.session) request.session.messageid = ACCESS_DENIED
         const { search } = new URL(request.url, 'http://host.invalid')
-        // The address of a mail's link would lead back here.
+        // A redirect to the address of the mail's link would lead back here.
         res.redirect(isAt('checkmail') ? domain.url : domain.url + search)
       }
       if (isAt('createaccount')) return refuse('an account creation')
@@ -134,7 +138,7 @@ export class PasswordLogin {
 }
 
 const ACCESS_DENIED = 111
-/** MeshCentral's mark and lifetime of a link that resets a password. */
+/** The action and the lifetime of a link in MeshCentral's mail that resets a password. */
 const RESET = 2
 const RESET_MINUTES = 30
 const LOGGED_MS = 60 * 60_000

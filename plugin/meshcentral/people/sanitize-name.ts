@@ -10,8 +10,8 @@ export function withoutAngleBrackets(text: string): string {
 
 /**
  * Returns the name of a user or group in a form that MeshCentral's pages can show. They execute markup in names, so a
- * user who can choose a name at the IdP could run scripts in a site admin's page. They also decode percent signs,
- * and a percent sign that begins no escape breaks the page, such as that of a device group.
+ * user who can choose a name at the IdP could run scripts in a site admin's page. The pages also decode percent
+ * escapes. A percent sign that begins no escape breaks a page, such as that of a device group.
  */
 export function sanitizeName(name: string): string {
   return withoutAngleBrackets(printableText(name)).replaceAll('%', '％')

@@ -4,8 +4,8 @@ import type { Members, MeshDatabase } from '../server.ts'
 import { isOurs } from '../sessions/sealed-cookies.ts'
 
 /**
- * Knows in which domains accounts of single sign-on have login tokens, for the status page. The database is asked at
- * the start, and again at each look at the page for the next look.
+ * Tracks in which domains accounts of single sign-on have login tokens, for the status page. It asks the database at
+ * the start and at each view of the page. The answer appears in the next view.
  */
 export class TokenCensus {
   readonly #ask: () => Promise<readonly Members[] | null | undefined>
@@ -14,7 +14,7 @@ export class TokenCensus {
   #domainsWithTokens: ReadonlySet<string> = new Set()
   #isAsking = false
 
-  /** @param domains ids of the domains whose logins are ours */
+  /** @param domains ids of the domains that sign in through the plugin */
   constructor(db: MeshDatabase, clock: Clock, domains: ReadonlySet<string>, onFailure: (error: unknown) => void) {
     this.#ask = () =>
       askDatabase<readonly Members[] | null>(clock, 'list login tokens', (done) => db.GetAllType('logintoken', done))

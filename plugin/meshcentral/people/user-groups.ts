@@ -12,8 +12,8 @@ const OURS = 'oidc'
 const MEMBER = 1
 
 /**
- * MeshCentral's user groups, mirrored as its built-in strategy does it. Groups that the built-in strategy created are
- * recognised and kept.
+ * Implements {@link UserGroups} with MeshCentral's user groups. It mirrors IdP groups as MeshCentral's built-in
+ * strategy does, and also keeps groups that the built-in strategy created.
  */
 export class MeshUserGroups implements UserGroups {
   readonly #server: MeshServer
@@ -21,7 +21,7 @@ export class MeshUserGroups implements UserGroups {
   readonly #clock: Clock
   /** The `membershipType` values of our mirrored groups. */
   readonly #marks: ReadonlySet<string>
-  /** Ids of the groups that were compared with those of other strategies, once a start each. */
+  /** Ids of the groups that were already compared with groups of other strategies. Each is compared once per start. */
   readonly #compared = new Set<string>()
 
   /** @param presets names of all presets */
@@ -88,7 +88,7 @@ export class MeshUserGroups implements UserGroups {
     return group !== undefined && !this.#isMirrored(group)
   }
 
-  /** Logs if another strategy mirrors a group of the same name. */
+  /** Logs a warning if another strategy mirrors a group of the same name. */
   #warnOfNamesake(group: MeshUserGroup): void {
     if (this.#compared.has(group._id)) return
     this.#compared.add(group._id)
@@ -164,9 +164,10 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 }
 
 /**
- * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and one to use if that is
- * taken. All strategies of MeshCentral make ids in the first way, so a group that LDAP or SAML mirrors under the same
- * name has the same id. The second id is keyed, so an IdP cannot choose a group name whose first id equals it.
+ * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and another id in case the
+ * first is taken. All strategies of MeshCentral make ids in the first way, so a group that LDAP or SAML mirrors under
+ * the same name has the same id. The second id is a keyed digest. So an IdP cannot choose a group name whose first id
+ * equals the second id of another group.
  */
 function mirroredIds(domainId: string, name: string): readonly string[] {
   const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]
