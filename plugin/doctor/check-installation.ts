@@ -27,7 +27,7 @@ type Sources = ReadonlyMap<string, string>
  * on with those in the tested versions.
  *
  * @param folder the folder that contains `node_modules`, or MeshCentral's own
- * @param version version of this package
+ * @param version the version of this package
  * @returns undefined if the folder has no MeshCentral
  */
 export function readInstallation(
@@ -100,7 +100,7 @@ function look({ name, file, pattern }: Part, sources: Sources): Finding {
     : { name, state: 'moved', text: `in ${elsewhere}, not in ${file}` }
 }
 
-/** Checks that the hook comes before the routes. */
+/** Checks that MeshCentral calls the plugin's hook before it adds its routes. */
 function hookOrder(sources: Sources): Finding {
   const name = 'hook_setupHttpHandlers'
   const installation = look({ name, file: MEMBERS.web.file, pattern: /'hook_setupHttpHandlers'/ }, sources)
@@ -112,7 +112,8 @@ function hookOrder(sources: Sources): Finding {
 }
 
 /**
- * Checks that `encodeCookie` and `decodeCookie` are looked up at each call, so that the plugin's versions are called.
+ * Checks that MeshCentral looks up `encodeCookie` and `decodeCookie` at each call, so that it calls the plugin's
+ * versions.
  */
 function cookieCalls(sources: Sources): Finding {
   const name = 'calls of encodeCookie and decodeCookie'

@@ -21,9 +21,12 @@ import { faultInWords, type Verdict } from './live/verdict.ts'
 export type { Verdict } from './live/verdict.ts'
 
 export interface LiveOptions {
-  /** Limited. Default: this process's own `fetch`, through the proxy that the environment names. */
+  /**
+   * A `fetch` with limits on time and size. Default: this process's own `fetch`, through the proxy that the environment
+   * names.
+   */
   readonly fetch?: Fetch
-  /** Base URLs that replace the vendors' own. */
+  /** Base URLs that replace the vendors' own, for the presets. */
   readonly presets?: PresetUrls
   /** Default: the clock of this machine. */
   readonly clock?: Clock
@@ -31,8 +34,8 @@ export interface LiveOptions {
 
 /**
  * Asks the IdP of a domain everything that a login depends on, without a signed-in user and with the client that logins
- * use. Each request has limits of 10 s and 1 MB; each question needs two requests at most. Leaves only lines in the
- * IdP's log behind. Never rejects.
+ * use. Each request has limits of 10 s and 1 MB; each question needs two requests at most. It leaves no traces at the
+ * IdP except lines in the IdP's log. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { clock = systemClock, presets = {} } = options
@@ -53,12 +56,12 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
       outcome ??= { kind: 'failed', error, byHand }
     },
     onAudience: () => undefined,
-    // In a running server, the file may contain another secret now than at its start.
+    // Read the file of the secret again, because its content may have changed since a running server started.
     secretSource: secretSource(settings.key, NO_LOG),
   })
   const { issuer, keySet, client, clientOf } = provider
   try {
-    // `onFailure` has received the reason.
+    // Ignore the error here, because `onFailure` has received it.
     const metadata = await issuer.metadata().catch(() => undefined)
     const verdicts = outcome ? [judgeDiscovery(settings.issuer, outcome, settings.custom.preset !== null)] : []
     if (!metadata) return [...verdicts, ...watch.verdicts()]
@@ -84,7 +87,7 @@ type DiscoveryOutcome =
   /** `byHand`: logins still work, with the configured endpoints. */
   | { readonly kind: 'failed'; readonly error: LoginError; readonly byHand: boolean }
 
-/** @param hasPreset the preset determines the issuer, so its spelling is not the administrator's */
+/** @param hasPreset whether a preset determines the issuer; then its spelling is not the administrator's mistake */
 function judgeDiscovery(
   { issuer }: Pick<IssuerSettings, 'issuer'>,
   outcome: DiscoveryOutcome,

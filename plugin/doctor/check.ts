@@ -111,7 +111,7 @@ function checkFile(request: CheckCall, file: ConfigurationFile, terminal: Termin
     return { code: reportUnusable(readings, server, terminal), toAsk: [], say: terminal.out }
   }
 
-  // Then stdout contains only the configuration.
+  // If the configuration is printed to stdout, reports go to stderr, so that stdout contains only the configuration.
   const say = request.print !== null && request.out === null ? terminal.err : terminal.out
   if (server.problems.length + server.warnings.length > 0) {
     say(findingsReport('server', server.problems, server.warnings))
@@ -138,7 +138,7 @@ function unlimitedTokens(config: unknown, { domains }: Readings): readonly strin
   )
 }
 
-/** Warnings about settings of the environment that do not do what their author expects. */
+/** Returns warnings about environment variables that do not have the effect that an administrator expects. */
 function environmentWarnings(): readonly Problem[] {
   return isVerificationSwitchedOff() ? [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', ...SWITCHED_OFF }] : []
 }

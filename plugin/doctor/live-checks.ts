@@ -13,8 +13,8 @@ export interface LiveChecks {
 }
 
 /**
- * The shortest time between the end of a check and the next check of the same domain, because a check sends about ten
- * requests to another company's server.
+ * The shortest time between the end of a check and the next check of the same domain, in milliseconds. It exists
+ * because a check sends about ten requests to another company's server.
  */
 export const PAUSE_MS = 10_000
 

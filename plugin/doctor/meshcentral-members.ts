@@ -3,13 +3,15 @@ export const TESTED_VERSIONS: readonly string[] = ['1.1.51', '1.1.55']
 
 /** Members of one of MeshCentral's objects. None of them is a documented interface. */
 export interface MemberGroup {
-  /** The source file that sets it in the tested versions. */
+  /** The source file that sets these members in the tested versions. */
   readonly file: string
   readonly functions: readonly string[]
   readonly objects: readonly string[]
 }
 
-/** All members that single sign-on relies on, by their owner. Without one of them it does not start. */
+/**
+ * All members that single sign-on relies on, by their owner. If one of them is missing, single sign-on does not start.
+ */
 export const MEMBERS = {
   server: {
     file: 'meshcentral.js',

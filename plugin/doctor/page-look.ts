@@ -60,7 +60,10 @@ ul { list-style: none; margin: 0; padding: 0 } li { border-top: 1px solid var(--
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** Allows this script and this style only. Only pages of this server may frame the page. */
+/**
+ * The page's Content Security Policy. It allows only this script and this style. Only pages of this server may frame
+ * the page.
+ */
 export const POLICY = [
   "default-src 'none'",
   `script-src ${digest(SCRIPT)}`,

@@ -10,7 +10,7 @@ import { type LiveCheck, PAUSE_MS } from './live-checks.ts'
 import { SCRIPT, STYLE } from './page-look.ts'
 
 export interface StatusPage {
-  /** Undefined: the domain has no single sign-on. */
+  /** The state of the domain. Undefined: the domain has no single sign-on. */
   readonly status: DomainStatus | undefined
   /** Notes about the server, one sentence each. */
   readonly notes: readonly string[]
@@ -25,12 +25,14 @@ export interface StatusPage {
   readonly now: number
 }
 
-/** The page that shows an administrator the state of a domain's single sign-on. It contains no secrets. */
+/**
+ * Renders the page that shows an administrator the state of a domain's single sign-on. The page contains no secrets.
+ */
 export function statusPage({ status, notes, check, token, look, moveHref, now }: StatusPage): string {
   const place = status?.domainKey ? ` of the domain <code>${escapeMarkup(status.domainKey)}</code>` : ''
   const isRunning = check.kind === 'running'
-  // Reloads until the check has ended. The button's own request was answered with a redirect, so a reload repeats
-  // nothing.
+  // The page reloads until the check has ended. The button's request was answered with a redirect, so a reload does not
+  // start another check.
   const reload = isRunning ? ' data-reload' : ''
   return [
     `<!doctype html><html lang="en"${look === null ? '' : ` data-look="${look}"`}${reload}><head><meta charset="utf-8">`,

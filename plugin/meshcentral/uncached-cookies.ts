@@ -7,20 +7,21 @@ type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerR
 
 /**
  * Removes cookies from answers that a cache may keep. MeshCentral renews its session cookie once a minute, with any
- * answer. Some caches keep `Set-Cookie` with a file, such as a common proxy with its switch for assets. They would sign
- * in the next user who requests the file. Pages and keep-alive requests still renew sessions.
+ * answer. Some caches store `Set-Cookie` with a file, such as a common proxy with its switch for assets. Such a cache
+ * would sign the next user who requests the file in to another user's session. Pages and keep-alive requests still
+ * renew sessions.
  *
  * It also adds `Secure` to cookies of our sessions.
  *
- * It also keeps answers from starting an empty session. MeshCentral sets one with each answer to a request without a
- * session. A late answer would overwrite the cookie of a login that another tab finished meanwhile. So several tabs
- * would sign in, and none would stay signed in.
+ * It also keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
+ * without a session. A late answer would overwrite the cookie of a login that another tab finished meanwhile. So
+ * several tabs would sign in, and none would stay signed in.
  *
- * It must be installed before anything that sets cookies. Answers that a web relay passes on belong to a device and are
- * left alone.
+ * It must be installed before anything that sets cookies. Answers that a web relay passes on belong to a device and
+ * stay unchanged.
  */
 export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app' | 'args'>>): void {
-  // An unknown version of MeshCentral may lack it.
+  // An unknown version of MeshCentral may lack `app`.
   if (!app) return
   const relayHosts: readonly unknown[] = Array.isArray(args?.relaydns) ? args.relaydns : []
   const handled = app as unknown as { handle?: Handle }
@@ -52,7 +53,10 @@ function beforeHead(res: ServerResponse, act: () => void): void {
 const EMPTY_SESSION = /^xid=e30=(?:;|$)/
 const SESSION_COOKIE = /^xid(?:\.sig)?=/
 
-/** Removes an empty session from an answer, unless the request brought a session: then that session ended. */
+/**
+ * Removes an empty session from an answer, unless the request brought a session. In that case, the empty session ends
+ * it.
+ */
 function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
   const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
   const broughtSession = (req.headers.cookie ?? '').split(';').some((cookie) => cookie.trim().startsWith('xid='))
@@ -62,7 +66,10 @@ function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
   else res.removeHeader('Set-Cookie')
 }
 
-/** Behind `tlsOffload`, MeshCentral omits `Secure` from its session cookie, although our users came by https. */
+/**
+ * Adds `Secure` to cookies. Behind `tlsOffload`, MeshCentral omits it from its session cookie, although users come by
+ * https.
+ */
 function addSecure(res: ServerResponse): void {
   const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
   res.setHeader(
@@ -79,7 +86,7 @@ function keepFromCaches(url: string, res: ServerResponse): void {
   else res.setHeader('Cache-Control', cacheControl === '' ? 'private' : `${cacheControl}, private`)
 }
 
-/** Whether the last part of the path has a file extension other than that of MeshCentral's own pages. */
+/** Whether the last part of the path has a file extension other than `.ashx`, which MeshCentral's own pages have. */
 function namesFile(url: string): boolean {
   const [path = ''] = url.split('?', 1)
   const name = path.slice(path.lastIndexOf('/') + 1)

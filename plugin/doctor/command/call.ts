@@ -44,17 +44,17 @@ Exit code: 0 no errors (warnings possible), 1 errors, a fail or missing parts,
  */
 export type ExitCode = 0 | 1 | 2 | 64
 
-/** A check of a file. */
+/** A request to check a file. */
 export interface CheckCall {
   readonly kind: 'check'
   readonly file: string
   readonly meshCentral: boolean
   /** The configuration to print. Null: none. */
   readonly print: 'migrated' | 'back' | null
-  /** The new file to write it to. Null: stdout. */
+  /** The new file to which the configuration is written. Null: stdout. */
   readonly out: string | null
   readonly live: boolean
-  /** Null: no explanation was requested. */
+  /** The groups to explain the rules for. Null: no explanation was requested. */
   readonly groups: readonly string[] | null
 }
 

@@ -49,7 +49,7 @@ export function repeatedMembers(node: JsonNode, steps: readonly string[] = []): 
   return [...repeated, ...deeper]
 }
 
-/** Writes a new file, and reports that. Returns false if that failed; the terminal then shows why. */
+/** Writes a new file and reports its name. Returns false if the write failed; the terminal then shows why. */
 export function createFile(file: string, text: string, terminal: Terminal): boolean {
   try {
     terminal.create(file, text)

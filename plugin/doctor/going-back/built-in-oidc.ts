@@ -4,8 +4,8 @@ import { scopes } from '../../config/rules/scope.ts'
 import type { DomainSettings, GroupSettings } from '../../config/settings.ts'
 
 /**
- * A group name that no IdP reports, because group names have no blanks at their ends. Required alone, it admits no
- * user.
+ * A group name that no IdP reports, because group names have no blanks at their ends. If it is the only required group,
+ * no user is admitted.
  */
 const NO_GROUP = ' (no group) '
 
@@ -13,8 +13,8 @@ const NO_GROUP = ' (no group) '
 const INFERRING = ['tenant_id', 'customer_id', 'identitysource']
 
 /**
- * Members of `custom`, `client` and `groups` that the built-in strategy does not read. Left in the file, they would
- * seem to have an effect.
+ * Members of `custom`, `client` and `groups` that the built-in strategy does not read. They are removed, because in the
+ * file they would seem to have an effect.
  */
 const UNREAD = {
   client: [
@@ -40,7 +40,7 @@ const UNREAD = {
  * Returns an `oidc` object for MeshCentral's built-in strategy that preserves as much as possible of the plugin's
  * behaviour. Members that neither of the two reads are kept.
  *
- * @param oidc under canonical names, without deprecated keys
+ * @param oidc the `oidc` object with canonical names and without deprecated keys
  * @see `setupDomainAuthStrategy` and `handleStrategyLogin` of `webserver.js` in MeshCentral 1.1.55
  */
 export function builtInOidc(oidc: JsonObject, settings: DomainSettings): JsonObject {
@@ -59,7 +59,10 @@ function withMembers(name: string, value: string | JsonObject): JsonObject {
   return typeof value === 'string' || Object.keys(value).length > 0 ? { [name]: value } : {}
 }
 
-/** The built-in strategy's library needs arrays where the plugin accepts a list written as one string. */
+/**
+ * Converts lists that are written as one string to arrays. The plugin accepts both, but the built-in strategy's library
+ * needs arrays.
+ */
 function listsAsArrays(issuer: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(issuer).map(([name, value]) => [

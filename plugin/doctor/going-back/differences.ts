@@ -4,7 +4,7 @@ import { PRESETS } from '../../presets/all.ts'
 
 /** A difference between MeshCentral's built-in strategy and the plugin. */
 export interface Difference {
-  /** Path below the `oidc` object, or the domain. */
+  /** The path of a member, relative to the `oidc` object or the domain. */
   readonly path: string
   /** The rest of the sentence that the path begins. */
   readonly text: string
@@ -20,7 +20,9 @@ export const ALWAYS_DIFFERENT = [
   'Rights and groups that the plugin gave stay in the accounts. The built-in strategy revokes site admin only, where `groups.siteadmin` is configured.',
 ] as const
 
-/** Authentication with keys and certificates. The built-in strategy reads no files for them. */
+/**
+ * The methods of client authentication that need keys or certificates. The built-in strategy reads no files for them.
+ */
 const BY_KEYS = ['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
 
 type Rule = (oidc: Parts, settings: DomainSettings) => string | undefined

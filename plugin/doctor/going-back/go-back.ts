@@ -13,7 +13,7 @@ const PLUGIN = 'meshcompanion'
 
 /** A server's configuration for MeshCentral's built-in strategy. */
 export interface WayBack {
-  /** Differences by domain key. */
+  /** The whole configuration as JSON text. */
   readonly text: string
   /** The differences, by domain key. */
   readonly differences: ReadonlyMap<string, readonly Difference[]>
@@ -21,7 +21,7 @@ export interface WayBack {
 
 /**
  * Rewrites MeshCentral's configuration so that its built-in strategy preserves as much as possible of the plugin's
- * behaviour, and lists the rest.
+ * behaviour, and lists what will differ.
  *
  * @param settingsOf the settings of each domain with a strategy; none of them may have errors
  */
@@ -63,8 +63,8 @@ function domainDifferences({ domain }: FoundDomain, hasDefault: boolean): readon
 }
 
 /**
- * Gives each domain an `oidc` object of its own. With several domains, one in `domaindefaults` would make MeshCentral
- * exit.
+ * Gives each domain an `oidc` object of its own. With several domains, an `oidc` object in `domaindefaults` would make
+ * MeshCentral exit.
  */
 function withStrategies(
   config: JsonObject,

@@ -2,8 +2,8 @@ import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
 /**
- * Difference from which a warning is given. Some IdPs refuse assertions that are more than about 15 seconds ahead. The
- * network and a rounded second explain less than 5 seconds.
+ * The difference of the clocks from which on a warning is given. Some IdPs refuse assertions that are more than about
+ * 15 seconds ahead. The network and a rounded second explain less than 5 seconds.
  */
 const WARN_MS = 5_000
 /**

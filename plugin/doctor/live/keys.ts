@@ -34,7 +34,7 @@ async function hasKeyFor({ find }: PublishedKeys, alg: string): Promise<boolean>
     await find({ alg }, { payload: '', signature: '' })
     return true
   } catch (error) {
-    // With several matching keys, only a token says which one applies.
+    // This error means that several keys match. Only a token would say which of them applies.
     return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_MULTIPLE_MATCHING_KEYS'
   }
 }

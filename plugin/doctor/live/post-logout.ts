@@ -7,12 +7,13 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'post-logout address'
 
 /**
- * Asks whether the IdP knows the address to which a sign-out returns. Keycloak tells without a signed-in user: it
- * redirects there, or answers with its own page and status 400. Many other IdPs first need to know who signs out, so
- * they tell nothing. Never rejects. Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
+ * Asks whether the IdP knows the address to which a sign-out returns. Keycloak answers this without a signed-in user:
+ * it redirects to the address, or shows its own page with status 400. Many other IdPs first need to know who signs out,
+ * so their answer says nothing about the address. Never rejects. Source: OpenID Connect RP-Initiated Logout 1.0,
+ * section 2.
  *
  * @param endpoint undefined: the IdP publishes none
- * @param fetch limited, without this server's certificate, because a browser has none
+ * @param fetch has limits, and sends no client certificate of this server, because a browser has none
  */
 export async function askForPostLogout(
   { client, logoutUrl }: Pick<DomainSettings, 'client' | 'logoutUrl'>,
@@ -39,8 +40,8 @@ export async function askForPostLogout(
 }
 
 /**
- * Keycloak's answer is certain: it would have redirected to a registered address. Other IdPs may object to something
- * else.
+ * Whether the endpoint is Keycloak's. Keycloak's answer is certain, because Keycloak would have redirected to a
+ * registered address. Other IdPs may object to something else.
  */
 function isKeycloak(endpoint: string): boolean {
   return new URL(endpoint).pathname.endsWith('/protocol/openid-connect/logout')

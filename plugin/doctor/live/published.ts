@@ -5,7 +5,7 @@ import type { Question, Verdict } from './verdict.ts'
 
 /**
  * Lists that an IdP must publish completely (OpenID Connect Discovery 1.0, section 3). All others may be incomplete: a
- * missing value may work nevertheless, and the requests to the endpoints show that.
+ * missing value may work nevertheless, and the requests to the endpoints show whether it does.
  */
 const COMPLETE: readonly string[] = ['id_token_signing_alg_values_supported', 'response_types_supported']
 

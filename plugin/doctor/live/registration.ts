@@ -15,12 +15,12 @@ const question = 'client and redirect address'
  * section 3.1.2.6.
  */
 const NOT_SIGNED_IN = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
-/** Errors that are temporary or concern no user. The answer still came to the right place. */
+/** Errors that do not speak against the registration, because the answer still came to the redirect address. */
 const TEMPORARY = ['access_denied', 'server_error', 'temporarily_unavailable']
 
 export interface RegistrationDeps {
   readonly client: Pick<ProviderClient, 'authorizationUrl' | 'openAnswer' | 'redeem'>
-  /** Limited, without this server's certificate, because a browser has none. */
+  /** A `fetch` with limits that sends no client certificate of this server, because a browser has none. */
   readonly fetch: Fetch
   readonly now: () => number
 }
@@ -60,10 +60,10 @@ async function ask(url: URL, fetch: Fetch): Promise<Response> {
   }
 }
 
-/** Reads the answer to the redirect address from its query, its fragment or a form. Undefined: there is none. */
+/** Reads the IdP's answer from the redirect address's query, its fragment or a form. Undefined: there is no answer. */
 async function answerIn(response: Response, url: URL, redirectUri: string): Promise<URLSearchParams | undefined> {
   const target = redirectOf(response, url)
-  // Some IdPs send a form that contains an error with the status of the error.
+  // Some IdPs send an error in a form, together with an error status, so the status is not checked.
   if (!target) return formAnswer(await response.text(), redirectUri)
   const expected = new URL(redirectUri)
   if (target.origin !== expected.origin || target.pathname !== expected.pathname) return undefined
@@ -137,7 +137,7 @@ function isLeftFromTest(redirectUri: string, origin: string): boolean {
  * Reads the answer from a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode).
  * Undefined: it is not such a page.
  *
- * @param html from an IdP, so not trusted: each pattern takes linear time
+ * @param html a page of the IdP. It is not trusted, so each pattern must take linear time
  */
 function formAnswer(html: string, redirectUri: string): URLSearchParams | undefined {
   const [form] = html.match(/<form\b[^<>]*>/i) ?? []

@@ -33,7 +33,8 @@ export async function askForAcceptance(
   }
   const { error } = fault.details
   if (objectsToCode(fault)) {
-    // An IdP that checks the code first (better-auth does) answers the same to every client, which proves nothing.
+    // Try a client that does not exist. An IdP that checks the code first (better-auth does) answers the same to every
+    // client, so its answer proves nothing.
     const client_id = `unknown-${randomBytes(8).toString('hex')}`
     const answer = await clientOf({ ...settings, client: { ...settings.client, client_id } }).offerMadeUpCode()
     if (!objectsToCode(answer)) {

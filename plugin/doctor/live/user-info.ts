@@ -9,7 +9,8 @@ const question = 'UserInfo'
 
 /**
  * Sends a made-up access token to UserInfo, which must refuse it. That reveals a wrong address, or a proxy or firewall
- * that intercepts the request. It does not reveal an IdP that refuses the tokens of logins too (AD FS). Never rejects.
+ * that intercepts the request. It does not reveal that an IdP refuses the tokens of real logins too (AD FS). Never
+ * rejects.
  */
 export async function askForUserInfo(
   settings: DomainSettings,

@@ -20,8 +20,8 @@ export type Question =
   | 'files of this server'
 
 /**
- * The answer to one question, and what to do unless it is `ok`. Contains no secret, and text of the IdP only after
- * cleaning.
+ * The answer to one question, and what to do unless it is `ok`. Contains no secret, and text of the IdP only without
+ * control characters.
  */
 export interface Verdict {
   readonly question: Question

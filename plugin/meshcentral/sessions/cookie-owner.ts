@@ -6,8 +6,8 @@ import type { MeshCookie } from '../server.ts'
 /**
  * The owner of a sealed cookie, which decides when the cookie stops working.
  *
- * - `session`: a session, of our logins or of MeshCentral's own. It ends at `until`, or if one of its keys is revoked
- *   when it began, or later.
+ * - `session`: a session that began by a login of the plugin, or by MeshCentral itself. The cookie stops working at
+ *   `until`, or if one of the keys is revoked at or after the session's start.
  * - `none`: no session. The cookie works until MeshCentral's own limit.
  * - `unknown`: a session of the cookie's user that cannot be identified.
  */
@@ -17,7 +17,7 @@ export type CookieOwner =
       readonly keys: readonly string[]
       readonly startedAt: number
       readonly until?: number
-      /** Domain and issuer of one of our logins. Absent: MeshCentral itself began the session. */
+      /** Domain and issuer of the plugin's login. Absent: MeshCentral itself began the session. */
       readonly from?: Pick<SignIn, 'domainKey' | 'issuer'>
     }
   | { readonly kind: 'none' }
@@ -26,7 +26,7 @@ export type CookieOwner =
 /** The owner of a cookie that belongs to a session. */
 export type SessionOwner = Extract<CookieOwner, { readonly kind: 'session' }>
 
-/** Returns the members that the cookie carries. They grant no access and do not name the user. */
+/** Returns the members by which a sealed cookie states its owner. They grant no access and do not name the user. */
 export function writeOwner({ kind: _kind, ...members }: CookieOwner): object {
   return members
 }
@@ -43,7 +43,8 @@ export function readOwner({ oidcSession: value, time }: MeshCookie): CookieOwner
   }
   if (typeof sealedAt === 'number') return { kind: 'unknown', sealedAt }
   if (isJsonObject(value)) return { kind: 'none' }
-  // MeshCentral's time has whole seconds, so a cookie from the second of a revocation counts as older.
+  // MeshCentral's time has whole seconds, so a cookie that was sealed in the same second as a revocation counts as
+  // older.
   return { kind: 'unknown', sealedAt: typeof time === 'number' ? time : 0 }
 }
 

@@ -26,8 +26,8 @@ export interface Work {
 }
 
 /**
- * Tracks which request the server is working on. MeshCentral seals cookies in many places, and few of them know the
- * session.
+ * Tracks which request the server is working on. MeshCentral seals cookies in many places of its code, and few of these
+ * know the session.
  */
 export interface CurrentWork {
   get(): Work | undefined
@@ -41,7 +41,7 @@ export interface CurrentWork {
 /**
  * Tracks the current work through MeshCentral's asynchronous calls.
  *
- * It wraps all functions of the database, so that each callback runs in the context of its caller. Otherwise a
+ * It wraps all functions of the database, so that each callback runs in the async context of its caller. Otherwise a
  * connection pool calls back in the context that opened the connection, and a cookie sealed there would belong to
  * another session. Other databases call back without a context, so a guest's tunnel would not be recognised.
  */

@@ -10,21 +10,21 @@ import { ownSession } from './sessions.ts'
 
 /**
  * A session that MeshCentral itself began for one of our users, by a login token or by a login cookie in the address.
- * It did not begin by a login of ours, so it does not end with one, unless a page of such a login had the login cookie.
- * It ends if group rules refuse the user.
+ * It did not begin by a login of the plugin, so it does not end together with such a login, unless the login cookie
+ * came from a page of that login. It also ends if group rules refuse the user.
  */
 export interface ForeignSession {
   readonly user: string
   readonly owner: SessionOwner
 }
 
-/** The session's member that holds the mark, which is signed with the session. */
+/** The member of the session that holds the mark. It is signed together with the session. */
 const KEY = 'oidcApart'
 
 /**
  * Returns the request's foreign session, if MeshCentral began it behind the guard. MeshCentral's web relay has handlers
- * in front of the guard, or a server of its own. It signs in whoever brings the address of a relayed page, as the user
- * and session in that address. There, the mark does not match.
+ * in front of the guard, or a separate server. It signs in every visitor with the address of a relayed page, as the
+ * user in that address. The mark does not match such a session.
  */
 export function foreignSession({ session }: MeshRequest): ForeignSession | undefined {
   const mark = session?.[KEY]
@@ -36,8 +36,8 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
 }
 
 /**
- * Marks a session that MeshCentral begins while it answers a request. The guard admits only sessions of our own for our
- * users, so MeshCentral itself began any other session of them behind the guard.
+ * Marks a session that MeshCentral begins while it answers a request. The guard removes other sessions of the plugin's
+ * users from requests. If the session at the answer is not the plugin's, MeshCentral itself began it behind the guard.
  *
  * @param domains ids of the domains that sign in through the plugin
  * @param now milliseconds since 1970
@@ -54,16 +54,17 @@ export function markForeign(
   function mark(): void {
     const { session } = req
     const user = session?.userid
-    // Nearly every answer leaves the session as it came.
+    // Nearly every answer leaves the session unchanged.
     const isUnchanged = own !== undefined && session === sessionBefore && user === own.user && session?.x === own.x
     if (isUnchanged || !session || typeof user !== 'string' || !isOurs(user, domains)) return
     if (ownSession(req) || foreignSession(req)) return
-    // MeshCentral names some sessions only at their next request.
+    // MeshCentral gives some sessions their `x` only at the next request.
     session.x ??= randomBytes(6).toString('base64')
     session[KEY] = { user, x: session.x, ...writeOwner(sessionOwner(brought.get(user), user, now())) }
   }
 
-  // cookie-session writes its cookie in the same way, but replaced the function earlier. So the mark comes first.
+  // cookie-session replaces this function too, to write its cookie, but earlier. So the mark is set before the cookie
+  // is written.
   replaceFunction('res.writeHead', res, 'writeHead', (writeHead) => {
     const markFirst = (...head: Parameters<typeof writeHead>) => {
       mark()
@@ -75,7 +76,7 @@ export function markForeign(
 
 /**
  * Returns the owner of a foreign session. Cookies that another program sealed with MeshCentral's key name no session;
- * they end like a login token.
+ * they end together with the sessions of login tokens.
  */
 function sessionOwner(owner: CookieOwner | undefined, user: string, startedAt: number): SessionOwner {
   return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }

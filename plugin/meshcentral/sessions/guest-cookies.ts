@@ -1,7 +1,10 @@
 import type { MeshCookie } from '../server.ts'
 import type { Work } from './current-work.ts'
 
-/** MeshCentral's limits for web relay cookies and for sign-in cookies. It uses each limit for these cookies only. */
+/**
+ * MeshCentral's age limits for web relay cookies and for sign-in cookies. MeshCentral uses each limit for this kind of
+ * cookie only, so the limit identifies the kind.
+ */
 const WEB_RELAY_MINUTES = 32
 const SIGN_IN_MINUTES = 60
 /** The rights in each guest's cookie: remote control. */
@@ -9,7 +12,10 @@ const GUEST_RIGHTS = 8
 const FILES = 4
 const HTTP = 8
 const HTTPS = 16
-/** Tunnel protocols by what is shared: terminal, desktop, files. Source: `usages` in MeshCentral's `meshrelay.js`. */
+/**
+ * The shared part that each tunnel protocol needs: terminal, desktop or files. Source: `usages` in MeshCentral's
+ * `meshrelay.js`.
+ */
 const PROTOCOLS: ReadonlyMap<string, number> = new Map([
   ...['1', '6', '8', '9'].map((protocol) => [protocol, 1] as const),
   ['2', 2],
@@ -17,20 +23,21 @@ const PROTOCOLS: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * Whether MeshCentral made the cookie for a guest of a share link. It names the user who shares, so all other parts of
- * MeshCentral take the guest for that user. Invitations and links for agents have a member `a` and name no user.
+ * Whether MeshCentral made the cookie for a guest of a share link. The cookie names the user who shares, so all other
+ * parts of MeshCentral treat the guest as that user. Invitations and links for agents have a member `a` and name no
+ * user.
  */
 export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
   return a === undefined && (typeof nid === 'string' || typeof pid === 'string' || r === GUEST_RIGHTS)
 }
 
 /**
- * Whether a guest's cookie may be opened: for a tunnel to the shared device, for the device's files, or for the web
- * relay that it was made for. MeshCentral replaces the device in the request by the one in the cookie. But it lets the
- * guest of any share fetch files, and open a tunnel to any port of the network behind the device.
+ * Whether a guest's cookie may be opened. It may open a tunnel to the shared device, the device's files, or the web
+ * relay that it was made for. MeshCentral itself takes the device from the cookie and not from the request. But
+ * MeshCentral lets the guest of any share fetch files, and open a tunnel to any port of the network behind the device.
  *
- * @param work undefined if the request is unknown. Web relays have a server or host name outside our guard; everything
- *   else without a known request is refused
+ * @param work undefined if the request is unknown. Then only web relays are admitted, because they have a server or
+ *   host name that the guard does not cover
  * @param minutes the cookie's age limit, as MeshCentral passes it
  */
 export function admitsGuest(
@@ -41,7 +48,7 @@ export function admitsGuest(
 ): boolean {
   if (r !== GUEST_RIGHTS || typeof p !== 'number' || (typeof expire === 'number' && expire <= now)) return false
   if (!work) return minutes === WEB_RELAY_MINUTES && (p === HTTP || p === HTTPS)
-  // Other limits belong to the device's end of a tunnel, where a guest never comes from.
+  // Cookies with other limits come from the device's end of a tunnel, never from a guest.
   if (minutes !== SIGN_IN_MINUTES) return false
   const { path, query, socket } = work
   if (/\/devicefile\.ashx\/?$/i.test(path)) return !socket && (p & FILES) !== 0

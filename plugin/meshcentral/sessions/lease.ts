@@ -7,15 +7,18 @@ import type { MeshDatabase } from '../server.ts'
 
 const TYPE = 'meshcompanionlease'
 const PREFIX = `${TYPE}/`
-/** Longer than a database takes from the answer that a lease is free to the written record of its holder. */
+/**
+ * How long a server waits for competitors, in milliseconds. It is longer than a competitor needs to write its record
+ * after it found the lease free.
+ */
 const SETTLE_MS = 250
 
 /**
  * Grants leases to one of several servers at a time, by a record in their shared database. MeshCentral's databases read
- * and write whole records and cannot compare. So a server that finds the lease free writes its name, waits until any
- * competitor has written too, and holds the lease if its own name is still there. A server that was slower than
- * `SETTLE_MS` in writing does not hold it, whatever the record says. Source: M. Fischer's algorithm, in L. Lamport, A
- * Fast Mutual Exclusion Algorithm, 1987.
+ * and write whole records and have no compare-and-set. So a server that finds the lease free writes its name, waits
+ * until any competitor has written too, and holds the lease if its own name is still there. A server that was slower
+ * than `SETTLE_MS` in writing does not hold it, whatever the record says. Source: M. Fischer's algorithm, in L.
+ * Lamport, A Fast Mutual Exclusion Algorithm, 1987.
  */
 export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Sessions['lease']> {
   async function holderOf(id: string): Promise<unknown> {
@@ -25,7 +28,7 @@ export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Ses
     const record: unknown = Array.isArray(records) ? records[0] : undefined
     if (!isJsonObject(record) || typeof record.until !== 'number') return undefined
     const { by: holder, until } = record
-    // A lease that ends later than possible is from a clock that was wrong.
+    // Ignore a lease that ends later than possible, because a wrong clock wrote it.
     return until > clock.now() && until <= clock.now() + 2 * LEASE_MS ? holder : undefined
   }
 
@@ -39,7 +42,7 @@ export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Ses
     await new Promise<void>((resolve) => clock.after(SETTLE_MS, resolve))
     if ((await holderOf(id)) !== holder) return null
     return async () => {
-      // After it expired, another server may hold the lease.
+      // Once the lease has expired, another server may hold it.
       if (clock.elapsed() - beganAt >= LEASE_MS) return
       await askDatabase(clock, 'remove the lease of a session', (done) => db.Remove(PREFIX + id, done))
     }

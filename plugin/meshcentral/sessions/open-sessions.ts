@@ -23,7 +23,7 @@ export type SessionSelector = readonly string[] | RevocationTimes
 
 /** A session or a sealed cookie, with the keys that end it. */
 interface Keyed {
-  /** The keys of all IdP sessions that it ever belonged to: a renewal can change the `sid`. */
+  /** The keys of all IdP sessions to which it ever belonged, because a renewal can change the `sid`. */
   keys: readonly string[]
   readonly startedAt: number
 }
@@ -39,19 +39,19 @@ interface TrackedSession extends SocketOwner, SessionUse {
 
 /** Limit of tracked sessions without sockets. One takes about a kilobyte. */
 const MOST_IDLE = 5_000
-/** Longer delays overflow Node's timers. */
+/** Limit of a timer's delay, in milliseconds. Longer delays overflow Node's timers. */
 const LONGEST_WAIT_MS = 20 * 24 * 60 * 60_000
 
 /**
  * Tracks open sessions and their web sockets. MeshCentral checks a socket when it opens and never again, so the plugin
  * closes the sockets of a session when it ends the session.
  *
- * A session is tracked from its first request. It leaves when it ends, or when there are too many: of the sessions
- * without sockets, the one that was idle longest is dropped first. A socket that came with a sealed cookie or a login
- * token is tracked under the cookie's owner until it closes.
+ * A session is tracked from its first request. The tracking stops when the session ends. If too many sessions are
+ * tracked, the session without sockets that was idle longest is dropped. A socket that came with a sealed cookie or a
+ * login token is tracked under the cookie's owner until it closes.
  */
 export class OpenSessions {
-  /** The owners of web relays. */
+  /** The sessions that opened web relays. */
   readonly relays = new WebRelays()
   readonly #clock: Clock
   readonly #mostIdle: number
@@ -72,7 +72,7 @@ export class OpenSessions {
   }
 
   /**
-   * Notes a request of a session.
+   * Records a request of a session, and tracks the session from then on.
    *
    * @param socket the web socket that the request opened
    * @param keys the session's keys, if the caller has them
@@ -86,7 +86,7 @@ export class OpenSessions {
       current.keys = [...new Set([...tracked.keys, ...(keys ?? keysOfOpen(session.signIn))])]
       this.#sessionKeys.add(current)
     }
-    // Moved to the end, which keeps the map in order of use.
+    // Move the session to the end, to keep the map in order of use.
     if (tracked) {
       this.#sessions.delete(handle)
       this.#sessions.set(handle, current)
@@ -95,11 +95,13 @@ export class OpenSessions {
       current.sockets.add(socket)
       socket.on('close', () => current.sockets.delete(socket))
     }
-    // Only for a new session: with thousands of sockets, the search for an idle session is long.
+    // Drop idle sessions only for a new session. With thousands of sockets, the search for an idle session takes long.
     if (!tracked) this.#dropIdle()
   }
 
-  /** Notes a socket that came with a cookie or a login token of a user. It is closed at the owner's `until`. */
+  /**
+   * Tracks a socket that came with a user's sealed cookie or login token. The socket is closed at the owner's `until`.
+   */
   noteSealed(owner: CookieOwner, user: string, socket: MeshSocket): void {
     if (owner.kind === 'none') return
     const isSession = owner.kind === 'session'
@@ -133,7 +135,7 @@ export class OpenSessions {
   *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
     const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
     const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
-    // The first key is the session's own. A tunnel may belong to several sessions.
+    // A session's first key is its own. A tunnel's owner may have the keys of several sessions.
     const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }

@@ -7,7 +7,7 @@ import { cleanUpWhileSteady } from './steady-cleanup.ts'
 /** Maps keys to the times at which they were revoked, in milliseconds since 1970. Later sessions are not affected. */
 export type RevocationTimes = ReadonlyMap<string, number>
 
-/** A revocation, as it is kept in memory and in the database. Both times are milliseconds since 1970. */
+/** A revocation, as stored in memory and in the database. Both times are milliseconds since 1970. */
 interface RevocationRow {
   readonly endedAt: number
   readonly until: number
@@ -21,7 +21,7 @@ const EVERYTHING = 'everything'
 const MOST = 50_000
 /** Delay before the database is tried again after a failure. */
 const RETRY_MS = 5_000
-/** Delay between two reads of the database. A revocation by another server may go unnoticed for as long. */
+/** Delay between two reads of the database. A revocation by another server may go unnoticed for this time. */
 const READ_AGAIN_MS = 30_000
 
 /**
@@ -47,7 +47,7 @@ export class RevokedSessions implements RevocationStore {
   readonly #db: MeshDatabase
   readonly #clock: Clock
   readonly #onUnread: ((error: unknown) => void) | undefined
-  /** In order of age. */
+  /** The revocations by key, in order of age. */
   readonly #rows = new Map<string, RevocationRow>()
   /** Keys of rows that the last write did not save. */
   readonly #unwritten = new Set<string>()
@@ -73,7 +73,7 @@ export class RevokedSessions implements RevocationStore {
   }
 
   async revoke(keys: readonly string[], endedAt: number, until: number): Promise<void> {
-    // In memory first, so that requests are refused while the database works.
+    // Store the rows in memory first, so that requests are refused while the database works.
     const rows = keys.map((key) => [key, this.#keep(key, { endedAt, until })] as const)
     const writes = rows.map(([key, row]) => this.#write(key, row))
     await Promise.all([this.#loading, ...writes])
@@ -85,12 +85,12 @@ export class RevokedSessions implements RevocationStore {
     return this.#latestOf(keys)
   }
 
-  /** Returns the same as `endedAt`, at once. Until the database was read, every session counts as revoked. */
+  /** Returns the same as `endedAt`, but synchronously. Until the database was read, every session counts as revoked. */
   latest(keys: readonly string[]): number | undefined {
     return this.#isLoaded ? this.#latestOf(keys) : Number.POSITIVE_INFINITY
   }
 
-  /** Sets the listener for revocations that were not made here. It replaces the previous listener. */
+  /** Sets the listener for revocations that this process did not make itself. It replaces the previous listener. */
   onRevokedElsewhere(listener: (times: RevocationTimes) => void): void {
     this.#onRevokedElsewhere = listener
   }
@@ -121,11 +121,14 @@ export class RevokedSessions implements RevocationStore {
     )
     const addedMeanwhile = this.#isLoaded ? [] : [...this.#rows]
     this.#merge((records ?? []).flatMap(rowIn).sort(([, a], [, b]) => a.endedAt - b.endedAt))
-    // Rows from before the first read are the newest, so they go to the end.
+    // Rows that were added before the first read are the newest, so they go to the end.
     for (const [key, row] of addedMeanwhile) this.#keep(key, row)
   }
 
-  /** Waits from the end of one read to the start of the next, so that a slow database is not read faster. */
+  /**
+   * Schedules the next read. The delay starts at the end of the last read, so that a slow database is not read more
+   * often.
+   */
   #scheduleRead(onUnread: (error: unknown) => void): void {
     if (this.#isClosed) return
     this.#timers.nextRead = this.#clock.after(READ_AGAIN_MS, async () => {
@@ -154,14 +157,14 @@ export class RevokedSessions implements RevocationStore {
 
   #keep(key: string, { endedAt, until }: RevocationRow): RevocationRow {
     const stored = this.#rows.get(key)
-    // Deleted first, so that the map stays in order of age.
+    // Delete the row first, so that the map stays in order of age.
     this.#rows.delete(key)
     const row = { endedAt: Math.max(endedAt, stored?.endedAt ?? 0), until: Math.max(until, stored?.until ?? 0) }
     this.#rows.set(key, row)
     return row
   }
 
-  /** @param most stops once so many rows are left */
+  /** @param most the number of rows at which to stop */
   #dropExpired(most = 0): void {
     if (!this.#isLoaded) return
     for (const [key, { until }] of this.#rows) {
@@ -176,7 +179,7 @@ export class RevokedSessions implements RevocationStore {
   }
 
   async #makeRoom(): Promise<void> {
-    // Drops no more expired rows than necessary, because the clock may be wrong.
+    // Drop no more expired rows than necessary, because the clock may be wrong.
     this.#dropExpired(MOST)
     if (this.#rows.size <= MOST) return
     let dropped: RevocationRow | undefined
@@ -196,7 +199,7 @@ export class RevokedSessions implements RevocationStore {
         (done) => this.#db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...row }, done),
         WRITE_LIMIT_MS,
       )
-      // If the row changed meanwhile, the write of the newer row may have failed.
+      // If the row changed meanwhile, the write of the newer row may have failed. The key then stays unwritten.
       if (this.#rows.get(key) === row) this.#unwritten.delete(key)
     } catch (error) {
       this.#unwritten.add(key)

@@ -7,7 +7,7 @@ import { keysOfOpen, type OpenSessions, type SeenSession } from './open-sessions
 import type { RevokedSessions } from './revoked-sessions.ts'
 
 export interface SealedCookiesOptions {
-  /** MeshCentral's own functions. */
+  /** MeshCentral's own functions for sealed cookies. */
   readonly server: Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
   readonly revocations: Pick<RevokedSessions, 'latest'>
   readonly open: OpenSessions
@@ -21,9 +21,9 @@ export interface SealedCookiesOptions {
 const NO_OWNER: CookieOwner = { kind: 'none' }
 
 /**
- * Returns `encodeCookie` and `decodeCookie` for MeshCentral. A cookie that MeshCentral seals for one of our users opens
- * web sockets for an hour, some cookies for four, without any session. So each of them carries the session that it was
- * sealed for, and stops working when that session ends.
+ * Returns the functions that replace `encodeCookie` and `decodeCookie` in MeshCentral. A cookie that MeshCentral seals
+ * for a user opens web sockets for one hour, or for four, without any session. So each cookie for a user of the plugin
+ * states the session that it was sealed for, and stops working when that session ends.
  */
 export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
   const { server, revocations, open, work, domains, now, acceptsIssuer } = options
@@ -62,8 +62,8 @@ export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer,
       if (cookie === null) return null
       const current = work.get()
       const isGuest = isGuestCookie(cookie)
-      // In other places, MeshCentral takes a guest for the user who shares, with all rights of that user. This holds
-      // for password accounts too.
+      // In other places, MeshCentral treats a guest as the user who shares, with all rights of that user. So guests'
+      // cookies are checked for password accounts too.
       if (isGuest && !admitsGuest(cookie, current, minutes, now())) return null
       const user = userOf(cookie)
       if (user === undefined || !isOurs(user, domains)) return cookie
@@ -77,7 +77,11 @@ export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer,
   }
 }
 
-/** Whether a user, by MeshCentral's id, signs in through the plugin. */
+/**
+ * Whether a user signs in through the plugin.
+ *
+ * @param user MeshCentral's id of the user
+ */
 export function isOurs(user: string, domains: ReadonlySet<string>): boolean {
   const [type, domainId = '', name = ''] = user.split('/')
   return type === 'user' && domains.has(domainId) && name.startsWith('~oidc:')

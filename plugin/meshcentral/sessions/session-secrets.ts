@@ -27,22 +27,25 @@ interface Entry {
   /** Digest of the session's handle. */
   readonly key: string
   readonly until: number
-  /** The session's keys, as revocations have them. */
+  /** The session's keys, by which revocations select it. */
   readonly keys: readonly string[]
 }
 
-/** Differs from the type of revocations, which are read all at once. */
+/**
+ * The type of the records. It differs from the type of revocations, because all records of that type are read at once.
+ */
 const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
 
 /**
- * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle.
+ * Stores the sealed tokens of sessions in MeshCentral's database. A record's id contains a digest of its session's
+ * handle.
  *
- * The key of a seal is derived from the server's secret and the handle. The secret is in the same database, and a
- * stolen backup must not open tokens that an IdP accepts.
+ * The key of a seal is derived from the server's secret and the handle. The secret alone would not do, because it is in
+ * the same database. With a stolen backup, an attacker could open tokens that an IdP accepts.
  *
- * Memory holds an index of the records, oldest first. It serves to remove records: reading a session's tokens always
- * asks the database, because another server may have written them.
+ * Memory holds an index of the records, oldest first. The index serves to remove records. Reading a session's tokens
+ * always asks the database, because another server may have written them.
  */
 export class SessionSecrets {
   readonly #db: MeshDatabase
@@ -66,7 +69,7 @@ export class SessionSecrets {
   }
 
   /**
-   * Keeps a session's tokens until `until`. Writes in the background, so that no login waits for it.
+   * Stores a session's tokens until `until`. The write runs in the background, so that no login waits for it.
    *
    * @returns the key, by `keyOfHandle`, of the session whose tokens were dropped because there were too many
    */
@@ -80,17 +83,20 @@ export class SessionSecrets {
     return oldest
   }
 
-  /** Replaces a session's tokens. Does nothing if it has none. @throws Error if the database fails */
+  /**
+   * Replaces a session's tokens. Does nothing if no tokens of the session are stored. @throws Error if the database
+   * fails
+   */
   async replace(handle: string, tokens: SessionTokens): Promise<void> {
     const key = keyOfHandle(handle)
-    // Another server of the same database may have kept them.
+    // Another server with the same database may have stored the tokens.
     if (!this.#entries.has(key)) this.#index((await this.#recordOf(key)) ?? {})
     const entry = this.#entries.get(key)
-    // If the session ended meanwhile, it leaves nothing behind.
+    // If the session ended meanwhile, it has no entry, and its tokens must not be stored again.
     if (entry) await this.#write(handle, tokens, entry.until, entry.keys)
   }
 
-  /** Reads a session's tokens; none if none are kept. @throws Error if the database fails */
+  /** Reads a session's tokens, or {@link NO_TOKENS} if none are stored. @throws Error if the database fails */
   async read(handle: string): Promise<SessionTokens> {
     const key = keyOfHandle(handle)
     const sealed = (await this.#recordOf(key))?.sealed
@@ -102,7 +108,7 @@ export class SessionSecrets {
     this.#drop(keyOfHandle(handle))
   }
 
-  /** Whether tokens of a session with one of the keys are kept. */
+  /** Whether tokens of a session with one of the keys are stored. */
   hasMatching(keys: readonly string[]): boolean {
     return keys.some((key) => this.#matching.has(key))
   }

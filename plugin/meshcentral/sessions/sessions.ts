@@ -29,31 +29,35 @@ export interface MeshSessionsOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** MeshCentral opens no sealed cookie that is more than 4 hours old. */
+/**
+ * How long the revocation of sealed cookies is stored. MeshCentral opens no sealed cookie that is more than 4 hours
+ * old.
+ */
 const SEALED_MS = 5 * 60 * 60_000
-/** MeshCentral itself keeps ended sessions as long as this. */
+/** How long `destroyedSessions` keeps an ended session, as in MeshCentral itself. */
 const DESTROYED_MS = 2 * 60 * 60_000
 const MOST_AGE_MS = 14 * 24 * 60 * 60_000
 
-/** Returns how long a session counts after its login. Milliseconds. */
+/** Returns how long a session is valid after its login. Milliseconds. */
 export function maxAgeOf({ args }: MeshWeb): number {
   return Math.max(MOST_AGE_MS, Number(args.sessiontime ?? 0) * 60_000)
 }
 
-/** A session by MeshCentral's own name of it. */
+/** A session as MeshCentral identifies it: by its user and its random name `x`. */
 type NamedSession = Pick<SeenSession, 'user' | 'x'>
 
 /**
- * MeshCentral's sessions. A session is a signed cookie, which MeshCentral's own code reads too. It holds MeshCentral's
- * members and our record of the login, so that the session can be ended for good, and by the IdP. The tokens stay on
- * the server as long as the session lasts, so that the IdP can be asked about the session and its tokens can be
- * revoked.
+ * Implements {@link Sessions} for MeshCentral. A session is a signed cookie, which MeshCentral's own code reads too.
+ * The cookie holds MeshCentral's members and the plugin's record of the login. By this record, the plugin and the IdP
+ * can end the session for good. The tokens stay on the server as long as the session lasts, so that the IdP can be
+ * asked about the session and its tokens can be revoked.
  *
  * A session starts with a login. It ends by a logout, by the IdP, by an administrator, or by another login in the same
  * browser. To end sessions, their keys are revoked, and at the same time their sockets are closed and their tokens
- * removed. That does not wait for the database: a slow database would leave sockets open that nothing else closes.
+ * removed. Closing and removing do not wait for the database: a slow database would leave sockets open that nothing
+ * else closes.
  *
- * Only sessions that this process has seen are found. Revocations end the others too.
+ * This class finds only sessions that this process has seen. Revocations end the other sessions too.
  */
 export class MeshSessions implements Sessions {
   readonly lease?: NonNullable<Sessions['lease']>
@@ -86,7 +90,7 @@ export class MeshSessions implements Sessions {
     await this.#closeWhileWriting(Promise.all(writes), previous ? [previous] : [])
     Object.assign(request.session ?? {}, {
       userid: user._id,
-      // Binds the session to the address: MeshCentral compares it at each request.
+      // Binds the session to the client's address, which MeshCentral compares at each request.
       ip: request.clientIp,
       x: randomBytes(6).toString('base64'),
       begun: this.#now(),
@@ -101,13 +105,13 @@ export class MeshSessions implements Sessions {
     this.#cookies.acceptIssuers(accepts)
   }
 
-  /** Whether sessions of an issuer count. */
+  /** Whether sessions of an issuer are valid. */
   acceptsIssuer(session: Parameters<IssuerRule>[0]): boolean {
     return this.#acceptsIssuer(session)
   }
 
   /**
-   * Whether a session counts, from memory. False if it ended, and if the database has not answered yet.
+   * Whether a session is valid, according to memory. False if it ended, and also until the database was read.
    *
    * @param keys the session's keys
    */
@@ -117,7 +121,7 @@ export class MeshSessions implements Sessions {
     return startedAt > endedAt && startedAt + this.#maxAgeMs > this.#now() && this.acceptsIssuer(signIn)
   }
 
-  /** Whether the session of an owner ended. Rejects if the database cannot tell. */
+  /** Whether the session of an owner ended. Rejects if the database fails. */
   async hasEnded({ keys, startedAt, until, from }: SessionOwner): Promise<boolean> {
     if (from !== undefined && !this.acceptsIssuer(from)) return true
     const latestEnd = startedAt + this.#maxAgeMs
@@ -149,7 +153,8 @@ export class MeshSessions implements Sessions {
     const { revocations, open, secrets } = this.#options
     const keys = keysOfFilter(filter)
     const sessions = open.find(keys)
-    // Sessions that belonged to several sessions at the IdP.
+    // These sessions belonged to several sessions at the IdP, so they have more keys than their login. Each is also
+    // ended by its own key.
     const moved = sessions.filter((session) => open.keysOf(session).length > keysOfOpen(session.signIn).length)
     const endedAt = endOfNow(revocations, this.#now())
     const written = Promise.all([
@@ -187,7 +192,10 @@ export class MeshSessions implements Sessions {
     return this.#endByKeys([keyOfHandle(handle)], startedAt + this.#maxAgeMs, [session])
   }
 
-  /** Ends what MeshCentral itself began for a user, on this server and on others of the same database. */
+  /**
+   * Ends the sessions and sockets that MeshCentral itself began for a user, on this server and on others of the same
+   * database.
+   */
   async endDirectLogins(user: string): Promise<void> {
     const { revocations, open } = this.#options
     const keys = [keyOfDirectLogins(user)]
@@ -274,7 +282,8 @@ export class MeshSessions implements Sessions {
   #keepTokens(signIn: SignIn, { handle, startedAt }: CookieSignIn): void {
     const { open, secrets, onFailure } = this.#options
     const dropped = secrets.keep(signIn, handle, startedAt + this.#maxAgeMs)
-    // Without tokens, the IdP cannot be asked about that session, which could outlive its end there.
+    // End the session whose tokens were dropped. Without tokens, the IdP cannot be asked about it, so it could outlive
+    // its end there.
     if (dropped) this.#endByKeys([dropped], this.#now() + this.#maxAgeMs, open.find([dropped])).catch(onFailure)
   }
 
@@ -298,8 +307,8 @@ export class MeshSessions implements Sessions {
  * session then serves both tabs. Ending it would take it from a page that is just loading, and the answer to that page
  * could overwrite the cookie of a new session.
  *
- * The time of the login's request counts here, not that of the authentication. If every tab asks for the password, the
- * user authenticates in the last tab long after the first tab's session started.
+ * The comparison uses the time of the login's request, not that of the authentication. If every tab asks for the
+ * password, the user authenticates in the last tab long after the first tab's session started.
  */
 function startedByOtherTab(req: MeshRequest, signIn: SignIn, requestedAt: number): SeenSession | undefined {
   const session = ownSession(req)
@@ -309,7 +318,7 @@ function startedByOtherTab(req: MeshRequest, signIn: SignIn, requestedAt: number
   return isSameUser && issuer === signIn.issuer && subject === signIn.subject ? session : undefined
 }
 
-/** Returns the request's session, if a login of ours began it and MeshCentral sees the same user in it. */
+/** Returns the request's session, if a login of the plugin began it and MeshCentral's members name the same user. */
 export function ownSession(req: MeshRequest): SeenSession | undefined {
   const signIn = cookieSignIn(req)
   if (!signIn) return undefined

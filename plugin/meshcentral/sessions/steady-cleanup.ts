@@ -2,11 +2,11 @@ import type { Clock, Timer } from '../../clock.ts'
 
 const EVERY_MS = 60 * 60_000
 /**
- * Longer than a machine usually runs with a wrong clock after it starts, and shorter than the time between two nightly
- * restarts.
+ * How long the clock must have run without a step. This is longer than a machine usually runs with a wrong clock after
+ * it starts, and shorter than the time between two nightly restarts.
  */
 const STEADY_MS = 12 * 60 * 60_000
-/** A clock that runs slightly fast or slow drifts less than this in an hour. */
+/** The change of the clock in an hour that counts as a step. A clock that runs slightly fast or slow drifts less. */
 const STEP_MS = 60_000
 
 /**
@@ -14,7 +14,7 @@ const STEP_MS = 60_000
  * machine that starts with its clock a month ahead would delete all revocations, and revoked sessions would become
  * valid once the clock is corrected.
  *
- * @returns stops the clean-up
+ * @returns a function that stops the clean-up
  */
 export function cleanUpWhileSteady(clock: Clock, cleanUp: () => void): () => void {
   let steadySince = clock.elapsed()

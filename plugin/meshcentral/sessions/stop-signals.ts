@@ -8,14 +8,14 @@ export type SignalledProcess = Pick<
 >
 
 /**
- * Lets a process finish its work before a stop signal ends it. MeshCentral ends at once: SIGTERM has its default
- * action, and on SIGINT a listener exits.
+ * Lets a process finish its work before a stop signal ends it. MeshCentral alone ends at once: SIGTERM has its default
+ * action, and a listener exits on SIGINT.
  *
  * From this call on, the existing listeners of both signals are suspended. The first signal calls `finish`. Once that
  * settles, or at a second signal, the listeners are restored and receive the signal.
  *
  * @param finish must settle within the time that service managers wait
- * @returns restores the listeners
+ * @returns a function that restores the listeners
  */
 export function finishBeforeStop(finish: () => Promise<unknown>, target: SignalledProcess = process): () => void {
   const holds = SIGNALS.map((signal) => hold(signal, onSignal, target))
@@ -41,7 +41,7 @@ export function finishBeforeStop(finish: () => Promise<unknown>, target: Signall
   return restore
 }
 
-/** Replaces a signal's listeners by one. @returns restores the listeners */
+/** Replaces a signal's listeners with one. @returns a function that restores the listeners */
 function hold(signal: Signal, onSignal: (signal: Signal) => void, target: SignalledProcess): () => void {
   const suspended = target.rawListeners(signal) as NodeJS.SignalsListener[]
   for (const listener of suspended) target.removeListener(signal, listener)

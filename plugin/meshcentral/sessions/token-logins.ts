@@ -22,16 +22,19 @@ export interface TokenLoginsOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** `unattributed`: the request is unknown, so nothing could end what the token would open. */
+/**
+ * Why a token was refused. `unattributed`: its request is unknown, so the plugin could not end what the token would
+ * open.
+ */
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 
 /**
- * Lets login tokens of our users work only while the IdP and the group rules admit the user. Every way in for a token
- * ends at MeshCentral's `authenticate`: forms, `?user=&pass=`, `x-meshauth` and commands over sockets. A test derives
- * the list from MeshCentral's sources.
+ * Lets login tokens of our users work only while the IdP and the group rules admit the user. Everything in MeshCentral
+ * that accepts a token calls its `authenticate`: forms, `?user=&pass=`, `x-meshauth` and commands over sockets. A test
+ * derives the list from MeshCentral's sources.
  *
- * What a token opens carries the user's key of direct logins: sessions, sealed cookies, and the socket that brought the
- * token.
+ * A token opens sessions, sealed cookies and the socket that brought it. All of these carry the user's key of direct
+ * logins, so that they can be ended together.
  */
 export function watchTokenLogins(options: TokenLoginsOptions): void {
   const { web, tokens, work, open, domains, clock, onRefused, onFailure } = options
@@ -61,7 +64,8 @@ export function watchTokenLogins(options: TokenLoginsOptions): void {
         done(...answer)
         return
       }
-      // In a turn of its own, so that an error that MeshCentral throws there is not caught here.
+      // Call `done` in a separate turn of the event loop, so that an error that MeshCentral throws there is not caught
+      // here.
       const proceed = (...values: Parameters<typeof done>) => process.nextTick(() => done(...values))
       refusal(user, startedAt).then(
         (reason) => {
@@ -99,7 +103,7 @@ export function refuseTokenLogins(
   )
 }
 
-/** One line per user and reason in this time, because tools retry every few seconds. */
+/** One line per user and reason is logged in this time, because tools retry every few seconds. */
 const LOGGED_MS = 60 * 60_000
 /** Limit of remembered lines; the oldest is dropped first. */
 const MOST_LOGGED = 1_000

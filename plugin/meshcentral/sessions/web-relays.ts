@@ -11,13 +11,13 @@ export interface RelayedSession {
 
 /** The web relays of one user. */
 interface UserRelays {
-  /** Owners by `x` of their session, the latest last. */
+  /** Owners by their session's `x`, in the order in which they last opened a relay. */
   readonly sessions: Map<string, SessionOwner>
   /** Whether a guest or a login token opened a relay too. */
   hasOthers: boolean
 }
 
-/** Limit of users. A session takes about a kilobyte. */
+/** Limit of remembered users. One session takes about a kilobyte. */
 const MOST_USERS = 1_000
 /** Limit of sessions per user. All of their keys go into the address of a tunnel, at 125 bytes each. */
 const MOST_SESSIONS = 20
@@ -29,14 +29,18 @@ const MOST_SESSIONS = 20
  */
 export class WebRelays {
   readonly #mostUsers: number
-  /** In the order in which users last opened a relay. */
+  /** Relays by user, in the order in which the users last opened a relay. */
   readonly #users = new Map<string, UserRelays>()
 
   constructor(mostUsers = MOST_USERS) {
     this.#mostUsers = mostUsers
   }
 
-  /** @param x MeshCentral's name of the session; undefined if a guest opened the relay, or if the session is unknown */
+  /**
+   * Records that a user opened a relay.
+   *
+   * @param x MeshCentral's name of the session; undefined if a guest opened the relay, or if the session is unknown
+   */
   opened(user: string, owner: CookieOwner, x: string | undefined): void {
     const relays = this.#users.get(user) ?? { sessions: new Map<string, SessionOwner>(), hasOthers: false }
     this.#users.delete(user)
@@ -62,7 +66,8 @@ export class WebRelays {
     if (!relays) return undefined
     const all = [...relays.sessions.values()]
     const open = all.filter((owner) => !hasEnded(owner))
-    // If all sessions ended, a request that still waits in their relay gets no working tunnel.
+    // If all sessions ended, the cookie gets their owner. So a request that still waits in their relay gets no working
+    // tunnel.
     const candidates = open.length > 0 || relays.hasOthers ? open : all
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }

@@ -4,12 +4,12 @@ import type { DomainReading } from '../../config/read.ts'
 import { printableText } from '../../log.ts'
 import type { MeshServer } from '../server.ts'
 
-/** Limit of warnings. MeshCentral sends all of them to each page of a site admin that opens. */
+/** Limit of warnings. MeshCentral sends all warnings to each page that a site admin opens. */
 const MOST_WARNINGS = 20
 
 /**
  * Shows problems of the configuration among MeshCentral's own warnings, where site admins look. The authentication log
- * has them too, but MeshCentral writes none by default.
+ * has them too, but by default MeshCentral writes no such log.
  */
 export function warnOfConfiguration(
   server: Pick<MeshServer, 'addServerWarning'>,

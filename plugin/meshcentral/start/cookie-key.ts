@@ -16,8 +16,8 @@ export interface CookieKey {
 
 /**
  * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded. MeshCentral reads it at the same time as
- * its users, and sets up its routes once it has the users. With a database on the network, the users were seen to
- * arrive first. If there is no key yet, one is created as MeshCentral creates it.
+ * its users, and sets up its routes once it has the users. With a database on the network, the users sometimes arrived
+ * before the key. If there is no key yet, one is created as MeshCentral creates it.
  */
 export function earlyCookieKey(
   server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey'> & Partial<Pick<MeshServer, 'generateCookieKey'>>,
@@ -36,7 +36,7 @@ export function earlyCookieKey(
         server.db.Set({ _id: ID, key: early.toString('hex'), time: clock.now() })
       }
     },
-    // MeshCentral itself does not start without its database.
+    // Ignore the error. MeshCentral itself does not start without its database.
     () => undefined,
   )
   return { get: () => server.loginCookieEncryptionKey ?? early, hasUnknownForm: () => isUnknown }

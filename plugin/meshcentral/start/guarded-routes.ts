@@ -16,7 +16,7 @@ import { tokenRefusals, watchTokenLogins } from '../sessions/token-logins.ts'
 export interface GuardParts {
   readonly server: MeshServer
   readonly web: MeshWeb
-  /** MeshCentral's own functions. */
+  /** MeshCentral's own functions for sealed cookies. */
   readonly sealing: Sealing
   readonly revocations: RevokedSessions
   readonly open: OpenSessions
@@ -28,8 +28,8 @@ export interface GuardParts {
 }
 
 /**
- * Installs the guard in front of all routes, on the separate port for agents too. Tunnels arrive there with a cookie,
- * and their sockets close with the session that the cookie was sealed for.
+ * Installs the guard in front of all routes, on the separate port for agents too. Tunnels arrive at that port with a
+ * cookie, and their sockets close with the session that the cookie was sealed for.
  */
 export function installGuard(parts: GuardParts): { readonly sealed: Sealing; readonly visits: EndedVisits } {
   const { server, web, sealing, revocations, open, domains, host, clock, report } = parts

@@ -3,14 +3,17 @@ import { canonicalName } from '../../config/json/member-name.ts'
 import { PRESETS, type PresetUrls } from '../../presets/all.ts'
 import type { MeshServer } from '../server.ts'
 
-/** Bounds and default in minutes. A shorter interval would flood the IdP, and a longer one would mean off. */
+/**
+ * Limits and default of the check interval, in minutes. A shorter interval would flood the IdP, and a longer one would
+ * hardly check at all.
+ */
 const [LEAST, DEFAULT, MOST] = [0.01, 5, 1_440]
 
 /** The settings in `settings.plugins.meshcompanion`. */
 export interface PluginSettings {
   /** `sessionCheckMinutes` in milliseconds. 0: never. */
   readonly sessionCheckMs: number
-  /** `loginTokenDays`. Null: login tokens have no limit. */
+  /** `loginTokenDays`. Null: login tokens work without a time limit. */
   readonly loginTokenDays: number | null
   /** `presets`: vendors' base URLs, for sovereign clouds. */
   readonly presets: PresetUrls
@@ -54,7 +57,9 @@ export function readCheckMinutes(
   return { minutes: DEFAULT, problem }
 }
 
-/** Bounds in days. An unusable value counts as the shortest limit, because the administrator wanted a limit. */
+/**
+ * Limits of `loginTokenDays`. An unusable value counts as the shortest limit, because the administrator wanted a limit.
+ */
 const [LEAST_DAYS, MOST_DAYS] = [0.01, 3_650]
 
 /**

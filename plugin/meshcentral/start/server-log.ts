@@ -3,8 +3,8 @@ import type { MeshServer } from '../server.ts'
 import { warnSiteAdmins } from './configuration-findings.ts'
 
 /**
- * Returns a log that writes the plugin's own lines to the authentication log. Never to the console: MeshCentral's
- * launcher acts on phrases that it reads there.
+ * Returns a log that writes the plugin's own lines to the authentication log. It never writes to the console, because
+ * MeshCentral's launcher reacts to phrases that it reads there.
  */
 export function logOf(server: Pick<MeshServer, 'authLog'>): Log {
   const writer =
@@ -15,8 +15,8 @@ export function logOf(server: Pick<MeshServer, 'authLog'>): Log {
 }
 
 /**
- * Reports that single sign-on is off, to the log and to site admins. MeshCentral writes no authentication log unless it
- * is configured.
+ * Reports that single sign-on is off, to the log and to site admins. MeshCentral writes an authentication log only if
+ * one is configured.
  *
  * @param reason the end of a sentence about the plugin
  */
