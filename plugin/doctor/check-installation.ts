@@ -26,7 +26,7 @@ type Sources = ReadonlyMap<string, string>
  * Reads an installation of MeshCentral without starting it. Compares the places of all parts that single sign-on relies
  * on with those in the tested versions.
  *
- * @param folder the folder that contains `node_modules`, or MeshCentral's own
+ * @param folder the folder that contains `node_modules`, or MeshCentral's own folder
  * @param version the version of this package
  * @returns undefined if the folder has no MeshCentral
  */

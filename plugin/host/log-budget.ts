@@ -31,10 +31,10 @@ interface Second {
  * Limits the number of log lines about refused requests. Any stranger can send such requests, and could otherwise fill
  * the disk.
  *
- * For each domain, event and code, a second begins with the first line. Its first {@link MOST_LINES} lines are written,
- * and the rest are counted. If lines were left out, one more line states their number at the end of the second, or at
- * {@link LogBudget.close}. Memory holds one entry for each combination of domain, event and code. Strangers cannot add
- * combinations.
+ * For each domain, event and code, a period of one second begins with the first line. Its first {@link MOST_LINES}
+ * lines are written, and the rest are counted. If lines were left out, one more line states their number at the end of
+ * the second, or at {@link LogBudget.close}. Memory holds one entry for each combination of domain, event and code.
+ * Strangers cannot add combinations.
  */
 export class LogBudget {
   readonly #write: Host['authLog']

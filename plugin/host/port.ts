@@ -33,8 +33,8 @@ export interface Host {
   /** Returns the address of the user's browser, for the authentication log. Without it: Express's `req.ip`. */
   clientAddress?(req: Request): string | undefined
   /**
-   * Sends the browser to the page that the user wanted before the login. `path` is a path of this server. Without it: a
-   * 302 redirect.
+   * Sends the browser to the page that the user wanted before the login. `path` is a path of this server. Without this
+   * method: a 302 redirect.
    */
   land?(req: Request, res: Response, path: string): void
 }
@@ -262,7 +262,7 @@ export interface Sessions {
    * @param forMs the minimum time since a session was last yielded
    */
   inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
-  /** How often the plugin checks a session in use at the IdP. Milliseconds; 0: never. Absent: the plugin's setting. */
+  /** How often the plugin asks the IdP about a session in use. Milliseconds; 0: never. Absent: the plugin's setting. */
   readonly checkMs?: number
   /**
    * Receives the rule for accepted issuers, before any other method is called. `current` returns no session of another

@@ -58,7 +58,7 @@ export function memoryRevocations({
   }
 }
 
-/** Returns the same store with a time limit: a call that takes too long rejects. */
+/** Wraps a store with a time limit: a call that takes too long rejects. */
 export function withTimeLimit(store: RevocationStore, limit: TimeLimit): RevocationStore {
   const limited = <Result>(work: Promise<Result>) => limit(work, 'The revocation store took too long.')
   const { isShared = false } = store

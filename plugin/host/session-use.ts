@@ -10,7 +10,7 @@ export interface SessionUse {
 }
 
 /**
- * Starts to track a session that this process sees for the first time. Its start counts as its first check.
+ * Starts to track a session that this process sees for the first time. The session's start counts as its first check.
  *
  * @param startedAt milliseconds since 1970
  */

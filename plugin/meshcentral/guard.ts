@@ -79,7 +79,7 @@ class SessionGuard {
     )
   }
 
-  /** Continues with the request, and tracks the work for it. */
+  /** Continues with the request, and makes it the current work. */
   #pass(request: MeshRequest, res: Response, next: NextFunction, session: SeenSession | undefined): void {
     const { domains, work, now } = this.#options
     const current = workFor(request, session)
@@ -167,8 +167,8 @@ function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
 }
 
 /**
- * Describes the work for a request. If MeshCentral began its session by a login cookie, cookies that are sealed during
- * the request get the same owner as the login cookie.
+ * Describes a request as {@link Work}. If MeshCentral began the request's session by a login cookie, cookies that are
+ * sealed during the request get the same owner as the login cookie.
  */
 function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
   const { path, query, ws } = req

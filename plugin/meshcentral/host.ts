@@ -44,7 +44,7 @@ export interface MeshHost extends Host {
   readonly loginTokens: MeshLoginTokens
 }
 
-/** Implements the host port over MeshCentral. */
+/** Implements the host port with MeshCentral's functions and records. */
 export function meshHost(options: MeshHostOptions): MeshHost {
   const { server, web, takenDomains, secret, clock, loginTokenDays } = options
   const sessions = sessionsOf(options)

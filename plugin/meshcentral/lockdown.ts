@@ -37,8 +37,8 @@ export class Lockdown {
   #isFirstRequest = true
 
   /**
-   * Replaces the server's sealing functions. If a part of MeshCentral stores a reference to them at the start, it
-   * stores the replacements.
+   * Replaces the server's sealing functions. Parts of MeshCentral that keep a reference to these functions from then on
+   * keep the replacements.
    */
   constructor(server: Partial<Sealing>, options: LockdownOptions) {
     const encodeCookie = server.encodeCookie?.bind(server)

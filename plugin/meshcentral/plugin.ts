@@ -72,7 +72,7 @@ export function meshcompanion({ parent: server }: { readonly parent: LoadedServe
  *   already set up its own strategy, the plugin stays off and says so.
  * - *Hooked*, once MeshCentral calls the hook: cookies are kept from caches, and the lockdown covers requests. If
  *   MeshCentral never calls the hook, this happens before its first request, and the plugin stays off.
- * - *Running*, if everything that single sign-on needs is there: the lockdown is lifted for our domains.
+ * - *Running*, if everything that single sign-on needs is there: the lockdown is lifted for the plugin's domains.
  * - *Off*, after a failure: the lockdown is complete again, and the buttons are gone. Only a restart leaves this state.
  */
 class PluginStart {
@@ -118,7 +118,7 @@ class PluginStart {
   /** Turns the plugin off before the first request if MeshCentral never calls the hook. */
   watchForHook(): void {
     const { webserver } = this.#server
-    // MeshCentral listens once it has its routes, and calls the hook before it adds them.
+    // MeshCentral calls the hook before it adds its routes, and listens for requests only after it added them.
     if (!webserver?.app) return
     beforeFirstRequest(webserver.app, () => {
       if (this.#isHooked) return

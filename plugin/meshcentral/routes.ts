@@ -72,7 +72,7 @@ export function caught(handler: RequestHandler, onFailure: (error: unknown) => v
   }
 }
 
-/** Answers errors of our own routes in plain words. An error that the sender caused keeps its status. */
+/** Answers errors of the plugin's own routes in plain words. An error that the sender caused keeps its status. */
 export function answerPlainly(
   paths: ReadonlyMap<string, LoginPaths>,
   onFailure: (error: unknown) => void,

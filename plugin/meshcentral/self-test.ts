@@ -93,7 +93,7 @@ export interface Probe {
   /** The server's host name. */
   readonly host: string
   readonly clock: Clock
-  /** Whether our `decodeCookie` was called with the cookie. */
+  /** Whether the plugin's `decodeCookie` was called with the cookie. */
   readonly isOpened: () => boolean
 }
 
@@ -102,7 +102,7 @@ export interface Probe {
  * and has no user. Its request passes everything that is installed in front of the routes. MeshCentral answers that no
  * user is signed in.
  *
- * @param onAnswer called once, with whether our `decodeCookie` was called before the answer or the time limit
+ * @param onAnswer called once, with whether the plugin's `decodeCookie` was called before the answer or the time limit
  */
 export function askForOpening(
   app: Application,

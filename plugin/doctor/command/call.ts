@@ -54,7 +54,7 @@ export interface CheckCall {
   /** The new file to which the configuration is written. Null: stdout. */
   readonly out: string | null
   readonly live: boolean
-  /** The groups to explain the rules for. Null: no explanation was requested. */
+  /** The group names for which to explain the rules. Null: no explanation was requested. */
   readonly groups: readonly string[] | null
 }
 

@@ -2,13 +2,13 @@ import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
 /**
- * The difference of the clocks from which on a warning is given. Some IdPs refuse assertions that are more than about
+ * Difference of the clocks that causes a warning, in milliseconds. Some IdPs refuse assertions that are more than about
  * 15 seconds ahead. The network and a rounded second explain less than 5 seconds.
  */
 const WARN_MS = 5_000
 /**
- * From this difference on, logins fail: ID tokens seem to come from the future, and codes that live for a minute seem
- * expired.
+ * Difference of the clocks with which logins fail, in milliseconds. ID tokens seem to come from the future, and codes
+ * that live for a minute seem expired.
  */
 const FAIL_MS = 60_000
 

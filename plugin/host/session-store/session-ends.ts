@@ -14,7 +14,7 @@ export interface SessionEndsOptions {
   readonly revocations: RevocationStore
   readonly used: UsedSessions
   readonly marks: SidMarks
-  /** Undefined if the sessions themselves contain the tokens. */
+  /** Stores the tokens. Undefined if the sessions themselves contain the tokens. */
   readonly tokens: ExpressTokens | undefined
   readonly operate: StoreOperation
   readonly maxAgeMs: number
@@ -62,7 +62,7 @@ export class SessionEnds {
   async revoke(stored: Pick<StoredSignIn, 'id' | 'startedAt'> | undefined): Promise<void> {
     const { revocations, maxAgeMs, now } = this.#options
     if (!stored || stored.startedAt + maxAgeMs <= now()) return
-    // The clock may have stepped back since the login.
+    // If the clock stepped back since the login, the current time would be too early to revoke the session.
     const endedAt = Math.max(endOfNow(revocations, now()), stored.startedAt)
     await revocations.revoke([keyOfHandle(stored.id)], endedAt, stored.startedAt + maxAgeMs)
   }

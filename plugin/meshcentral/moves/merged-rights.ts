@@ -25,7 +25,9 @@ export function mergeDeviceRights(first: number | undefined, second: number | un
   return merge(first, second, DEVICES)
 }
 
-/** Merges two masks of rights on the server. Only `second`, the account's own mask, can keep the account locked. */
+/**
+ * Merges two masks of rights on the server. Only `second`, the mask of the new account, can keep that account locked.
+ */
 export function mergeSiteRights(first: number | undefined, second: number | undefined): number {
   const unlocked = first === SITE_ADMIN ? first : (first ?? 0) & ~LOCKED
   return merge(unlocked, second ?? 0, SITE)

@@ -31,7 +31,7 @@ export interface AdminPageOptions {
 }
 
 const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
-/** How long after its loading a page can start a check or a move. Milliseconds. */
+/** How long after it was loaded a page can start a check or a move. Milliseconds. */
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
@@ -89,7 +89,7 @@ class MeshAdminPage implements AdminPage {
     res.redirect(303, `?${ADDRESS.split('?')[1]}`)
   }
 
-  /** Whether a request came from our page, in the same session. */
+  /** Whether a request came from one of these pages, in the same session. */
   #isGenuine(req: MeshRequest, user: MeshUser): boolean {
     // Not all browsers send this header.
     const site = req.headers['sec-fetch-site']
@@ -114,7 +114,7 @@ class MeshAdminPage implements AdminPage {
     }
   }
 
-  /** Suggests a move for each two accounts that, as a login found, belong to one user under different ids. */
+  /** Suggests a move for each pair of accounts that, according to a login warning, belong to the same user. */
   #otherIds(domainKey: string): readonly Suggestion[] {
     const { status, moves } = this.#options
     const { loginWarnings = [] } = status().find((domain) => domain.domainKey === domainKey) ?? {}

@@ -61,7 +61,9 @@ export function notePage({ ws, path }: MeshRequest): void {
   if (socket && path.endsWith('/control.ashx/.websocket')) socket[IS_PAGE] = true
 }
 
-/** MeshCentral's refusal of a socket without a session. Its request for a second factor has a different `msg`. */
+/**
+ * MeshCentral's refusal of a socket without a session. MeshCentral's request for a second factor has a different `msg`.
+ */
 const REFUSAL = /^\{"action":"close","cause":"noauth","msg":"noauth/
 
 /**

@@ -3,9 +3,10 @@ import type { MeshRequest, MeshWeb } from '../server.ts'
 import { ownSession } from '../sessions/sessions.ts'
 
 /**
- * Lets the pages of our sessions open web sockets from an address that sent too many wrong passwords. MeshCentral
- * refuses all sockets from such an address. So a user who shares the address with an attacker who guesses passwords
- * could sign in, but could use no page. A socket that brings a password is still refused, with or without a session.
+ * Lets the pages of the plugin's sessions open web sockets from an address that sent too many wrong passwords.
+ * MeshCentral refuses all sockets from such an address. So a user who shares the address with an attacker who guesses
+ * passwords could sign in, but could use no page. A socket that brings a password is still refused, with or without a
+ * session.
  */
 export function keepSocketsOpen(web: Pick<MeshWeb, 'checkAllowLogin'>): void {
   replaceFunction(

@@ -7,8 +7,8 @@ import { type MeshDatabase, userKey } from '../server.ts'
 
 /**
  * Whether a login token works, and until when (milliseconds since 1970). Reasons: `suspended`, because group rules
- * refused the user's last login; `no_login`, because no login was noted yet; `too_old`, because the last login is too
- * long ago.
+ * refused the user's last login; `no_login`, because no login was recorded yet; `too_old`, because the last login is
+ * too long ago.
  */
 export type TokenVerdict =
   | { readonly works: true; readonly until: number }

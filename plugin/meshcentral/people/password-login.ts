@@ -14,7 +14,10 @@ import {
 } from '../server.ts'
 import type { TakenDomain } from '../start/take-over.ts'
 
-/** Names of the accounts that may sign in with a password, in lower case, by domain id. Other domains admit all. */
+/**
+ * Names of the accounts that may sign in with a password, in lower case, by domain id. In other domains, all accounts
+ * may.
+ */
 export type PasswordAccounts = ReadonlyMap<string, ReadonlySet<string>>
 
 /** The kinds of requests that `custom.password_login` refuses, as log lines name them. */

@@ -19,7 +19,7 @@ export class MeshUserGroups implements UserGroups {
   readonly #server: MeshServer
   readonly #web: MeshWeb
   readonly #clock: Clock
-  /** The `membershipType` values of our mirrored groups. */
+  /** The `membershipType` values of groups that the plugin mirrors. */
   readonly #marks: ReadonlySet<string>
   /** Ids of the groups that were already compared with groups of other strategies. Each is compared once per start. */
   readonly #compared = new Set<string>()

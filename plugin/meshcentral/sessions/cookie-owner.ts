@@ -8,7 +8,7 @@ import type { MeshCookie } from '../server.ts'
  *
  * - `session`: a session that began by a login of the plugin, or by MeshCentral itself. The cookie stops working at
  *   `until`, or if one of the keys is revoked at or after the session's start.
- * - `none`: no session. The cookie works until MeshCentral's own limit.
+ * - `none`: no session. The cookie works until MeshCentral's own time limit.
  * - `unknown`: a session of the cookie's user that cannot be identified.
  */
 export type CookieOwner =

@@ -6,7 +6,7 @@ import type { SeenSession } from './open-sessions.ts'
 
 type Callback = (...values: readonly unknown[]) => unknown
 
-/** A source of later events: the messages of a web socket, or the body of a request. */
+/** A source of events that arrive later: the messages of a web socket, or the body of a request. */
 interface Emitter {
   emit(event: string | symbol, ...values: readonly unknown[]): boolean
 }
@@ -18,7 +18,7 @@ export interface Work {
   /** The query parameters, as Express parses them. */
   readonly query: Readonly<Record<string, unknown>>
   readonly request: Emitter | undefined
-  /** The session that the request came with, if it began by a login of this plugin. */
+  /** The session that the request came with, if a login of the plugin began that session. */
   readonly session: SeenSession | undefined
   readonly socket: MeshSocket | undefined
   /** The owners of the sealed cookies that the request brought, by user. */

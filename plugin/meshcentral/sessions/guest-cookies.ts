@@ -2,8 +2,8 @@ import type { MeshCookie } from '../server.ts'
 import type { Work } from './current-work.ts'
 
 /**
- * MeshCentral's age limits for web relay cookies and for sign-in cookies. MeshCentral uses each limit for this kind of
- * cookie only, so the limit identifies the kind.
+ * MeshCentral's age limits for web relay cookies and for sign-in cookies. No other cookie has one of these limits, so a
+ * limit identifies the kind of cookie.
  */
 const WEB_RELAY_MINUTES = 32
 const SIGN_IN_MINUTES = 60

@@ -163,7 +163,7 @@ export class OpenSessions {
     const ended = selected(this.#sessionKeys, selector)
     for (const session of ended) this.#drop(session)
     const sealed = selected(this.#sealedKeys, selector)
-    // A page's own socket is in both sets.
+    // A page's own socket is in both sets, so duplicates are removed.
     closeAll(new Set([...ended, ...sealed].flatMap(({ sockets }) => [...sockets])))
   }
 

@@ -126,8 +126,8 @@ export class RevokedSessions implements RevocationStore {
   }
 
   /**
-   * Schedules the next read. The delay starts at the end of the last read, so that a slow database is not read more
-   * often.
+   * Schedules the next read. The delay starts at the end of the last read, so that a slow database is not read without
+   * pause.
    */
   #scheduleRead(onUnread: (error: unknown) => void): void {
     if (this.#isClosed) return

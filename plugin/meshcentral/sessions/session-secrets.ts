@@ -142,7 +142,7 @@ export class SessionSecrets {
     this.#entries.clear()
     this.#matching.clear()
     for (const record of [...(records ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) this.#index(record)
-    // These are the newest, so they go to the end.
+    // These entries are the newest, so they go to the end.
     for (const entry of addedMeanwhile) this.#put(entry)
   }
 

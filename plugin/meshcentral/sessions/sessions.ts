@@ -22,7 +22,7 @@ export interface MeshSessionsOptions {
   readonly revocations: RevokedSessions
   readonly open: OpenSessions
   readonly secrets: SessionSecrets
-  /** Undefined if there is one server. */
+  /** Lets one server at a time renew the tokens of a session. Undefined if there is only one server. */
   readonly lease?: Sessions['lease'] | undefined
   readonly clock: Clock
   /** Called if a session that should have ended did not. */
@@ -153,8 +153,8 @@ export class MeshSessions implements Sessions {
     const { revocations, open, secrets } = this.#options
     const keys = keysOfFilter(filter)
     const sessions = open.find(keys)
-    // These sessions belonged to several sessions at the IdP, so they have more keys than their login. Each is also
-    // ended by its own key.
+    // These sessions belonged to several sessions at the IdP, so they have more keys than their login alone. Each is
+    // also ended by its own key.
     const moved = sessions.filter((session) => open.keysOf(session).length > keysOfOpen(session.signIn).length)
     const endedAt = endOfNow(revocations, this.#now())
     const written = Promise.all([
@@ -236,7 +236,10 @@ export class MeshSessions implements Sessions {
     return written
   }
 
-  /** Closes sessions while their revocation is being written. Settles when everything has settled. */
+  /**
+   * Closes sessions while their revocation is being written. Settles when the revocation and all other writes have
+   * settled.
+   */
   async #closeWhileWriting(
     written: Promise<unknown>,
     sessions: readonly SeenSession[],
@@ -283,7 +286,7 @@ export class MeshSessions implements Sessions {
     const { open, secrets, onFailure } = this.#options
     const dropped = secrets.keep(signIn, handle, startedAt + this.#maxAgeMs)
     // End the session whose tokens were dropped. Without tokens, the IdP cannot be asked about it, so it could outlive
-    // its end there.
+    // the session at the IdP.
     if (dropped) this.#endByKeys([dropped], this.#now() + this.#maxAgeMs, open.find([dropped])).catch(onFailure)
   }
 
@@ -304,8 +307,8 @@ export class MeshSessions implements Sessions {
 
 /**
  * Returns the session of a request if another tab of the same user started it while this login was in progress. The
- * session then serves both tabs. Ending it would take it from a page that is just loading, and the answer to that page
- * could overwrite the cookie of a new session.
+ * session then serves both tabs. Ending the session would sign out a page that is just loading, and the answer to that
+ * page could overwrite the cookie of a new session.
  *
  * The comparison uses the time of the login's request, not that of the authentication. If every tab asks for the
  * password, the user authenticates in the last tab long after the first tab's session started.

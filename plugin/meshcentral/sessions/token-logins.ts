@@ -29,9 +29,9 @@ export interface TokenLoginsOptions {
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 
 /**
- * Lets login tokens of our users work only while the IdP and the group rules admit the user. Everything in MeshCentral
- * that accepts a token calls its `authenticate`: forms, `?user=&pass=`, `x-meshauth` and commands over sockets. A test
- * derives the list from MeshCentral's sources.
+ * Lets login tokens of the plugin's users work only while the IdP and the group rules admit the user. Everything in
+ * MeshCentral that accepts a token calls its `authenticate`: forms, `?user=&pass=`, `x-meshauth` and commands over
+ * sockets. A test derives the list from MeshCentral's sources.
  *
  * A token opens sessions, sealed cookies and the socket that brought it. All of these carry the user's key of direct
  * logins, so that they can be ended together.

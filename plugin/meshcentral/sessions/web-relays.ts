@@ -24,8 +24,8 @@ const MOST_SESSIONS = 20
 
 /**
  * Remembers which sessions opened web relays. MeshCentral serves relays on a separate port or host name, which the
- * guard does not cover. A page opens a relay with a cookie. MeshCentral then seals cookies for the relay's tunnels,
- * which name the user but not the session. This class tells which session such a cookie belongs to.
+ * guard does not cover. A page opens a relay with a cookie. MeshCentral then seals cookies for the relay's tunnels.
+ * These cookies name the user but not the session. This class tells which session such a cookie belongs to.
  */
 export class WebRelays {
   readonly #mostUsers: number
@@ -66,8 +66,8 @@ export class WebRelays {
     if (!relays) return undefined
     const all = [...relays.sessions.values()]
     const open = all.filter((owner) => !hasEnded(owner))
-    // If all sessions ended, the cookie gets their owner. So a request that still waits in their relay gets no working
-    // tunnel.
+    // If all sessions ended, the cookie gets an owner that ended. So a request that still waits in their relay gets no
+    // working tunnel.
     const candidates = open.length > 0 || relays.hasOthers ? open : all
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }

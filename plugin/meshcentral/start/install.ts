@@ -49,7 +49,9 @@ export interface Installation {
 
 export interface Installed {
   readonly page: AdminPage
-  /** Tests with the first request whether MeshCentral opens cookies with our function. Calls `onOther` if not. */
+  /**
+   * Tests with the first request whether MeshCentral opens cookies with the plugin's function. Calls `onOther` if not.
+   */
   check(onOther: () => void): void
   close(): void
 }
@@ -58,7 +60,7 @@ type Certificates = NonNullable<MeshServer['certificates']>
 
 /**
  * Installs single sign-on: the guard, the routes, the buttons and the administrator's page. Then lifts the lockdown for
- * our domains.
+ * the plugin's domains.
  *
  * @returns undefined if something prevents it; the reason is logged
  */
@@ -99,7 +101,8 @@ export function install(installation: Installation): Installed | undefined {
   keepSocketsOpen(web)
   const domains: ReadonlySet<string> = new Set(takenDomains.keys())
   const sealing = lockdown.sealing as Sealing
-  // In this order: the guard removes ended sessions before any route sees them, and our routes precede MeshCentral's.
+  // In this order: the guard removes ended sessions before any route sees them, and the plugin's routes precede
+  // MeshCentral's.
   const { sealed, visits } = installGuard({ server, web, sealing, revocations, open, domains, host, clock, report })
   const { sessionCheckMs } = settings
   const presets = PRESET_NAMES
@@ -252,7 +255,7 @@ function liveChecks(
   return createLiveChecks(new Map(askers), clock.now, report)
 }
 
-/** Finds out whether MeshCentral opens cookies with our `decodeCookie`, by a cookie without a user. */
+/** Finds out whether MeshCentral opens cookies with the plugin's `decodeCookie`, by a cookie without a user. */
 class CookieProbe {
   /** The sealing functions, which notice when the probe's cookie is opened. */
   readonly sealing: Sealing
@@ -270,7 +273,7 @@ class CookieProbe {
     }
   }
 
-  /** Runs with the server's first request. Calls `onOther` if MeshCentral does not use our function. */
+  /** Runs with the server's first request. Calls `onOther` if MeshCentral does not use the plugin's function. */
   run({ web, takenDomains, clock }: Installation, host: string, onOther: () => void): void {
     beforeFirstRequest(web.app, () => {
       const [first] = takenDomains.values()
