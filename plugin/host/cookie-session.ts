@@ -35,8 +35,8 @@ const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
  * Limit of the session cookie's size in bytes. nginx allows 4 KB of response headers by default, and all cookies of a
- * response stay below 2 KB. The session cookie leaves part of these 2 KB to the cookie of a login in progress, to the
- * removal of other cookies, and to 100 characters that the host adds.
+ * response stay below 2 KB. The session cookie leaves room for the cookie of a login in progress, for removed cookies,
+ * and for 100 characters that the host adds.
  */
 const MOST_BYTES = 1_440
 /** The number of bytes that the cookie's names, attributes and signature take. */

@@ -5,8 +5,8 @@ import type { SessionTokens, SignIn, Tokens } from './port.ts'
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /**
- * Reads the record of a login. Session stores and cookies are not under our control, so their content is checked like
- * any input.
+ * Reads the record of a login. Session stores and cookies are outside the plugin's control, so their content is checked
+ * like any input.
  *
  * @param subject by default the record's own; cookie sessions may omit it from the record
  * @returns undefined if the value is no such record

@@ -7,11 +7,11 @@ type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerR
 
 /**
  * Removes cookies from answers that a cache may keep. MeshCentral renews its session cookie once a minute, with any
- * answer. Some caches store `Set-Cookie` with a file, such as a common proxy with its switch for assets. Such a cache
- * would sign the next user who requests the file in to another user's session. Pages and keep-alive requests still
+ * answer. Some caches store `Set-Cookie` with a file, such as a common proxy with its switch for assets. With such a
+ * cache, the next user who requests the file would be signed in as another user. Pages and keep-alive requests still
  * renew sessions.
  *
- * It also adds `Secure` to cookies of our sessions.
+ * It also adds `Secure` to cookies of the plugin's sessions.
  *
  * It also keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
  * without a session. A late answer would overwrite the cookie of a login that another tab finished meanwhile. So

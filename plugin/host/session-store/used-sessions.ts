@@ -21,8 +21,8 @@ const MOST_USED = 10_000
 /**
  * The sessions that this process has seen, in order of use, with the number of sessions for each `sid`.
  *
- * A session is tracked from its first request, moves to the end at each further request, and is removed when it ends,
- * or when there are too many sessions and it was idle longest.
+ * A session is tracked from its first request, and moves to the end at each further request. It is removed when it
+ * ends, or when there are too many sessions and it was idle longest.
  */
 export class UsedSessions {
   readonly #clock: Clock

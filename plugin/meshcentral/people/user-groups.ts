@@ -165,7 +165,7 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 
 /**
  * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and another id in case the
- * first is taken. All strategies of MeshCentral make ids in the first way, so a group that LDAP or SAML mirrors under
+ * first is taken. All strategies of MeshCentral make ids in the first way. So a group that LDAP or SAML mirrors under
  * the same name has the same id. The second id is a keyed digest. So an IdP cannot choose a group name whose first id
  * equals the second id of another group.
  */

@@ -49,8 +49,8 @@ type NamedSession = Pick<SeenSession, 'user' | 'x'>
 /**
  * Implements {@link Sessions} for MeshCentral. A session is a signed cookie, which MeshCentral's own code reads too.
  * The cookie holds MeshCentral's members and the plugin's record of the login. By this record, the plugin and the IdP
- * can end the session for good. The tokens stay on the server as long as the session lasts, so that the IdP can be
- * asked about the session and its tokens can be revoked.
+ * can end the session for good. The tokens stay on the server as long as the session lasts. With them, the plugin can
+ * ask the IdP about the session, and revoke the tokens.
  *
  * A session starts with a login. It ends by a logout, by the IdP, by an administrator, or by another login in the same
  * browser. To end sessions, their keys are revoked, and at the same time their sockets are closed and their tokens
@@ -307,8 +307,8 @@ export class MeshSessions implements Sessions {
 
 /**
  * Returns the session of a request if another tab of the same user started it while this login was in progress. The
- * session then serves both tabs. Ending the session would sign out a page that is just loading, and the answer to that
- * page could overwrite the cookie of a new session.
+ * session then serves both tabs. Ending the session would sign out a page that is just loading. The answer to that page
+ * could overwrite the cookie of a new session.
  *
  * The comparison uses the time of the login's request, not that of the authentication. If every tab asks for the
  * password, the user authenticates in the last tab long after the first tab's session started.

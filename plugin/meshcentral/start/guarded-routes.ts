@@ -29,7 +29,7 @@ export interface GuardParts {
 
 /**
  * Installs the guard in front of all routes, on the separate port for agents too. Tunnels arrive at that port with a
- * cookie, and their sockets close with the session that the cookie was sealed for.
+ * cookie, and the guard closes their sockets when the session that the cookie was sealed for ends.
  */
 export function installGuard(parts: GuardParts): { readonly sealed: Sealing; readonly visits: EndedVisits } {
   const { server, web, sealing, revocations, open, domains, host, clock, report } = parts
@@ -85,7 +85,7 @@ export interface RouteParts {
   /** Names of the presets. */
   readonly presets: readonly string[]
   readonly visits: EndedVisits
-  /** How often to check sessions in use at their IdPs. 0: never. */
+  /** How often to ask the IdPs about sessions in use, in milliseconds. 0: never. */
   readonly sessionCheckMs: number
   readonly report: (error: unknown) => void
 }

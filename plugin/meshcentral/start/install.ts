@@ -42,7 +42,7 @@ export interface Installation {
   readonly passwordAccounts: PasswordAccounts
   readonly cookieKey: CookieKey
   readonly lockdown: Lockdown
-  /** Problems of the server's own settings. */
+  /** The problems found in the server's own settings. */
   readonly reading: ServerReading
   readonly clock: Clock
 }
@@ -101,7 +101,7 @@ export function install(installation: Installation): Installed | undefined {
   keepSocketsOpen(web)
   const domains: ReadonlySet<string> = new Set(takenDomains.keys())
   const sealing = lockdown.sealing as Sealing
-  // In this order: the guard removes ended sessions before any route sees them, and the plugin's routes precede
+  // The order matters: the guard removes ended sessions before any route sees them, and the plugin's routes precede
   // MeshCentral's.
   const { sealed, visits } = installGuard({ server, web, sealing, revocations, open, domains, host, clock, report })
   const { sessionCheckMs } = settings
@@ -151,7 +151,7 @@ function mountOptions(
 ): MountOptions {
   return {
     config: pluginConfig(takenDomains, {
-      // The certificate may be a wildcard certificate.
+      // Remove the start of a wildcard certificate's name.
       hostName: CommonName.replace(/^\*\./, ''),
       port: web.args.aliasport ?? web.args.port,
     }),

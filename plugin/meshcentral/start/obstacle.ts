@@ -2,7 +2,7 @@ import { firstRoute, keepsSealed, layersOf, missingParts, type Sealing } from '.
 import type { MeshServer, MeshWeb } from '../server.ts'
 import type { CookieKey } from './cookie-key.ts'
 
-/** Start of each message about a MeshCentral that works differently from the tested versions. */
+/** The start of each message about a version of MeshCentral that works differently from the tested ones. */
 export const UNKNOWN_VERSION = 'does not know this version of MeshCentral:'
 
 /** Returns the paths below which the server's domains are served. */

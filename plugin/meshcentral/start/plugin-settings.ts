@@ -21,7 +21,7 @@ export interface PluginSettings {
   readonly problem: string | undefined
 }
 
-/** Reads the plugin's settings. MeshCentral changed their names to lower case. */
+/** Reads the plugin's settings. MeshCentral has changed the names of the settings to lower case. */
 export function readPluginSettings({ config }: Pick<MeshServer, 'config'>): PluginSettings {
   const members = membersOf(membersOf(membersOf(config.settings).plugins).meshcompanion)
   const intervals = Object.entries({
@@ -41,7 +41,7 @@ export function readPluginSettings({ config }: Pick<MeshServer, 'config'>): Plug
 }
 
 /**
- * Reads how often to check sessions in use at their IdPs. For an unusable value, the default applies and a problem is
+ * Reads how often to ask the IdPs about sessions in use. For an unusable value, the default applies and a problem is
  * returned, so that ended sessions do not stay open.
  *
  * @param name the member's name in `settings.plugins.meshcompanion`; its old name is `introspectMinutes`

@@ -11,8 +11,9 @@ export interface TakenDomain {
 
 /**
  * Removes the `oidc` object from every domain before MeshCentral sets up its own strategies. So the built-in OpenID
- * Connect strategy is never active, even if ours fails to start. A domain that only shares files has no login and is
- * left alone. Domains with strategies from `domaindefaults` share one object, so each of them gets a copy.
+ * Connect strategy is never active, even if the plugin's strategy fails to start. A domain that only shares files has
+ * no login and stays unchanged. Domains that inherit `authStrategies` from `domaindefaults` share one object, so each
+ * domain gets a copy.
  */
 export function takeOver(domains: Readonly<Record<string, MeshDomain>>): ReadonlyMap<string, TakenDomain> {
   const takenDomains = new Map<string, TakenDomain>()
@@ -60,8 +61,8 @@ export function showButton(
 
 /**
  * Makes MeshCentral find domains by their host names. Behind `tlsOffload`, MeshCentral does so only for a domain whose
- * certificate it finds, `webserver-<id>-cert-public.crt`. Otherwise a login there would start in the default domain.
- * The proxy has the certificate, so the name is enough.
+ * certificate it finds, `webserver-<id>-cert-public.crt`. A login on any other host name would start in the default
+ * domain. Because the proxy has the certificate, this function requires only the host name.
  */
 export function routeByName(
   takenDomains: ReadonlyMap<string, TakenDomain>,
