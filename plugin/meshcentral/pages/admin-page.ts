@@ -174,8 +174,8 @@ function isAdminHere({ xdomain }: MeshRequest, { siteadmin, domain }: MeshUser):
 }
 
 /**
- * Redirects a site admin to the page of the admin's own domain, and refuses all other users. MeshCentral's list of
- * plugins links to the page of the default domain.
+ * Redirects a site admin to the page of the admin's own domain if possible, and otherwise refuses the request.
+ * MeshCentral's list of plugins links to the page of the default domain.
  */
 function sendElsewhere({ config }: Pick<MeshServer, 'config'>, req: MeshRequest, res: Response, user: MeshUser): void {
   const domain = Object.hasOwn(config.domains, user.domain) ? config.domains[user.domain] : undefined

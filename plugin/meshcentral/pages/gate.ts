@@ -13,7 +13,10 @@ import {
 export interface GateOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
-  /** Whether the request is the browser's return from the IdP. Its login key was checked when its login began here. */
+  /**
+   * Whether the request is the browser's return from the IdP. The login key was checked when the login began at this
+   * server.
+   */
   readonly isAnswer: (req: MeshRequest) => boolean
 }
 

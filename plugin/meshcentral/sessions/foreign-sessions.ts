@@ -10,8 +10,8 @@ import { ownSession } from './sessions.ts'
 
 /**
  * A session that MeshCentral itself began for a user of the plugin, by a login token or by a login cookie in the
- * address. The end of a plugin login does not end it, unless the login cookie came from a page of that login. It also
- * ends if group rules refuse the user.
+ * address. The end of a login of the plugin does not end such a session, unless the login cookie came from a page of
+ * that login. It also ends if group rules refuse the user.
  */
 export interface ForeignSession {
   readonly user: string

@@ -29,7 +29,7 @@ export interface GuardParts {
 
 /**
  * Installs the guard in front of all routes, on the separate port for agents too. Tunnels arrive at that port with a
- * cookie, and the guard closes their sockets when the session that the cookie was sealed for ends.
+ * cookie, and the plugin closes their sockets when the session that the cookie was sealed for ends.
  */
 export function installGuard(parts: GuardParts): { readonly sealed: Sealing; readonly visits: EndedVisits } {
   const { server, web, sealing, revocations, open, domains, host, clock, report } = parts

@@ -61,8 +61,8 @@ export function showButton(
 
 /**
  * Makes MeshCentral find domains by their host names. Behind `tlsOffload`, MeshCentral does so only for a domain whose
- * certificate it finds, `webserver-<id>-cert-public.crt`. A login on any other host name would start in the default
- * domain. Because the proxy has the certificate, this function requires only the host name.
+ * certificate it finds, `webserver-<id>-cert-public.crt`. A login on another domain's host name would start in the
+ * default domain. Because the proxy has the certificate, this function requires only the host name.
  */
 export function routeByName(
   takenDomains: ReadonlyMap<string, TakenDomain>,
