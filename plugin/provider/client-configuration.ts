@@ -12,22 +12,22 @@ import { withServedKeys } from './issuer/served-keys.ts'
 import { openAnswers } from './protection/protected-answers.ts'
 
 export interface ConfigurationDeps {
-  /** Limited. */
+  /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
   readonly keySet: KeySet
   readonly audiences: AssertionAudiences
-  /** Null: the configuration contains the secret itself. */
+  /** Null if the configuration contains the secret itself instead of a file. */
   readonly secret: ClientSecret | null
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
 /**
- * Builds openid-client's configurations for one domain. A configuration joins the IdP's metadata, this server's way to
- * authenticate, and a `fetch` that adapts requests and answers to the library.
+ * Builds openid-client's configurations for one domain. A configuration combines the IdP's metadata, this server's
+ * authentication method, and a `fetch` that adapts requests and answers to the library.
  *
- * The shared configuration has two states: not built yet, and built for one set of metadata. New metadata from
- * discovery replaces it at the next request. `create` always builds a new one.
+ * The shared configuration is built at the first request. If discovery later returns new metadata, the next request
+ * replaces it. `create` always builds a new one.
  */
 export class ClientConfigurations {
   readonly #settings: DomainSettings
@@ -39,14 +39,14 @@ export class ClientConfigurations {
     this.#deps = deps
   }
 
-  /** Returns the configuration for requests to the token endpoint that need no signature verified. */
+  /** Returns the configuration for token requests whose answers need no signature check by the library. */
   shared(metadata: oidc.ServerMetadata): oidc.Configuration {
     if (this.#shared?.metadata !== metadata) this.#shared = { metadata, config: this.create(metadata) }
     return this.#shared.config
   }
 
   /**
-   * Builds a configuration.
+   * Builds a new configuration.
    *
    * @param endpoint the endpoint where this client authenticates
    * @param token the token whose signature the library is about to verify, if any
@@ -67,7 +67,7 @@ export class ClientConfigurations {
     const complete = endpoints.userinfo === undefined ? withoutAccessToken(opened, endpoints.token) : opened
     const exact = withExactRedirect(complete, client.redirect_uri)
     config[oidc.customFetch] = withServedKeys(exact, keySet, metadata.jwks_uri, token)
-    // The limited fetch alone decides about time limits and plain HTTP.
+    // The wrapped `fetch` enforces time limits and TLS, so the library's own checks are switched off.
     config.timeout = 0
     oidc.allowInsecureRequests(config)
     const [responseType] = client.response_types
@@ -78,9 +78,9 @@ export class ClientConfigurations {
 }
 
 /**
- * Sends the redirect address in token requests exactly as in the authorization request. openid-client derives it from
- * the callback's address, normalized and without its query, but many IdPs compare character by character. Source: RFC
- * 6749, section 4.1.3.
+ * Sends the redirect address in token requests exactly as in the authorization request (RFC 6749, section 4.1.3).
+ * openid-client derives it from the callback's address: normalized, and without its query. But many IdPs compare it
+ * character by character.
  */
 function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
   return (url, init) => {

@@ -16,13 +16,13 @@ import { createCodeTrial, type OfferMadeUpCode } from './tokens/made-up-code.ts'
 import { createRenewal, type Renew } from './tokens/renewal.ts'
 import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
 
-/** One domain's client at its identity provider. Every method throws LoginError only. */
+/** The OpenID Connect client of one domain. Every method throws LoginError only. */
 export interface ProviderClient extends TokenVerbs {
-  /** Builds the address that a login sends the browser to. @param hints parameters of this one request */
+  /** Builds the IdP's address to which a login redirects the browser. @param hints parameters of this request only */
   authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
   /** Returns the issuer exactly as the IdP publishes it. */
   issuerName(): Promise<string>
-  /** Opens the parameters that the browser brought, for {@link redeem}. */
+  /** Opens the answer that the browser sent, for {@link redeem}. */
   openAnswer(parameters: URLSearchParams): Promise<OpenedAnswer>
   readonly redeem: Redeem
   readonly renew: Renew
@@ -34,11 +34,14 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly clock: Clock
   readonly issuer: Issuer
   readonly keySet: KeySet
-  /** Null: the configuration contains the secret itself. Otherwise the settings return the current one. */
+  /**
+   * Null if the configuration contains the secret itself. Otherwise `settings.client.client_secret` returns the current
+   * one.
+   */
   readonly secret: ClientSecret | null
-  /** Claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
+  /** The claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
   readonly claims: readonly string[]
-  /** Called once per address that accepts client assertions only with another audience than the one tried first. */
+  /** Called once for each address that accepts client assertions only with the second audience tried. */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
 }
 
@@ -66,8 +69,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   )
   return {
     async authorizationUrl(transaction, hints = {}) {
-      // If the client secret signs the request, only the browser may see that the IdP rejects an outdated secret. This
-      // server could not react, so it reloads the secret first.
+      // If the client secret signs the request, only the browser sees the IdP reject an outdated secret. This server
+      // could not react to that, so it reloads the secret first.
       if (isShared(client.request_object_signing_alg)) secret?.reload()
       const metadata = await issuer.metadata()
       const config = configurations.shared(metadata)

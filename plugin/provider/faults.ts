@@ -8,7 +8,7 @@ import { refusedAnswer } from './faults/refused-answer.ts'
 import { incompleteMetadata, type TimeRules, tokenFault } from './faults/token-fault.ts'
 import { unanswered } from './faults/unanswered.ts'
 
-/** Translates what openid-client throws while a login begins or is redeemed, and keeps the cause. */
+/** Translates an error of openid-client during the start or the completion of a login. Keeps the cause. */
 export function translateLoginFault(error: unknown, rules: TimeRules): LoginError {
   const translated = knownFault(error)
   if (translated) return translated
@@ -22,19 +22,19 @@ export function translateLoginFault(error: unknown, rules: TimeRules): LoginErro
   )
 }
 
-/** Translates errors of the UserInfo request. */
+/** Translates an error of the UserInfo request. */
 export function translateUserInfoFault(error: unknown): LoginError {
   return (
     knownFault(error) ?? refusedAnswer(error, 'userinfo_failed') ?? unanswered(error) ?? tokenFault(error, 'userinfo')
   )
 }
 
-/** Codes of exchanges with an unacceptable answer or address. */
+/** Codes of exchanges in which the answer or the address broke a rule of this server. */
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**
- * Returns the error if UserInfo refused the request or did not answer. Undefined: an answer came, and its content is
- * wrong. An answer that is too large counts as wrong, so that nobody can hide a claim by its size.
+ * Returns the error if UserInfo refused the request or did not answer. Returns undefined if an answer arrived but its
+ * content is wrong. An answer that is too large is wrong too, so that an attacker cannot hide a claim by its size.
  */
 export function userInfoOutage(error: unknown): LoginError | undefined {
   if (knownFault(error)) return undefined
@@ -42,20 +42,20 @@ export function userInfoOutage(error: unknown): LoginError | undefined {
   return UNACCEPTABLE.includes(outage?.details.causeCode) ? undefined : outage
 }
 
-/** Translates errors of requests about a token. */
+/** Translates an error of a renewal, introspection or revocation request. */
 export function translateTokenFault(error: unknown, code: LoginErrorCode): LoginError {
   const translated = knownFault(error) ?? refusedAnswer(error, code) ?? unanswered(error)
   return translated ?? new LoginError(code, { cause: error, details: { reason: reasonOf(error) } })
 }
 
-/** Finds an error of ours that was thrown below the library, which wraps errors that it does not know. */
+/** Finds a LoginError among the causes, because the library wraps errors that it does not know. */
 function knownFault(error: unknown): LoginError | undefined {
   return causes(error).find((cause) => cause instanceof LoginError)
 }
 
 /**
- * Translates a wrong issuer in an answer (`iss`), which keeps two IdPs on one server apart. Undefined: the error has
- * another reason. Source: RFC 9207, section 2.4.
+ * Translates a wrong issuer (`iss`) in an authorization response. The parameter prevents confusion between two IdPs.
+ * Returns undefined if the error has another reason. Source: RFC 9207, section 2.4.
  */
 function issuerParameterFault(error: unknown): LoginError | undefined {
   const fault = causes(error).find(isIssuerFault)
@@ -73,8 +73,8 @@ function issuerParameterFault(error: unknown): LoginError | undefined {
 }
 
 /**
- * Recognizes the fault by the data in the library's error. A wrong state has the same data, but the state is right
- * here: the login was found by it.
+ * Recognizes the fault by the data in the library's error. The library reports a wrong state with the same data. But
+ * here the state is right, because the login was found by it.
  */
 function isIssuerFault(fault: Error): boolean {
   const { expected, parameters } = membersOf(fault.cause)

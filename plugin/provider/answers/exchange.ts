@@ -17,11 +17,11 @@ import { type OpenedAnswer, verifiedParameters } from './signed-answer.ts'
 /** The result of an authorization response: a verified ID token, and the tokens that the IdP issued with it. */
 export interface Exchanged {
   readonly claims: oidc.IDToken
-  /** A secret: never in a log. */
+  /** A secret. Must never be logged. */
   readonly idToken: string
   /** Null if the flow or the IdP issues no access token. */
   readonly tokens: Tokens | null
-  /** Null if the IdP does not say, or the flow grants no scopes. */
+  /** Null if the IdP does not name the granted scopes, or if the flow grants none. */
   readonly grantedScopes: readonly string[] | null
   /** When the tokens were requested, in milliseconds since 1970; null if the flow has no token request. */
   readonly requestedAt: number | null
@@ -30,26 +30,27 @@ export interface Exchanged {
 export interface ExchangeDeps {
   readonly keySet: KeySet
   readonly signatures: IdpSignatures
-  /** Requested at each login. */
+  /** The scopes that each login requests. */
   readonly scopes: readonly string[]
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
-  /** Null: access tokens are not bound to a key. */
+  /** Null if access tokens are not bound to a key. */
   readonly dpop: DpopKey | null
   /**
-   * Returns a new configuration for each signature that the library verifies, because the library keeps the first key
-   * set that it loads. So a key that the IdP adds works at once, and a key that it withdraws stops working.
+   * Returns a new configuration for each signature that the library verifies. The library keeps the first key set that
+   * it loads, so a reused configuration would miss keys that the IdP adds or withdraws later.
    *
    * @param token the token whose signature is about to be verified
    */
   newConfiguration(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
   /**
-   * Returns the configuration for requests without a signature to verify. It is reused, because it copies the metadata.
+   * Returns the configuration for requests whose answers need no signature check. It is reused, because each new
+   * configuration copies the metadata.
    */
   sharedConfiguration(metadata: oidc.ServerMetadata): oidc.Configuration
 }
 
-/** A login during the exchange of its answer. */
+/** Everything that the exchange of one authorization response needs. */
 export interface Exchange {
   readonly transaction: Transaction
   readonly metadata: oidc.ServerMetadata
@@ -58,7 +59,7 @@ export interface Exchange {
 }
 
 /**
- * Verifies an authorization response, and redeems the code that it contains, if any.
+ * Verifies an authorization response. If the response contains a code, exchanges it for tokens.
  *
  * @throws LoginError, and errors of openid-client
  */
@@ -73,19 +74,20 @@ export async function exchangeAnswer(answer: OpenedAnswer, exchange: Exchange): 
   if (responseType === 'code') callback.search = parameters.toString()
   else callback.hash = parameters.toString()
   if (responseType !== 'id_token') return redeemCode(callback, frontToken, exchange)
-  // The library takes `default_max_age` and `require_auth_time` from the configuration.
+  // No further arguments are needed: the library reads `default_max_age` and `require_auth_time` from the
+  // configuration.
   const config = deps.newConfiguration(metadata, frontToken)
   const checks = { expectedState: transaction.state }
   const claims = await oidc.implicitAuthentication(config, callback, transaction.nonce, checks)
   return { claims, idToken: frontToken ?? '', tokens: null, grantedScopes: null, requestedAt: null }
 }
 
-/** @param frontToken the ID token that came with the code, decrypted */
+/** @param frontToken the decrypted ID token that arrived through the browser together with the code, if any */
 async function redeemCode(callback: URL, frontToken: string | undefined, exchange: Exchange): Promise<Exchanged> {
   const { transaction, metadata, settings, deps } = exchange
   const { client } = settings
   const { dpop, now } = deps
-  // Without a front token the library verifies no signature. The ID token of the token endpoint is verified below.
+  // With a code alone, the library verifies no signature. This server verifies the token endpoint's ID token below.
   const isCodeAlone = client.response_types[0] === 'code'
   const config = isCodeAlone ? deps.sharedConfiguration(metadata) : deps.newConfiguration(metadata, frontToken)
   const checks = {
@@ -96,18 +98,18 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   const keys = requestKeys(metadata, client, deps.keySet)
   const requestedAt = now()
   const response = await oidc.authorizationCodeGrant(config, callback, checks, undefined, await proofFor(dpop, config))
-  // Anyone who steals an unbound token can use it, and this client demands bound ones.
+  // This client requires bound tokens, because anyone who steals an unbound token can use it.
   if (dpop && response.token_type !== 'dpop') {
     throw new LoginError('access_token_invalid', { details: { reason: 'it is not bound to the key of this server' } })
   }
   // Because a nonce is expected, the library guarantees an ID token.
   const claims = response.claims() as oidc.IDToken
   const idToken = response.id_token as string
-  // The library trusts TLS alone for answers of the token endpoint, so this server verifies the signature itself.
-  // If the keys cannot be loaded, the login fails; it does not try again.
+  // The library relies on TLS for answers of the token endpoint, so this server verifies the signature itself. If the
+  // keys cannot be loaded, the login fails without a retry.
   await keys
   await deps.signatures.verifyIdToken(idToken, metadata)
-  // The library has already verified the signature of the front token.
+  // The library has already verified the front token's signature. These are the remaining checks.
   if (frontToken !== undefined) {
     const frontClaims = decodeJwt(frontToken)
     const objection = objectionToFrontToken(frontClaims, claims, client.client_id, now() / 1000)
@@ -132,9 +134,7 @@ function tokensOf(
   }
 }
 
-/**
- * Requests the IdP's keys while the code is being redeemed, so that the login does not wait for one after the other.
- */
+/** Requests the IdP's keys while the code is being redeemed, so that the two requests run in parallel. */
 function requestKeys(
   { jwks_uri: address }: oidc.ServerMetadata,
   client: ClientSettings,
@@ -142,16 +142,19 @@ function requestKeys(
 ): Promise<unknown> {
   if (address === undefined || isShared(client.id_token_signed_response_alg)) return Promise.resolve()
   const keys = keySet.current(address)
-  // If the token request fails first, nothing awaits the keys, so their failure must not stay unhandled.
+  // If the token request fails first, nothing awaits the keys. Handle their rejection here.
   keys.catch(() => undefined)
   return keys
 }
 
-/** Decrypts the ID token in an answer. Returns the answer with the decrypted token, and that token. */
+/**
+ * Decrypts the ID token in an authorization response. Returns the response with the decrypted token, and the token
+ * itself.
+ */
 async function openFrontToken(answer: URLSearchParams, settings: DomainSettings, nowS: number) {
   const [encrypted, ...duplicates] = answer.getAll('id_token')
-  // Refuses an answer with several ID tokens: the library would verify one of them, and it is unclear which one the IdP
-  // means.
+  // Refuse a response with several ID tokens. The library would verify only one of them, and it is unclear which one
+  // the IdP means.
   if (duplicates.length > 0) throw objectedIdToken('there is more than one ID token', {}, nowS)
   if (encrypted === undefined) return { parameters: answer, frontToken: undefined }
   const frontToken = await openIdToken(encrypted, settings)

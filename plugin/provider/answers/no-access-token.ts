@@ -2,16 +2,16 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 import { NotedAnswer } from '../http/noted-exchange.ts'
 
-/** Replaces the access token of a code exchange that returned none. */
+/** Placeholder for the access token when a code exchange returned none. */
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**
- * Accepts code exchanges that return an ID token but no access token. Directories at b2clogin.com answer so unless a
- * scope belongs to an API, although an access token is required (RFC 6749, section 5.1). The client library would
- * refuse such an answer, so it gets {@link NO_ACCESS_TOKEN}. Use this for IdPs without UserInfo only: otherwise a login
- * needs the token.
+ * Accepts code exchanges that return an ID token but no access token. Directories at b2clogin.com return no access
+ * token unless a scope belongs to an API, although RFC 6749, section 5.1, requires one. The client library would refuse
+ * such an answer, so the wrapper adds {@link NO_ACCESS_TOKEN} to it. Use this only for IdPs without UserInfo, because a
+ * UserInfo request needs a real access token.
  *
- * @param tokenEndpoint undefined: the IdP has none
+ * @param tokenEndpoint undefined if the IdP has none
  */
 export function withoutAccessToken(fetch: Fetch, tokenEndpoint: string | undefined): Fetch {
   return async (url, init) => {

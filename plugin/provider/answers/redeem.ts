@@ -22,23 +22,29 @@ export interface Redeemed {
   readonly subject: string
   readonly sid: string | null
   /**
-   * The earliest time at which the user may have authenticated, by this server's clock. Milliseconds since 1970; null
-   * if the IdP does not say.
+   * The earliest time at which the user may have authenticated, by this server's clock. In milliseconds since 1970;
+   * null if the IdP sends no authentication time.
    */
   readonly authenticatedAt: number | null
-  /** The claims of ID token and UserInfo together. The ID token wins, because it is signed. */
+  /** The combined claims of ID token and UserInfo. If both contain a claim, the ID token wins, because it is signed. */
   readonly claims: Claims
-  /** Why UserInfo was needed but did not answer: claims may be missing. Null: it answered, or was not needed. */
+  /**
+   * The reason why a required UserInfo request failed, so that claims may be missing. Null if it succeeded or was not
+   * required.
+   */
   readonly userInfoFailure: LoginError | null
-  /** A secret: never in a log. */
+  /** A secret. Must never be logged. */
   readonly idToken: string
-  /** A secret. Null if the flow issues none. */
+  /** A secret. Null if the flow issues no access token. */
   readonly accessToken: string | null
-  /** Null: the IdP does not say, which means all requested scopes (RFC 6749, section 5.1). */
+  /**
+   * Null if the IdP does not name the granted scopes, which means that it granted all requested ones (RFC 6749, section
+   * 5.1).
+   */
   readonly grantedScopes: readonly string[] | null
   /**
-   * The tokens that a session must keep so that it can be renewed or introspected, and its tokens revoked. Null if the
-   * IdP offers none of that.
+   * The tokens that a session must store for renewal, introspection or revocation. Null if the IdP offers none of
+   * these.
    */
   readonly tokens: Tokens | null
 }
@@ -52,7 +58,7 @@ export type Redeem = (answer: OpenedAnswer, transaction: Transaction) => Promise
 
 export interface RedeemDeps extends ExchangeDeps {
   readonly issuer: Issuer
-  /** Claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
+  /** The claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
   readonly claims: readonly string[]
 }
 
@@ -62,7 +68,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken) {
     if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return NOT_NEEDED
     const config = deps.newConfiguration(metadata)
-    // The library trusts TLS alone unless told otherwise. With this, it verifies a signed answer too.
+    // By default, the library relies on TLS. This call makes it verify the signature of a signed answer too.
     oidc.enableNonRepudiationChecks(config)
     const proof = await proofFor(deps.dpop, config)
     return askUserInfo(() => oidc.fetchUserInfo(config, accessToken, idClaims.sub, proof), idClaims, settings)
@@ -98,7 +104,10 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   }
 }
 
-/** Counts the ID token's `acr` only; UserInfo describes no login. Source: OpenID Connect Core 1.0, section 2. */
+/**
+ * Checks the `acr` of the ID token. UserInfo is ignored, because it does not describe a login. Source: OpenID Connect
+ * Core 1.0, section 2.
+ */
 function assertAcr({ acr }: Claims, required: readonly string[]): void {
   if (required.length === 0 || required.some((accepted) => accepted === acr)) return
   throw new LoginError('acr_missing', { details: { acr: typeof acr === 'string' ? acr : null, required } })

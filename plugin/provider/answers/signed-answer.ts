@@ -10,22 +10,24 @@ const TOLERANCE_S = 30
 
 /** An IdP's answer to a login, decrypted but not verified. */
 export interface OpenedAnswer {
-  /** The state, which only says which login the answer belongs to. Undefined if the answer has none, or several. */
+  /**
+   * The state, which identifies the login that the answer belongs to. Undefined if the answer has no state or several.
+   */
   readonly state: string | undefined
-  /** The parameters as the browser brought them. */
+  /** The parameters as received from the browser. */
   readonly parameters: URLSearchParams
-  /** The signed answer (JARM), decrypted, and its claims. Undefined: the answer is not signed. */
+  /** The decrypted token of a signed answer (JARM), and its claims. Undefined if the answer is not signed. */
   readonly signed: { readonly token: string; readonly claims: JWTPayload } | undefined
 }
 
 /**
- * Opens an answer so that its login can be found. Decrypts a signed answer, which happens only here.
+ * Opens an answer so that its login can be found. Decrypts a signed answer; later steps use the decrypted token.
  *
  * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
-  // An unsigned answer must be refused later, by `verifiedParameters`. Its state is read nevertheless, so that the
-  // refusal ends its login.
+  // If the client requires signed answers, `verifiedParameters` later refuses an unsigned one. Its state is read
+  // nevertheless, so that the refusal ends the login that it belongs to.
   if (!isSignedMode(identity.client.response_mode) || !parameters.has('response')) {
     return { state: single(parameters, 'state'), parameters, signed: undefined }
   }
@@ -36,8 +38,8 @@ export async function openAnswer(parameters: URLSearchParams, identity: ClientId
 }
 
 /**
- * Returns the parameters of an answer. If the client requires signed answers, only the parameters in the signed token
- * count.
+ * Returns the parameters of an answer. If the client requires signed answers, returns only the parameters in the signed
+ * token.
  *
  * @param verify rejects unless the IdP signed the token
  * @param nowS seconds since 1970
@@ -73,7 +75,7 @@ async function openSigned(answer: URLSearchParams, identity: ClientIdentity): Pr
     if (isEncrypted(token)) throw invalid('it is encrypted, but no encryption is configured')
     return token
   }
-  // Anyone between the IdP and this server could have read it.
+  // Refuse it, because others may have read an unencrypted answer on its way.
   if (!isEncrypted(token)) throw invalid('it is not encrypted')
   return decrypt(token, encryption, identity).catch((error: unknown) => {
     throw new LoginError('answer_invalid', { cause: error, details: { reason: 'it cannot be decrypted' } })
@@ -97,7 +99,7 @@ function algorithmOf(token: string): unknown {
 }
 
 /**
- * Checks the claims that say who answered, to which client, and until when the answer is valid. Source: JARM, section
+ * Checks that the IdP issued the answer for this client, and that the answer has not expired. Source: JARM, section
  * 2.4.
  */
 function objectionToAnswer({ iss, aud, exp }: JWTPayload, issuer: string, client: ClientSettings, nowS: number) {

@@ -8,20 +8,20 @@ import { translateUserInfoFault, userInfoOutage } from '../faults.ts'
 /** The claims that UserInfo adds to the ID token. */
 export interface UserInfo {
   readonly claims: Claims
-  /** The reason why UserInfo gave no claims, for a warning. Null: it answered, or was not needed. */
+  /** The reason why UserInfo returned no claims, for a warning. Null if it succeeded or was not requested. */
   readonly failure: LoginError | null
 }
 
-/** The result for a login that needs only its ID token. */
+/** The result if the ID token already has all claims, so that UserInfo is not requested. */
 export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 
 /**
- * Requests UserInfo. If the endpoint refuses or does not answer, the login only lacks the claims that UserInfo alone
- * has. For example, AD FS refuses its own tokens if they are for another audience, and Entra ID refuses tokens for an
- * API. A wrong answer (another subject, a bad signature, too large) refuses the login.
+ * Requests UserInfo. If the endpoint refuses the request or does not answer, the login continues without the claims
+ * that only UserInfo has. For example, AD FS refuses its own tokens if they are for another audience, and Entra ID
+ * refuses tokens for an API. A wrong answer (another subject, a bad signature, too large) refuses the login.
  *
  * @param ask sends the request and verifies the answer
- * @throws LoginError `userinfo_failed`, `provider_unreachable`; for an outage only if the ID token does not suffice
+ * @throws LoginError `userinfo_failed`, `provider_unreachable`. After an outage, only if the ID token does not suffice
  */
 export async function askUserInfo(
   ask: () => Promise<oidc.UserInfoResponse>,
@@ -39,8 +39,8 @@ export async function askUserInfo(
 }
 
 /**
- * Refuses a login that cannot succeed without UserInfo. Either the ID token lacks the user's id, or the id is an e-mail
- * address and only UserInfo could say whether it is verified.
+ * Refuses a login that cannot succeed without UserInfo. Either the ID token lacks the claim that identifies the user,
+ * or that claim is an e-mail address and only UserInfo could say whether it is verified.
  */
 function assertSuffices(idClaims: Claims, names: DomainSettings['custom']['claims'], failure: LoginError): void {
   const { code, cause, details } = failure

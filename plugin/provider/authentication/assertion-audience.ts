@@ -1,25 +1,25 @@
-/** `issuer`, `address` (the exact address that the request goes to), or an explicit audience. */
+/** `issuer`, `address` (the exact address that the request is sent to), or an explicit audience. */
 type Audience = string
 
 const DEFAULT_ORDER: readonly [Audience, Audience] = ['issuer', 'address']
-/** How many endpoint addresses are remembered. A domain has four, and they may change while the server runs. */
+/** Limit of remembered endpoint addresses. A domain has four, and discovery may change them while the server runs. */
 const MAX_ADDRESSES = 16
 
-/** The audiences that an IdP accepts in client assertions, by the address that they are sent to. */
+/** The audiences that an IdP accepts in client assertions, for each endpoint address. */
 export interface AssertionAudiences {
-  /** Returns the audiences to try, in this order. There is only one if the configuration settles it. */
+  /** Returns the audiences to try, in order. Returns only one if the configuration fixes it. */
   toTry(address: string, issuer: string): readonly [first: string, second?: string]
-  /** Remembers an accepted audience, which is tried first at this address from then on. */
+  /** Remembers an accepted audience. From then on, it is tried first at this address. */
   accept(address: string, issuer: string, audience: string): void
 }
 
 /**
- * Uses the issuer as the audience of an assertion, because all endpoints share it (RFC 7523, section 3; several
- * audiences were a vulnerability). Some IdPs accept only the address of the endpoint. An assertion never has both:
- * Keycloak refuses each such assertion.
+ * Chooses the audience of a client assertion. By default it is the issuer, which all endpoints share (RFC 7523, section
+ * 3). Some IdPs accept only the address of the endpoint. An assertion never names both: several audiences were a
+ * vulnerability, and Keycloak refuses such assertions.
  *
  * @param configured `client.assertion_audience`
- * @param onLearned called once if an address accepts another audience than the first one tried
+ * @param onLearned called once for each address that accepts only the second audience tried
  */
 export function createAssertionAudiences(
   configured: Audience | undefined,

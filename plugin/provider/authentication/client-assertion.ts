@@ -4,23 +4,23 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import type { AssertionAudiences } from './assertion-audience.ts'
 import { type Signer, signClaims } from './client-signature.ts'
 
-/** Lifetime of an assertion in seconds. Each one is made for a single request. */
+/** Lifetime of an assertion in seconds. A new assertion is signed for each request. */
 const ASSERTION_S = 60
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 export interface AssertionParts {
   readonly clientId: string
   readonly issuer: string
-  /** Called for each request, because the client secret may have changed. */
+  /** Returns the current signing key. Called for each request, because the client secret may have changed. */
   readonly signer: () => Signer
   readonly audiences: AssertionAudiences
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
 /**
- * Announces an assertion in the request. {@link withAssertions} adds it, because only there the address of the request
- * is known.
+ * Marks a request as one that needs a client assertion. {@link withAssertions} adds the assertion later, because the
+ * address of the request is known only there.
  */
 export function announceAssertion(): oidc.ClientAuth {
   return (_server, { client_id: id }, body) => {
@@ -31,8 +31,8 @@ export function announceAssertion(): oidc.ClientAuth {
 
 /**
  * Signs a new assertion for each request (RFC 7523, section 3, and OpenID Connect Core 1.0, section 9). If the IdP
- * seems to refuse its audience, the request is sent once more with the other audience. The refused request used up no
- * code and no DPoP proof, because an IdP reads both only after it has authenticated the client.
+ * seems to refuse the audience, the request is sent once more with the other audience. This is safe: an IdP
+ * authenticates the client before it uses up a code or a DPoP proof.
  */
 export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
   const { issuer, audiences } = parts
@@ -51,12 +51,12 @@ export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
     const first = await send(firstAudience)
     if (first.verdict !== 'refused' || secondAudience === undefined) return first.response
     const second = await send(secondAudience)
-    // If both are refused, the audience was not the reason, and the first answer says more.
+    // If the IdP refuses both, the audience was not the reason. The first answer then says more about the cause.
     return second.verdict === 'refused' ? first.response : second.response
   }
 }
 
-/** Whether a request announces an assertion. */
+/** Whether a request is marked as one that needs a client assertion. */
 export function isAsserting<Init extends { readonly body?: unknown }>(
   init: Init,
 ): init is Init & { readonly body: URLSearchParams } {
@@ -70,8 +70,8 @@ function createAssertion(audience: string, { clientId, signer, now }: AssertionP
 }
 
 /**
- * Judges the assertion by the answer. An OAuth error other than `invalid_client` means that the IdP has authenticated
- * the client.
+ * Judges from the answer whether the IdP accepted the assertion. An OAuth error other than `invalid_client` means that
+ * the IdP has authenticated the client.
  */
 async function verdictOn(response: Response): Promise<'accepted' | 'refused' | 'unknown'> {
   if (response.ok) return 'accepted'
@@ -83,7 +83,7 @@ async function verdictOn(response: Response): Promise<'accepted' | 'refused' | '
       .json()
       .catch(() => undefined),
   )
-  // Glewlwyd 2.7 refuses an assertion by the status 403 alone.
+  // Glewlwyd 2.7 answers a refused assertion with status 403 and no error code.
   if (error === 'invalid_client' || (isForbidden && error === undefined)) return 'refused'
   return response.status === 400 && typeof error === 'string' ? 'accepted' : 'unknown'
 }

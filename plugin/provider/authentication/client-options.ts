@@ -11,10 +11,10 @@ import { type ShowSecret, withCurrentSecretShown } from './current-secret.ts'
 
 const BY_SECRET = ['HS256', 'HS384', 'HS512']
 
-/** Endpoints where a client authenticates, each with its own method. */
+/** The endpoints where a client authenticates. Each has its own configured method. */
 export type AuthenticatedEndpoint = 'token' | 'introspection' | 'revocation'
 
-/** The client metadata that openid-client verifies answers with. */
+/** Returns the client metadata that openid-client needs to verify answers. */
 export function clientMetadata({ client, credentials }: ClientIdentity): Partial<oidc.ClientMetadata> {
   const userInfoAlgorithm = client.userinfo_signed_response_alg
   return {
@@ -23,7 +23,8 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
     require_auth_time: client.require_auth_time,
     use_mtls_endpoint_aliases: credentials.certificate !== null,
     ...(client.default_max_age === undefined ? {} : { default_max_age: client.default_max_age }),
-    // The library does not support shared keys. Answers signed with one are verified before the library sees them.
+    // The library does not support answers signed with the client secret. They are verified before the library sees
+    // them.
     ...(userInfoAlgorithm === undefined || isShared(userInfoAlgorithm)
       ? {}
       : { userinfo_signed_response_alg: userInfoAlgorithm }),
@@ -31,23 +32,23 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
 }
 
 export interface AuthenticationDeps {
-  /** Limited. */
+  /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
   readonly audiences: AssertionAudiences
-  /** Null: the configuration contains the secret itself. */
+  /** Null if the configuration contains the secret itself instead of a file. */
   readonly secret: ClientSecret | null
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** An authentication method in two parts that belong together. */
+/** The two parts of an authentication method. Both are needed for a request. */
 export interface Authentication {
   readonly auth: oidc.ClientAuth
   readonly fetch: Fetch
 }
 
 /**
- * Returns how this server authenticates at an endpoint.
+ * Returns the way in which this server authenticates at an endpoint.
  *
  * @throws LoginError `client_keys_missing`
  */
@@ -94,7 +95,7 @@ export function clientAuthentication(
         now,
       }
       const asserting = withAssertions(fetch, parts)
-      // Each attempt signs a new assertion with the current secret.
+      // A retry after a reload signs a new assertion with the new secret.
       const reloading = isReloaded
         ? withCurrentSecretShown(asserting, secret, (request) => (isAsserting(request) ? request : undefined))
         : asserting
@@ -121,16 +122,19 @@ function basic(clientId: string, secret: string): oidc.ClientAuth {
   const credentials = basicCredentials(clientId, secret)
   return (_server, _client, body, headers) => {
     headers.set('authorization', credentials)
-    // A request object may be accompanied only by parameters that authentication needs. Source: RFC 9126, section 3.
+    // With a request object, a pushed request may contain only parameters for authentication. Source: RFC 9126, section
+    // 3.
     if (body.has('request')) body.delete('client_id')
   }
 }
 
 /**
- * Chooses the algorithm of an assertion. A configured algorithm wins. An endpoint with the same authentication method
- * as the token endpoint shares the algorithm configured there, because nearly every IdP knows one algorithm per client.
- * Otherwise the first available algorithm that the IdP accepts is used, or the first of all if the IdP publishes no
- * list.
+ * Chooses the algorithm of a client assertion, by the first rule that applies:
+ * - The configured algorithm of the endpoint.
+ * - The configured algorithm of the token endpoint, if both endpoints use the same method. Nearly every IdP stores one
+ *   algorithm for each client.
+ * - The first available algorithm that the IdP accepts.
+ * - The first available algorithm, if the IdP publishes no list.
  */
 function assertionAlgorithm(
   client: ClientSettings,
@@ -152,10 +156,10 @@ function assertionAlgorithm(
 const UNRESERVED = /[A-Za-z0-9\-._~]/
 
 /**
- * Value of the `Authorization` header for HTTP Basic authentication. RFC 6749, section 2.3.1, form-encodes both parts.
- * Unreserved characters stay as they are, because LemonLDAP::NG, Glewlwyd and authentik compare without decoding, and
- * every UUID contains a `-`. A blank becomes `%20`, because Canaille decodes percent signs only. An IdP that decodes as
- * specified reads the same.
+ * Returns the `Authorization` header for HTTP Basic authentication. Both parts are form-encoded (RFC 6749, section
+ * 2.3.1). Unreserved characters stay unencoded: LemonLDAP::NG, Glewlwyd and authentik compare without decoding, and
+ * every UUID contains a `-`. A space becomes `%20`, because Canaille decodes percent signs only. An IdP that follows
+ * the specification decodes both forms alike.
  */
 export function basicCredentials(clientId: string, secret: string): string {
   return `Basic ${Buffer.from(`${formEncode(clientId)}:${formEncode(secret)}`).toString('base64')}`

@@ -1,20 +1,23 @@
 import type { SecretFileContent } from '../../config/credentials/client-secret-file.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 
-/** The shortest time between two reads of the file, because with a wrong secret every login is refused. */
+/**
+ * The shortest time between two reads of the file. Without this limit, every login would read it while the secret is
+ * wrong.
+ */
 const READ_PAUSE_MS = 1_000
 
-/** The content of a client secret's file that cannot be used. */
+/** The result of reading a client secret file whose content cannot be used. */
 export type UnusableSecretFile = Extract<SecretFileContent, { readonly kind: 'unusable' }>
 
 export interface SecretSource {
   /** Reads the file again. Never throws. */
   readonly read: (file: string) => SecretFileContent
-  /** Called when the file contains another secret than before. That secret counts from now on. */
+  /** Called when the file contains a new secret. The new secret applies immediately. */
   readonly onReloaded: (file: string) => void
   /**
-   * Called when the file cannot be used, so the previous secret still counts. Called once until the file can be used
-   * again.
+   * Called when the file cannot be used and the previous secret stays in use. Called once for each period in which the
+   * file is unusable.
    */
   readonly onUnusable: (file: string, content: UnusableSecretFile) => void
 }
@@ -22,10 +25,13 @@ export interface SecretSource {
 /**
  * The client secret in the file that `client.client_secret_file` names.
  *
- * It starts with the secret that was read with the configuration. Only `reload` changes it. That happens after the IdP
- * refused this client, and after a signature did not match the secret. It also happens before a request is signed with
- * the secret, because this server may never see the IdP's refusal of that request. A file that cannot be used leaves
- * the secret unchanged, because an orchestrator may be about to replace it.
+ * The initial secret was read together with the configuration; only `reload` changes it. It is called:
+ * - after the IdP refused this client
+ * - after a signature did not match the secret
+ * - before a request object is signed with the secret, because this server may never see the IdP's refusal of that
+ *   request
+ *
+ * If the file cannot be used, the secret stays unchanged, because an orchestrator may be about to replace the file.
  */
 export class ClientSecret {
   readonly #file: string
@@ -50,7 +56,7 @@ export class ClientSecret {
   /** Reads the file again, unless that happened less than a second ago. */
   reload(): void {
     const now = this.#now()
-    // A clock that was set back must not prevent reading for long.
+    // If the clock was set back, read now instead of waiting until the clock catches up.
     if (now >= this.#readAt && now - this.#readAt < READ_PAUSE_MS) return
     this.#readAt = now
     const content = this.#source.read(this.#file)
@@ -66,7 +72,7 @@ export class ClientSecret {
   }
 
   /**
-   * Runs work that depends on the secret. If it fails and the file now contains another secret, the work runs once
+   * Runs work that depends on the secret. If the work fails and the file now contains another secret, runs it once
    * more.
    */
   async withRetry<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -81,7 +87,7 @@ export class ClientSecret {
   }
 }
 
-/** Returns the settings with a `client_secret` that always is the current one. */
+/** Returns the settings with a `client_secret` that always returns the current secret. */
 export function withCurrentSecret(settings: DomainSettings, secret: ClientSecret): DomainSettings {
   const client = {
     ...settings.client,

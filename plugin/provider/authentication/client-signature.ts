@@ -2,15 +2,15 @@ import { type JWTPayload, SignJWT } from 'jose'
 import type { DomainSettings, PrivateJwk } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 
-/** The parts of the settings that signatures and decryption need. */
+/** The parts of the settings that signing and decryption need. */
 export type ClientIdentity = Pick<DomainSettings, 'client' | 'credentials'>
 
-/** A key and the algorithm that it signs with. */
+/** A signing key with its algorithm. */
 export interface Signer {
   readonly algorithm: string
   /** A secret. */
   readonly key: PrivateJwk | Uint8Array
-  /** Header parameters that tell the IdP which key it is. */
+  /** Header parameters that identify the key to the IdP. */
   readonly header: Readonly<Record<string, string>>
 }
 
@@ -20,14 +20,14 @@ export interface Signer {
  * @throws LoginError `client_keys_missing`
  */
 export function secretOf({ client_secret: secret }: ClientIdentity['client']): string {
-  // With an empty key, anyone could sign.
+  // Refuse an empty secret, because anyone could sign with an empty key.
   if (!secret) throw new LoginError('client_keys_missing', { details: { member: 'client_secret' } })
   return secret
 }
 
 /**
  * Returns the key for an algorithm: the client secret for HS algorithms, otherwise the first private key that supports
- * it. Undefined if there is none.
+ * the algorithm. Returns undefined if there is no such key.
  */
 export function signerFor({ client, credentials }: ClientIdentity, algorithm: string): Signer | undefined {
   if (isShared(algorithm)) return { algorithm, key: new TextEncoder().encode(secretOf(client)), header: {} }
@@ -37,7 +37,7 @@ export function signerFor({ client, credentials }: ClientIdentity, algorithm: st
   return { algorithm, key: privateJwk, header: { ...thumbprints, ...(kid === null ? {} : { kid }) } }
 }
 
-/** Algorithms that the Client object names for signatures of this client. */
+/** Returns the algorithms that the Client object names for signatures of this client. */
 export function configuredSignatures(client: ClientIdentity['client']): readonly string[] {
   return [
     client.token_endpoint_auth_signing_alg,
@@ -48,8 +48,8 @@ export function configuredSignatures(client: ClientIdentity['client']): readonly
 }
 
 /**
- * Algorithms that our keys can sign with, in the order of the key file, to choose from by default. Algorithms that are
- * configured for another purpose come first for each key, because the key is published with them.
+ * Returns the algorithms that this client's keys can sign with, in the order of the key file. For each key, algorithms
+ * that the configuration names come first, because the key is published with them.
  */
 export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly string[] {
   const configured = configuredSignatures(client)
@@ -59,13 +59,13 @@ export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly
   ])
 }
 
-/** Whether an algorithm signs with the client secret, which both sides share. */
+/** Whether an algorithm signs with the client secret, which this server and the IdP share. */
 export function isShared(algorithm: string | undefined): algorithm is `HS${string}` {
   return algorithm?.startsWith('HS') ?? false
 }
 
 /**
- * Signs claims as given.
+ * Signs claims without changing them.
  *
  * @param type the token's `typ`
  */

@@ -5,7 +5,7 @@ import type { ClientSecret } from './client-secret.ts'
 
 type Request = Parameters<Fetch>[1]
 
-/** Returns the request with this secret in place, or undefined if the request does not authenticate the client. */
+/** Returns the request with the secret added. Returns undefined if the request does not authenticate the client. */
 export type ShowSecret = (request: Request, secret: string) => Request | undefined
 
 /**
@@ -14,7 +14,7 @@ export type ShowSecret = (request: Request, secret: string) => Request | undefin
  *
  * The retry is safe after an OAuth error: the IdP authenticates the client before it uses up a code or refresh token
  * (RFC 6749, section 3.2.1). A 401 without an OAuth error may come from a proxy, so that request is not retried. The
- * next login then uses the new secret.
+ * next login uses the new secret.
  */
 export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show: ShowSecret): Fetch {
   return async (url, init) => {

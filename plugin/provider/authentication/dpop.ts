@@ -1,8 +1,8 @@
 import * as oidc from 'openid-client'
 
 /**
- * Returns the handle that binds this client's access tokens to a key of this process (RFC 9449). The handle also keeps
- * the IdP's nonces, so a login rarely needs a second request to learn one.
+ * Returns the library's DPoP handle, which binds this client's access tokens to a key of this process (RFC 9449). The
+ * handle also stores the IdP's nonces, so that a login rarely needs a second request to get one.
  *
  * @param config the configuration of the first request that needs a proof
  */
@@ -10,7 +10,7 @@ export type DpopKey = (config: oidc.Configuration) => Promise<oidc.DPoPHandle>
 
 /**
  * Starts to generate a key immediately, so that no login waits for it. The key cannot be exported from this process. If
- * it cannot be generated, the next login fails and the one after it tries again.
+ * the generation fails, the next login fails too, and the login after it generates a new key.
  */
 export function createDpopKey(): DpopKey {
   let pair: ReturnType<typeof oidc.randomDPoPKeyPair> | undefined
@@ -21,7 +21,7 @@ export function createDpopKey(): DpopKey {
     return pair
   }
 
-  // No login awaits this first attempt, so its failure must not stay unhandled.
+  // No login awaits this first attempt. Handle its rejection here.
   keys().catch(() => undefined)
   return async (config) => {
     const generated = await keys().catch((error: unknown) => {
@@ -33,7 +33,7 @@ export function createDpopKey(): DpopKey {
   }
 }
 
-/** Options that add a DPoP proof to a request. @param dpop null: access tokens are not bound to a key */
+/** Returns the options that add a DPoP proof to a request. @param dpop null if access tokens are not bound to a key */
 export async function proofFor(dpop: DpopKey | null, config: oidc.Configuration): Promise<oidc.DPoPOptions> {
   return dpop ? { DPoP: await dpop(config) } : {}
 }

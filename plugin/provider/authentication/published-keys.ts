@@ -2,9 +2,9 @@ import type { ClientKey, PublicJwk } from '../../config/settings.ts'
 import { type ClientIdentity, configuredSignatures } from './client-signature.ts'
 
 /**
- * The public halves of this client's keys, in the form that IdPs need. Each use of a key is an entry, with the
- * algorithm that the configuration names for it unless the key file names one. Keycloak chooses the key to encrypt with
- * by its algorithm alone.
+ * Returns the public keys of this client in the form that IdPs need. Each use of a key has its own entry. The entry
+ * names the algorithm from the key file, or else from the configuration. Keycloak selects its encryption key by the
+ * algorithm alone.
  */
 export function publishedKeys({ client, credentials }: ClientIdentity): readonly PublicJwk[] {
   const signatures = configuredSignatures(client)
@@ -20,15 +20,16 @@ function forSignatures({ signs, publicJwk }: ClientKey, configured: readonly str
   if (signs.length === 0) return []
   const named = signs.filter((algorithm) => configured.includes(algorithm))
   const [algorithm, ...alternatives] = named.length > 0 ? named : signs
-  // With several algorithms none is published. The IdP finds the key by its id, and would refuse signatures with the
-  // other algorithms.
+  // If a key has several algorithms, publish none. The IdP finds the key by its id, and would refuse signatures with
+  // the unpublished algorithms.
   return [
     { ...publicJwk, use: 'sig', ...(algorithm === undefined || alternatives.length > 0 ? {} : { alg: algorithm }) },
   ]
 }
 
 /**
- * A key that can also sign is published for encryption only if the configuration names an encryption algorithm for it.
+ * Lists a key's entries for encryption. A key that can also sign is listed only if the configuration names an
+ * encryption algorithm for it.
  */
 function forEncryption(
   { signs, decrypts, publicJwk }: ClientKey,

@@ -7,18 +7,19 @@ import { translateTokenFault } from '../faults.ts'
 const ENDPOINT = 'pushed_authorization_request_endpoint'
 
 /**
- * Whether requests are pushed. The IdP may require that from all clients, or from this client alone. Source: RFC 9126,
- * sections 5 and 6.
+ * Whether authorization requests are pushed. The IdP can require it of all its clients, or of this client alone.
+ * Source: RFC 9126, sections 5 and 6.
  */
 export function isPushed(client: ClientSettings, metadata: oidc.ServerMetadata): boolean {
   return client.require_pushed_authorization_requests || metadata.require_pushed_authorization_requests === true
 }
 
 /**
- * Sends an authorization request directly to the IdP, so that the browser's address contains none of it. A request
- * object is accompanied only by parameters that authenticate this server. Source: RFC 9126, section 3.
+ * Sends an authorization request directly to the IdP, so that the browser's address contains none of its parameters.
+ * With a request object, the only other parameters are those that authenticate this server. Source: RFC 9126, section
+ * 3.
  *
- * @param dpop null: access tokens are not bound to a key. Otherwise the code is bound too (RFC 9449, section 10.1)
+ * @param dpop null if access tokens are not bound to a key. Otherwise the code is bound too (RFC 9449, section 10.1)
  * @returns the address to redirect the browser to
  * @throws LoginError `pushed_request_refused`, or the reason why there was no answer
  */

@@ -11,32 +11,32 @@ import { isPushed, pushRequest } from './pushed-request.ts'
 import { responseModeOf } from './response-mode.ts'
 
 export interface AuthorizationDeps {
-  /** Limited. */
+  /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
-  /** Requested at each login; `openid` is one of them. */
+  /** The scopes that each login requests, including `openid`. */
   readonly scopes: readonly string[]
   readonly now: () => number
 }
 
-/** The current metadata of an IdP, with this server as its client. */
+/** The current metadata of an IdP, and the library's configuration made from it. */
 export interface Configured {
   readonly metadata: oidc.ServerMetadata
   readonly config: oidc.Configuration
-  /** Null: access tokens are not bound to a key. */
+  /** Null if access tokens are not bound to a key. */
   readonly dpop: DpopKey | null
 }
 
-/** Parts of a request that differ from login to login. */
+/** Parts of an authorization request that differ from login to login. */
 export interface RequestHints {
   readonly parameters?: Readonly<Record<string, string>>
-  /** Makes the IdP ask which account to use, even if it knows one. */
+  /** Makes the IdP ask the user for an account, even if the user is already signed in there. */
   readonly anotherAccount?: boolean
 }
 
 /**
- * Builds the address that a login sends the browser to.
+ * Builds the IdP's address to which a login redirects the browser.
  *
- * @param hints parameters of this one request
+ * @param hints parameters of this request only
  * @throws LoginError
  */
 export async function authorizationUrl(
@@ -62,7 +62,8 @@ export async function authorizationUrl(
     })
   }
   const { response_type, scope } = parameters
-  // OpenID Connect Core 1.0, section 6.1, requires these two beside the object, although only the object counts.
+  // OpenID Connect Core 1.0, section 6.1, requires these two next to the request object, although the IdP uses those in
+  // the object.
   return oidc.buildAuthorizationUrl(config, request === undefined ? parameters : { request, response_type, scope })
 }
 
@@ -83,7 +84,8 @@ function requestedParameters(
     response_type: client.response_types[0],
     state,
     nonce,
-    // Always S256, even if the IdP publishes only `plain`: an IdP that does not support it says so.
+    // Always send S256, even if the IdP publishes only `plain`. An IdP that does not support S256 answers with an
+    // error.
     code_challenge: codeChallenge(codeVerifier),
     code_challenge_method: 'S256',
     ...(mode === undefined ? {} : { response_mode: mode }),
@@ -93,35 +95,36 @@ function requestedParameters(
   }
 }
 
-/** Source: RFC 7636, section 4.2. Not computed by WebCrypto, which would use another thread for a few bytes. */
+/** Hashes the verifier. Source: RFC 7636, section 4.2. WebCrypto would use another thread for a few bytes. */
 function codeChallenge(codeVerifier: string): string {
   return hash('sha256', codeVerifier, 'base64url')
 }
 
 /**
- * The `prompt` that lets the user choose another account. Source: OpenID Connect Core 1.0, section 3.1.2.1;
+ * Returns the `prompt` that lets the user choose another account. Source: OpenID Connect Core 1.0, section 3.1.2.1;
  * `prompt_values_supported` of Initiating User Registration via OpenID Connect.
  */
 function promptForAnother({ prompt_values_supported: published }: oidc.ServerMetadata): string {
   return Array.isArray(published) && published.includes('select_account') ? 'select_account' : 'login'
 }
 
-/** Requests a maximum age of the authentication, which also makes the IdP send `auth_time`. */
+/** Limits the age of the authentication. The parameter also makes the IdP send `auth_time`. */
 function requestedAge({ default_max_age: age }: ClientSettings): Readonly<Record<string, string>> {
   return age === undefined ? {} : { max_age: String(age) }
 }
 
 /**
- * The `acr` values that a login requests: all accepted ones, even if the IdP's published list lacks them. None if the
- * administrator configured `acr_values`.
+ * Returns the `acr` values that a login requests: all that the configuration accepts, even if the IdP's published list
+ * lacks them. Returns none if the administrator configured `acr_values`.
  */
 function requestedContexts({ requiredAcr, authorizationParams }: CustomSettings): readonly string[] {
   return authorizationParams.acr_values === undefined ? requiredAcr : []
 }
 
 /**
- * Requests essential claims of the ID token, if the IdP supports that. The IdP must satisfy an essential claim or fail,
- * whereas `acr_values` is only a preference. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
+ * Requests essential claims of the ID token, if the IdP supports the `claims` parameter. The IdP must satisfy an
+ * essential claim or fail, whereas `acr_values` is only a preference. Source: OpenID Connect Core 1.0, sections 5.5.1
+ * and 5.5.1.1.
  */
 function requestedClaims(
   client: ClientSettings,

@@ -4,23 +4,26 @@ import type { ClientSettings, ResponseMode } from '../../config/settings.ts'
 type ModeSettings = Pick<ClientSettings, 'response_types' | 'response_mode'>
 
 /**
- * Chooses the response mode. An ID token in an address would end up in logs and histories, so it comes as a form. If
- * the IdP publishes that it does not support forms, it comes in the fragment, which browsers do not send to servers.
- * Undefined: the IdP's default for codes.
+ * Chooses the response mode. Returns undefined for codes, which use the IdP's default mode. An ID token in an address
+ * would end up in logs and histories, so it is sent as a form. If the IdP publishes that it does not support forms, the
+ * token is sent in the fragment, which browsers do not send to servers.
  */
 export function responseModeOf({ response_types: [type], response_mode: mode }: ModeSettings, idp: ServerMetadata) {
   if (mode !== undefined || type === 'code') return mode
-  // A missing list says nothing.
+  // If the IdP publishes no list, it may support forms.
   const published: unknown = idp.response_modes_supported
   return Array.isArray(published) && !published.includes('form_post') ? 'fragment' : 'form_post'
 }
 
-/** Whether answers may come as a form that the IdP's page posts, which is a POST from another site. */
+/** Whether answers may arrive as a form that the IdP's page posts. That is a POST from another site. */
 export function mayComeByPost({ response_types: [type], response_mode: mode }: ModeSettings): boolean {
   return mode === undefined ? type !== 'code' : mode === 'form_post' || mode === 'form_post.jwt'
 }
 
-/** Whether answers may come in the fragment, because that mode is requested or the IdP ignores the requested one. */
+/**
+ * Whether answers may arrive in the fragment, because that mode is requested or because the IdP ignores the requested
+ * mode.
+ */
 export function mayComeInFragment({ response_types: [type], response_mode: mode }: ModeSettings): boolean {
   return type !== 'code' || mode === 'fragment' || mode === 'fragment.jwt'
 }

@@ -8,7 +8,7 @@ interface Meaning {
 }
 
 /**
- * Translates an error that the IdP sent back with the browser. Source: RFC 6749, section 4.1.2.1; OpenID Connect Core
+ * Translates an error that the IdP returned through the browser. Source: RFC 6749, section 4.1.2.1; OpenID Connect Core
  * 1.0, section 3.1.2.6.
  */
 export function authorizationRefused(error: oidc.AuthorizationResponseError): LoginError {

@@ -1,4 +1,6 @@
-/** Whether an IdP's error is about Proof Key for Code Exchange (RFC 7636), for which the protocol has no error code. */
+/**
+ * Whether an IdP's error is about PKCE (RFC 7636). Judges by the text, because the protocol has no error code for it.
+ */
 export function isAboutPkce({
   error,
   errorDescription,

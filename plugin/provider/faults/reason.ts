@@ -1,8 +1,8 @@
 import { causes, deepestMessage, printableText } from '../../log.ts'
 
 /**
- * Returns the library's reason for an error. Leaves out the message of a JSON parser, because it quotes the text, which
- * may be a token.
+ * Returns the library's reason for an error. Omits the message of a JSON parser, because it quotes the parsed text,
+ * which may be a token.
  */
 export function reasonOf(error: unknown): string {
   const chain = causes(error)

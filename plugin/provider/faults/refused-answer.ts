@@ -5,17 +5,17 @@ import { isClientRefused } from '../authentication/client-refused.ts'
 import { NotedAnswer, type RefusedExchange } from '../http/noted-exchange.ts'
 import { isAboutPkce, PKCE_REFUSED } from './pkce-refused.ts'
 
-/** Error codes by endpoint. For other endpoints, the caller's code applies. */
+/** Error codes by endpoint. For other endpoints, the caller's code is used. */
 const CODES: Readonly<Record<string, LoginErrorCode>> = {
   token_endpoint: 'token_request_failed',
   userinfo_endpoint: 'userinfo_failed',
   introspection_endpoint: 'introspection_failed',
   revocation_endpoint: 'revocation_failed',
-  // Keys are public, so a refusal is an outage.
+  // Reading keys needs no permission, so a refusal counts as an outage.
   jwks_uri: 'provider_unreachable',
 }
 
-/** Translates an answer that is not a success. Undefined: the error has another reason. */
+/** Translates an unsuccessful answer. Returns undefined if the error has another reason. */
 export function refusedAnswer(error: unknown, code: LoginErrorCode): LoginError | undefined {
   const refusal = refusalIn(error)
   if (!refusal) return undefined
@@ -36,7 +36,7 @@ function refusalIn(error: unknown): RefusedExchange | undefined {
   return undefined
 }
 
-/** Endpoints where this server authenticates. */
+/** The endpoints where this server authenticates. */
 const AUTHENTICATED = ['token', 'introspection', 'revocation', 'pushed_authorization_request'].map(
   (name) => `${name}_endpoint`,
 )

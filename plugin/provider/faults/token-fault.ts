@@ -6,7 +6,7 @@ import { causeCode, causes } from '../../log.ts'
 import { ISSUED_AHEAD, ISSUED_LONG_AGO } from '../tokens/id-token-rules.ts'
 import { reasonOf } from './reason.ts'
 
-/** The kind of answer that was verified. Members of the Client object begin with its name. */
+/** The kind of answer that was verified. Names of related members of the Client object begin with it. */
 type Verified = 'id_token' | 'userinfo'
 
 const CODES = { id_token: 'id_token_invalid', userinfo: 'userinfo_failed' } as const satisfies Record<
@@ -18,14 +18,14 @@ const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 /** Members of the Client object that require `auth_time` in ID tokens. */
 export type TimeRules = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
 
-/** The details of a fault, and its remedy. */
+/** The details of a fault, its remedy, and an error code if it differs from the default. */
 interface Finding {
   readonly details: Readonly<Record<string, unknown>>
   readonly remedy?: string
   readonly code?: LoginErrorCode
 }
 
-/** Translates the error of a library check that an ID token or a UserInfo answer failed. */
+/** Translates a library error about an ID token or a UserInfo answer that failed a check. */
 export function tokenFault(error: unknown, kind: Verified, rules: TimeRules = {}): LoginError {
   const code = causeCode(error)
   const { details, remedy, code: findingCode } = findingIn(error, kind, rules)
@@ -37,7 +37,7 @@ export function tokenFault(error: unknown, kind: Verified, rules: TimeRules = {}
 }
 
 /**
- * Translates the objection of one of our own checks to an ID token.
+ * Translates an objection to an ID token that one of this plugin's own checks raised.
  *
  * @param nowS seconds since 1970
  */
@@ -53,7 +53,7 @@ const BEHIND =
 const AHEAD =
   'The ID token was issued at `received`, but the time of this server is already `now`: this clock is ahead, or that of the IdP is behind. Set both clocks by NTP.'
 
-/** Translates the library's error about a missing endpoint. Undefined: the error has another reason. */
+/** Translates the library's error about a missing endpoint. Returns undefined if the error has another reason. */
 export function incompleteMetadata(error: unknown): LoginError | undefined {
   const fault = causes(error).findLast(
     (cause) =>
@@ -67,15 +67,15 @@ export function incompleteMetadata(error: unknown): LoginError | undefined {
   })
 }
 
-/** Recognizes each error of the library by its code and its data, because its messages may change with any version. */
+/** Recognizes a library error by its code and data. Its message may change with any version. */
 function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   const fault = causes(error).at(-1)
   const code = membersOf(fault).code
-  // Copied, because `in` would find the inherited `body` of a response.
+  // Copy the members, because `in` on a response would find the inherited `body`.
   const facts = { ...membersOf(fault?.cause) }
   if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
   if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)
-  // Only this error has the token itself as its cause.
+  // Among errors with this code, only that of an encrypted token has the token as its cause.
   if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
     return encryptedUnexpectedly(fault.cause, kind)
   // This error has no code. It means that no algorithm is configured, published or assumed by default.
@@ -134,7 +134,7 @@ function unknownKey({ header }: JsonObject): Finding {
   }
 }
 
-/** Translates a JSON answer that lacks what the protocol requires. Some IdPs report errors with status 200. */
+/** Translates a JSON answer that lacks required members. Some IdPs report errors this way, with status 200. */
 function otherBody({ body }: JsonObject, kind: Verified): Finding {
   const { error, error_description: description } = membersOf(body)
   return {
@@ -147,7 +147,7 @@ function otherBody({ body }: JsonObject, kind: Verified): Finding {
   }
 }
 
-/** Claims that may be logged; a nonce or a hash would be a secret. */
+/** Claims whose values may be logged. A nonce or a hash may not, because it is a secret. */
 const LOGGED = ['iss', 'aud', 'azp']
 const TIMES = ['exp', 'nbf', 'iat']
 const CLAIM_REMEDIES: Readonly<Record<string, string>> = {
@@ -178,7 +178,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined ? 'none' : `a ${typeof value}`
 }
 
-/** @param seconds since 1970, from outside */
+/** Formats a time. @param seconds since 1970, from an untrusted token */
 function timeOf(seconds: number): string {
   const date = new Date(seconds * 1000)
   return Number.isNaN(date.getTime()) ? 'not a time' : date.toISOString()

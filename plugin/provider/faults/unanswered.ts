@@ -4,8 +4,8 @@ import { ForbiddenExchange } from '../http/limited-fetch.ts'
 import { UnansweredRequest } from '../http/noted-exchange.ts'
 
 /**
- * Translates a request without a usable answer: no connection, no answer in time, or too large an answer. Undefined:
- * the error has another reason.
+ * Translates a request without a usable answer: no connection, no answer in time, or an answer that is too large.
+ * Returns undefined if the error has another reason.
  */
 export function unanswered(error: unknown): LoginError | undefined {
   const chain = causes(error)
@@ -17,20 +17,17 @@ export function unanswered(error: unknown): LoginError | undefined {
   return new LoginError('provider_unreachable', { cause: error, details, ...(isLost ? { remedy: LOST_ANSWER } : {}) })
 }
 
-/** Causes that may have lost an answer: the IdP may have received the request and answered it. */
+/** Causes after which an answer may have been lost: the IdP may have received and answered the request. */
 const LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'TIMEOUT', 'NETWORK', 'UND_ERR_SOCKET'])
 const LOST_ANSWER =
   'The answer of the token endpoint was lost (`causeCode`). The request was not repeated, because the IdP may have used up the code or refresh token; then the user must sign in again. If this recurs, check the IdP, the proxies in front of it and their time limits.'
 
-/** Whether an answer of the token endpoint was lost on its way. The code or refresh token may be used up. */
+/** Whether an answer of the token endpoint was lost on its way. The code or refresh token may then be used up. */
 export function isLostAnswer(error: unknown): boolean {
   return error instanceof LoginError && error.message === LOST_ANSWER
 }
 
-/**
- * Whether a request got no answer at all: no connection, a lost connection, or no answer in time. A request with a
- * status was answered.
- */
+/** Whether a request got no answer at all: no connection, a lost connection, or no answer in time. */
 export function gotNoAnswer(error: unknown): boolean {
   return causes(error).some((cause) => !(cause instanceof ForbiddenExchange) && codeOf(cause) !== undefined)
 }

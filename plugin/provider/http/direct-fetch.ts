@@ -17,16 +17,15 @@ import {
 import { proxyFor, throughProxy } from './proxy.ts'
 import { VERIFIED } from './verification.ts'
 
-/** A connection that was idle for longer is not reused, because the other side may be about to close it. */
+/** The longest idle time of a reused connection. After it, the other side may be about to close the connection. */
 const IDLE_MS = 4_000
 
 /**
- * A `fetch` to an identity provider by Node's own HTTP client, within the limits. Shows the client certificate, if
- * there is one.
+ * Returns a `fetch` for requests to an identity provider. It uses Node's own HTTP client, because Node's `fetch` takes
+ * twice as long for the two or three requests of a login and cannot present a client certificate.
  *
- * A login sends two or three requests; Node's `fetch` takes twice as long for them and cannot show a certificate.
- * Follows no redirect. Accepts no compressed answer, so that none can unpack to more than the limit. Goes through the
- * proxy that the environment names. Always verifies certificates. Repeats only GET requests.
+ * It follows no redirect. It accepts no compressed answer, because a small one could unpack to more than the limit. It
+ * uses the proxy that the environment names. It always verifies certificates. It repeats only GET requests.
  */
 export function directFetch(
   limits: FetchLimits,
@@ -45,20 +44,19 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // A form may use up a code or a refresh token, and a second use makes the IdP end the whole session. So a form is
-      // never repeated, and gets a new connection: a server may close a reused one just as the form is sent. Starman
-      // does so after 1 s.
+      // Never repeat a form, and send it over a new connection. A form may use up a code or a refresh token, and a
+      // second use makes the IdP end the whole session. A server may close a reused connection just as the form is
+      // sent; Starman does so after 1 s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
       return await send(exchange, { agent: reused[kind] }).catch((error: unknown) => {
-        // The other side closed the reused connection just as the request was sent. It has not answered, so the request
-        // is repeated.
+        // The other side closed the reused connection before it answered the request, so repeat the request.
         if (error instanceof StaleConnection) return send(exchange, { agent: fresh[kind] })
         throw error
       })
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof ForbiddenExchange) throw error
-      // Node's `fetch` reports a missing answer this way.
+      // Report a missing answer as Node's `fetch` does.
       throw new TypeError('fetch failed', { cause: error instanceof StaleConnection ? error.cause : error })
     } finally {
       clear()
@@ -86,13 +84,13 @@ function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions):
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const outgoing = request(url, { ...route, method: init.method, headers })
-    // Not the `signal` option of Node, which adds a dozen listeners to each request.
+    // Node's own `signal` option would add a dozen listeners to each request.
     signal.addEventListener('abort', () => outgoing.destroy(new Error('aborted')), { once: true })
     outgoing.on('error', (error) => {
       const stale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET'
       reject(stale ? new StaleConnection('stale connection', { cause: error }) : error)
     })
-    // A proxy's answer must not pass for the IdP's: none of it came over TLS.
+    // Reject the proxy's own answer, so that it is not mistaken for the IdP's. It did not arrive over TLS.
     outgoing.on('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
       if (statusCode === 200) return
       const refusal = new ForbiddenExchange('PROXY_REFUSED', `The proxy answered CONNECT with ${statusCode}`)

@@ -4,8 +4,8 @@ import type { Credentials } from '../../config/settings.ts'
 export type AliasedEndpoint = 'token_endpoint' | 'userinfo_endpoint' | 'introspection_endpoint' | 'revocation_endpoint'
 
 /**
- * Returns the address of an endpoint. If this server shows a client certificate, that is the endpoint's alias, if there
- * is one (RFC 8705, section 5). Undefined: the IdP has no such endpoint.
+ * Returns the address of an endpoint, or undefined if the IdP has no such endpoint. If this server presents a client
+ * certificate, returns the endpoint's mTLS alias, if there is one (RFC 8705, section 5).
  */
 export function endpointAddress(
   metadata: ServerMetadata,
@@ -17,7 +17,7 @@ export function endpointAddress(
   return address !== undefined && URL.canParse(address) ? new URL(address).href : undefined
 }
 
-/** Finds the metadata's name for an address. An alias for client certificates has the name of its endpoint. */
+/** Finds the metadata member that contains an address. An mTLS alias has the name of its endpoint. */
 export function endpointName(metadata: ServerMetadata, address: string): string | undefined {
   const named = [...Object.entries(metadata), ...Object.entries(metadata.mtls_endpoint_aliases ?? {})]
   return named.find(

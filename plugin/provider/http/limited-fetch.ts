@@ -1,7 +1,7 @@
 import type { CustomFetch } from 'openid-client'
 import { type Clock, deadlineSignal } from '../../clock.ts'
 
-/** `fetch` as openid-client calls it. */
+/** The type of `fetch` that openid-client calls. */
 export type Fetch = CustomFetch
 
 export interface FetchLimits {
@@ -11,12 +11,12 @@ export interface FetchLimits {
   readonly maxBytes: number
 }
 
-/** Statuses for which the `Response` constructor accepts no body, not even an empty one. */
+/** Status codes for which the `Response` constructor accepts no body, not even an empty one. */
 export const MAY_HAVE_NO_BODY: readonly number[] = [204, 205, 304]
 
 type ForbiddenCode = 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE' | 'PROXY_REFUSED' | 'PROXY_UNUSABLE'
 
-/** Thrown for a request or an answer that the rules for IdP traffic forbid. `code` is stable. */
+/** Thrown for a request or an answer that breaks a rule for traffic with the IdP. `code` is stable. */
 export class ForbiddenExchange extends Error {
   override readonly name = 'ForbiddenExchange'
   readonly code: ForbiddenCode
@@ -27,9 +27,9 @@ export class ForbiddenExchange extends Error {
 }
 
 /**
- * Applies the same rules to every request of the library to an IdP. TLS is required except on loopback. No redirect is
- * followed, because one could lead into the internal network. One time limit covers the whole answer, because a body
- * could otherwise trickle in at a byte a second. The body's size is limited.
+ * Applies the same rules to every request to an IdP. TLS is required except on loopback. Redirects are not followed,
+ * because one could lead into the internal network. One time limit covers the whole answer, because a server could
+ * otherwise send the body at a byte a second. The size of the body is limited.
  */
 export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {
@@ -70,7 +70,7 @@ async function boundedBody(response: Response, maxBytes: number, signal: AbortSi
   const chunks: Uint8Array[] = []
   let size = 0
   const reader = response.body.getReader()
-  // A custom `fetch` may not tie the body to the signal.
+  // Cancel the reader as well, because a custom `fetch` may not abort the body with the signal.
   const stop = () => void reader.cancel(signal.reason).catch(() => undefined)
   signal.addEventListener('abort', stop, { once: true })
   try {

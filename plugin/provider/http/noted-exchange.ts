@@ -2,28 +2,32 @@ import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { printableText } from '../../log.ts'
 import { type Fetch, MAY_HAVE_NO_BODY } from './limited-fetch.ts'
 
-/** The part of a log line about a request to an IdP that did not succeed. */
+/** Describes an unsuccessful request to an IdP, for a log line. */
 export interface Exchange {
-  /** Name in the IdP's metadata, such as `token_endpoint`. */
+  /** The endpoint's name in the IdP's metadata, such as `token_endpoint`. */
   readonly endpoint: string
   /** The address without its query. */
   readonly address: string
 }
 
-/** The answer as far as it may be logged: cleaned, short, and without secrets from the request. */
+/**
+ * Describes an unsuccessful answer, for a log line. Texts are sanitized, shortened, and contain no secrets of the
+ * request.
+ */
 export interface RefusedExchange extends Exchange {
   readonly status: number
   /** The content type that the answer declares, if any. */
   readonly contentType?: string
   /** The target of a redirect, without its query. */
   readonly location?: string
-  /** The IdP's error code: from the body, otherwise from the `WWW-Authenticate` header. */
+  /** The IdP's error code, from the body or else from the `WWW-Authenticate` header. */
   readonly error?: string
   readonly errorDescription?: string
 }
 
 /**
- * An answer that is not a success. openid-client keeps the status of some, the error of others, and nothing of most.
+ * An unsuccessful answer with the details that a log line needs. openid-client keeps these details only for some
+ * answers.
  */
 export class NotedAnswer extends Response {
   readonly refusal: RefusedExchange
@@ -33,7 +37,7 @@ export class NotedAnswer extends Response {
   }
 }
 
-/** A request without an answer, or without one within the limits. `cause` says why. */
+/** An error for a request without an answer, or without one within the limits. `cause` holds the reason. */
 export class UnansweredRequest extends Error {
   override readonly name = 'UnansweredRequest'
   readonly exchange: Exchange
@@ -44,9 +48,9 @@ export class UnansweredRequest extends Error {
 }
 
 /**
- * Keeps the parts of unsuccessful answers that a log line needs.
+ * Wraps a `fetch` so that unsuccessful answers keep the details that a log line needs.
  *
- * @param endpointOf name of the endpoint at an address; undefined: the IdP publishes none at this address
+ * @param endpointOf returns the name of the endpoint at an address, or undefined if the IdP publishes no such endpoint
  */
 export function noteExchanges(inner: Fetch, endpointOf: (address: string) => string | undefined): Fetch {
   return async (url, init) => {
@@ -73,7 +77,7 @@ export function noteExchanges(inner: Fetch, endpointOf: (address: string) => str
   }
 }
 
-/** A page with status 200 is not a success: a proxy that wants the user to sign in answers so. */
+/** An HTML page with status 200 is not a success: it may be the login page of a proxy. */
 function isSuccess({ status, headers }: Response): boolean {
   if (status < 200 || status > 299) return false
   const type = headers.get('content-type')
@@ -104,17 +108,19 @@ function errorIn(body: string): JsonObject {
   }
 }
 
-/** Some IdPs omit the scheme of the header, and no parser of the grammar accepts the rest. */
+/** Reads a parameter of the `WWW-Authenticate` header without a full parser, because some IdPs omit the scheme. */
 function parameterOf(challenge: string, name: string): string | undefined {
   const match = new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s",]+))`, 'i').exec(challenge)
   return match?.[1]?.replace(/\\(.)/g, '$1') ?? match?.[2]
 }
 
 const SECRETS = ['client_secret', 'client_assertion', 'code', 'code_verifier', 'refresh_token', 'token']
-/** Shorter texts would also occur in ordinary words, and hide parts of them. */
+/**
+ * Length of the shortest secret to hide. Shorter texts would also occur within ordinary words, and hide parts of them.
+ */
 const SHORTEST_SECRET = 4
 
-/** Secrets of the request, which some IdPs repeat in their errors. */
+/** Returns the secrets of the request, because some IdPs repeat them in their errors. */
 function secretsOf({ body, headers }: Parameters<Fetch>[1]): readonly string[] {
   const sent = body instanceof URLSearchParams ? SECRETS.flatMap((name) => body.getAll(name)) : []
   const [, credentials = ''] = (headers.authorization ?? '').split(' ')

@@ -14,10 +14,10 @@ export interface Proxy {
 
 /**
  * Returns the proxy for an address, according to the current `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`,
- * in upper or lower case. Undefined: the request goes directly.
+ * in upper or lower case. Returns undefined if the request needs no proxy.
  *
- * A loopback address uses only a proxy on loopback. Any other proxy would reach its own machine instead, and requests
- * without TLS must stay on this machine.
+ * For a loopback address, only a proxy on loopback is used. Any other proxy would connect to its own machine, and
+ * requests without TLS must not leave this machine.
  *
  * @throws ForbiddenExchange `PROXY_UNUSABLE`
  */
@@ -38,8 +38,8 @@ export function proxyFor(url: URL): Proxy | undefined {
 }
 
 /**
- * A proxy without a scheme uses http, as in other programs. The package would assume the scheme of the requested
- * address.
+ * Reads the proxy from the environment. A proxy without a scheme uses http, as in other programs. The `proxy-from-env`
+ * package would use the scheme of the requested address instead.
  */
 function configuredProxy(url: URL): string {
   const proxy = getProxyForUrl(url.href)
@@ -56,27 +56,27 @@ function decode(text: string): Buffer {
 }
 
 /**
- * Returns the connection options for a request through a proxy. For https, the request gets a tunnel of its own, and
- * TLS is end to end between this server and the IdP. `signal` closes the tunnel.
+ * Returns the connection options for a request through a proxy. An https request gets its own tunnel, so that TLS runs
+ * between this server and the IdP. `signal` closes the tunnel.
  */
 export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal): Promise<RequestOptions> {
   const { address, authorization } = proxy
   const headers = authorization === undefined ? {} : { 'Proxy-Authorization': authorization }
   if (url.protocol === 'http:') return plainRequest(url, proxy)
-  // Loaded only if needed, because most servers have no proxy.
+  // Load the package only if there is a proxy, because most servers have none.
   const { HttpsProxyAgent } = await import('https-proxy-agent')
   const name = url.hostname.replace(/^\[|\]$/g, '')
   return {
     agent: new HttpsProxyAgent(address, { headers, signal, ...VERIFIED }),
     ...VERIFIED,
-    // For an IP address, the library would compare the certificate with the proxy's name.
+    // For an IP address, the library would check the certificate against the proxy's name.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(name, certificate),
   }
 }
 
 /**
- * Sends a request without TLS, which is only allowed on loopback. The proxy gets the whole address. Source: RFC 9112,
- * section 3.2.2.
+ * Returns the options for a request without TLS, which is only allowed on loopback. The proxy receives the full address
+ * in the request line. Source: RFC 9112, section 3.2.2.
  */
 function plainRequest(url: URL, { address, authorization }: Proxy): RequestOptions {
   if (address.protocol !== 'http:')

@@ -6,7 +6,7 @@ export function isVerificationSwitchedOff(): boolean {
   return process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
 }
 
-/** The warning if the environment switches verification off. */
+/** The warning to log if the environment switches certificate verification off. */
 export const SWITCHED_OFF = {
   reason: 'is 0, but the plugin still verifies the certificates of identity providers and vendors',
   remedy:

@@ -7,7 +7,7 @@ import { type Fetch, ForbiddenExchange, isAllowedAddress, isLoopback } from '../
 import { NotedAnswer, noteExchanges, type RefusedExchange } from '../http/noted-exchange.ts'
 import { discoveryAddress, isSameIssuer } from './issuer-name.ts'
 
-/** Why a discovery document is unusable: what was received, what was expected, and what to do. */
+/** An error for an unusable discovery document. It says what was received, what was expected, and what to do. */
 export class UnusableDocument extends Error {
   override readonly name = 'UnusableDocument'
   readonly details: Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ export class UnusableDocument extends Error {
 /**
  * Loads the discovery document of an issuer.
  *
- * @param issuer as configured; from then on the published spelling counts
+ * @param issuer the issuer as configured. The document's own spelling is used afterwards
  * @throws UnusableDocument, UnansweredRequest
  */
 export async function loadDocument(issuer: string, fetch: Fetch): Promise<ServerMetadata> {
@@ -44,13 +44,13 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
   return document
 }
 
-/** Addresses that this server or a browser uses. Neither registers clients. */
+/** The endpoints that this server or a browser uses. Neither registers clients. */
 const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
 /**
  * Refuses addresses that would receive secrets and codes without TLS. Plain HTTP is accepted on loopback only. A
- * *discovered* address on plain HTTP also needs a configured issuer on loopback; otherwise a public IdP could name
- * programs on this machine.
+ * *discovered* address may use plain HTTP only if the configured issuer is on loopback too. Otherwise a public IdP
+ * could make this server call programs on its own machine.
  *
  * @param metadata the published metadata, overlaid with the configured members
  * @throws UnusableDocument caused by a ForbiddenExchange `PLAIN_HTTP`

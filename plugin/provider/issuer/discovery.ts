@@ -13,14 +13,15 @@ import type { Documents } from './documents.ts'
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /**
- * How long discovered metadata counts as fresh. Older metadata is refreshed in the background: endpoints rarely move.
+ * How long discovered metadata is fresh. Endpoints rarely change, so older metadata stays in use while it is refreshed
+ * in the background.
  */
 const FRESH_MS = 60 * 60_000
 
-/** The metadata of an issuer: discovered, and overlaid with what the administrator configured. */
+/** The metadata of an issuer: the discovered members, overlaid with the configured ones. */
 export interface Issuer {
   /**
-   * Returns the metadata at once if there is any; otherwise the outcome of the next attempt to discover it.
+   * Returns the known metadata at once, or else the result of the running or next discovery attempt.
    *
    * @throws LoginError `discovery_failed`
    */
@@ -29,29 +30,29 @@ export interface Issuer {
 }
 
 export interface DiscoveryDeps {
-  /** Limited. */
+  /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
-  /** Shared by all domains. */
+  /** The loader that all domains share. */
   readonly documents: Documents
   readonly clock: Clock
   /** Returns a number between 0 and 1. */
   readonly random: () => number
-  /** Called for each failed attempt with `discovery_failed` and its cause. */
+  /** Called after each failed attempt, with `discovery_failed` and its cause. */
   readonly onFailure: (error: LoginError, outage: Outage) => void
-  /** Called after each successful attempt with the metadata, overlaid with what the administrator configured. */
+  /** Called after each successful attempt, with the metadata overlaid with the configured members. */
   readonly onDiscovered: (metadata: oidc.ServerMetadata) => void
 }
 
 export interface Outage {
-  /** True for the first failed attempt, and for the first one after a success. */
+  /** True if the outage begins: at the first attempt, or after a success. */
   readonly begins: boolean
-  /** All endpoints that a login needs are configured, so logins work without discovery. */
+  /** True if all endpoints that a login needs are configured, so that logins work without discovery. */
   readonly byHand: boolean
 }
 
 /**
- * Starts to discover an issuer in the background; it never rejects. An issuer whose needed endpoints are all configured
- * works without discovery.
+ * Starts to discover an issuer in the background and returns immediately. If all endpoints that a login needs are
+ * configured, logins work without discovery.
  */
 export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issuer {
   return new DiscoveredIssuer(settings, deps)
@@ -66,13 +67,13 @@ interface Discovered {
  * An issuer is in one of three states:
  *
  * - *Unknown*, from the start until the first attempt succeeds. Each login joins the running attempt or starts one. If
- *   all needed endpoints are configured, a login uses these instead once an attempt has failed.
+ *   all needed endpoints are configured and an attempt has failed, logins use the configured endpoints.
  * - *Discovered*, after a success. Logins use the metadata at once. The first login after an hour refreshes it in the
  *   background.
- * - *Failing*, after a failed attempt, with metadata or without. A timer retries, first after a second, then after
- *   twice the time, up to five minutes. The next success leads to *discovered*.
+ * - *Failing*, after a failed attempt, with or without metadata. A timer retries after a second. The pause then doubles
+ *   after each failure, up to five minutes. The next success leads to *discovered*.
  *
- * At most one attempt runs at a time. Metadata is never discarded, only replaced. Once closed, the issuer plans no
+ * At most one attempt runs at a time. Metadata is never discarded, only replaced. Once closed, the issuer schedules no
  * retry and reports no failure.
  */
 class DiscoveredIssuer implements Issuer {
@@ -101,7 +102,7 @@ class DiscoveredIssuer implements Issuer {
     const fallback = this.#fallback
     if (this.#discovered) {
       const age = this.#deps.clock.now() - this.#discovered.discoveredAt
-      // A negative age means that the clock was set back, so the true age is unknown.
+      // After the clock was set back, the age is negative. The true age is then unknown, so refresh.
       if ((age > FRESH_MS || age < 0) && this.#failures === 0) this.#discoverInBackground()
       return this.#discovered.metadata
     }
@@ -155,7 +156,8 @@ class DiscoveredIssuer implements Issuer {
     this.#retry?.cancel()
     if (this.#closed) return
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 20))
-    // Half of the pause is random, so that servers that lost an IdP at the same time do not all retry at the same time.
+    // Half of the pause is random. Otherwise servers that lost an IdP at the same time would all retry at the same
+    // time.
     this.#retry = this.#deps.clock.after(pause * (0.5 + this.#deps.random() / 2), () => this.#discoverInBackground())
   }
 }
@@ -165,7 +167,7 @@ async function discoverOnce(
   { documents, fetch }: Pick<DiscoveryDeps, 'documents' | 'fetch'>,
 ): Promise<oidc.ServerMetadata> {
   const published = await documents(settings.issuer, fetch)
-  // Not copied without need: if many domains share an IdP, they share one copy of its metadata.
+  // Copy only if members are configured: domains that share an IdP then share one copy of its metadata.
   const metadata = isAllDiscovered(settings) ? published : overlay(published, settings)
   assertSafeAddresses(metadata, settings)
   return metadata
@@ -176,13 +178,13 @@ function isAllDiscovered({ manual }: IssuerSettings): boolean {
 }
 
 /**
- * Overlays published metadata with configured members; these win even if they differ. Source: Issuer object, and
+ * Overlays published metadata with the configured members. A configured member always wins. Source: Issuer object, and
  * "Discovery" under "What the service does".
  */
 function overlay(published: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
   const { mtls_endpoint_aliases: aliases, userinfo_endpoint: userInfo, ...members } = structuredClone(settings.manual)
   const manual = { ...members, ...(userInfo === undefined ? {} : { userinfo_endpoint: userInfo || undefined }) }
-  // A published alias must not bypass a configured endpoint.
+  // Drop published aliases of configured endpoints, because an alias would bypass the configured address.
   const publishedAliases = Object.entries(published.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
   return {
     ...published,
@@ -192,7 +194,7 @@ function overlay(published: oidc.ServerMetadata, settings: IssuerSettings): oidc
   }
 }
 
-/** Translates the reason why discovery failed into `discovery_failed`, and keeps the cause. */
+/** Translates a failed discovery into `discovery_failed`. Keeps the cause. */
 function discoveryFault(error: unknown): LoginError {
   const chain = causes(error)
   const document = chain.find((cause) => cause instanceof UnusableDocument)

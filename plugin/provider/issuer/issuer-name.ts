@@ -2,15 +2,15 @@ import { withoutSuffix } from '../../config/rules/issuer-spelling.ts'
 
 const WELL_KNOWN = '/.well-known/openid-configuration'
 
-/** The address of an issuer's discovery document. Source: OpenID Connect Discovery 1.0, section 4. */
+/** Returns the address of an issuer's discovery document. Source: OpenID Connect Discovery 1.0, section 4. */
 export function discoveryAddress(configured: string): string {
   return baseOf(withoutSuffix(configured)) + WELL_KNOWN
 }
 
 /**
- * Whether a published issuer is the configured one. IdPs and administrators often differ in a trailing slash, or the
- * administrator wrote the address of the discovery document. Nothing else may differ: another path is another issuer on
- * the same server, possibly an attacker's.
+ * Whether a published issuer is the configured one. The two may differ in a trailing slash. The administrator may also
+ * have configured the address of the discovery document. No other difference is allowed: another path is another issuer
+ * on the same server, possibly an attacker's.
  */
 export function isSameIssuer(configured: string, published: string): boolean {
   const configuredIssuer = withoutSuffix(configured)
@@ -34,8 +34,8 @@ function baseOf(issuer: string): string {
 const TENANT = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0\/?$/i
 
 /**
- * Microsoft's clouds: the global one, the one of the US government, and the one in China. Each publishes issuers on its
- * own host.
+ * Microsoft's global cloud, its cloud for the US government, and its cloud in China. Each publishes issuers on its own
+ * host.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud
  */
@@ -46,9 +46,9 @@ const CLOUDS: readonly string[] = [
 ]
 
 /**
- * Microsoft's clouds accept a directory's domain name instead of its id, and publish the id. A directory at
- * b2clogin.com publishes its id for each of its policies. This is safe, because the configured server itself says so
- * over TLS, for this directory only.
+ * Whether Microsoft published a directory's id for the configured name. Its clouds accept a directory's domain name,
+ * but publish the id. A directory at b2clogin.com publishes its id for each of its policies. This is safe, because the
+ * configured server itself publishes the id over TLS, for this directory only.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false
@@ -60,9 +60,10 @@ function isOfNamedTenant(configured: URL, published: URL): boolean {
 }
 
 /**
- * Entra External ID serves a directory at its name and publishes an issuer at the directory's id:
- * `https://<name>.ciamlogin.com/<id>/v2.0` becomes `https://<id>.ciamlogin.com/<id>/v2.0`. The id must be the
- * configured one everywhere, because every other directory belongs to another company.
+ * Whether the published issuer is that of an Entra External ID directory. Such a directory is served at its name and
+ * publishes an issuer at its id: `https://<name>.ciamlogin.com/<id>/v2.0` becomes
+ * `https://<id>.ciamlogin.com/<id>/v2.0`. The id must equal the configured one everywhere, because every other
+ * directory belongs to another company.
  */
 function isOfExternalTenant(configured: URL, published: URL): boolean {
   const [tenant, publishedTenant] = [configured, published].map(({ pathname }) =>

@@ -3,16 +3,16 @@ import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 
-/** The shortest time between two requests for keys, and the greatest age of the keys that a login is verified with. */
+/** The shortest time between two key requests. It is also the greatest age of the keys that verify a login. */
 const SECOND_MS = 1_000
 
-/** How many failed requests in a row a caller waits for at most. */
+/** Limit of failed requests in a row that a caller waits for. */
 const MAX_FAILURES = 3
 
-/** The public keys of an IdP as published at one time. */
+/** The public keys of an IdP, as published at one time. */
 export interface PublishedKeys {
   readonly jwks: JSONWebKeySet
-  /** Finds the key that a token names, in the form that jose expects. */
+  /** Finds the key that a token names. Has the signature that jose expects. */
   readonly find: JWTVerifyGetKey
 }
 
@@ -20,26 +20,28 @@ export interface PublishedKeys {
 export interface KeySet {
   /**
    * Returns the keys as published within the last second. So a key that the IdP adds works at once, and a key that it
-   * withdraws stops working within a second. The IdP gets one request a second at most, however many callers there are.
+   * withdraws stops working within a second. However many callers there are, the IdP gets at most one request a second.
    *
-   * @param kid the key id that is needed. If the set lacks it, the set is requested again once that second has passed,
-   *   because the keys may have changed just after the first request.
+   * @param kid the key id that is needed. If the set lacks it, the set is requested again after that second, because
+   * the keys may have changed just after the first request.
    * @throws LoginError `provider_unreachable`, or `id_token_invalid` if the published document is no usable key set
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>
   /**
-   * Returns the last usable keys without a request, if they were requested within this time. The IdP may have withdrawn
-   * one since.
+   * Returns the last usable keys without a request, if they were requested within the given time. The IdP may have
+   * withdrawn one since then.
    */
   atHand(jwksUri: string, withinMs: number): PublishedKeys | undefined
-  /** Milliseconds since the last usable keys were requested; null if there are none yet. Sends no request. */
+  /**
+   * Returns the milliseconds since the last usable keys were requested, or null if there are none. Sends no request.
+   */
   ageMs(): number | null
-  /** Ends all waiting. */
+  /** Wakes all waiting callers. They get `provider_unreachable`. */
   close(): void
 }
 
 export interface KeySetDeps {
-  /** Limited. */
+  /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
   readonly clock: Clock
 }
@@ -71,10 +73,10 @@ export function createKeySet(deps: KeySetDeps): KeySet {
  * Requests the key set at most once a second, and shares each request among all callers.
  *
  * A caller joins the latest request if it was sent within this second, to the same address, and has not failed.
- * Otherwise the caller sends the next request, or waits until the second has passed and looks again: by then another
- * caller may have sent it. After three such waits the caller accepts a failed request too, so every wait is bounded.
- * The last usable keys are kept beside the requests; a failed request does not discard them. Once closed, the set sends
- * no request, and waiting callers get `provider_unreachable`.
+ * Otherwise the caller sends the next request, or waits until the second has passed and checks again. Meanwhile another
+ * caller may have sent the next request. After three such waits the caller accepts a failed request too, so every wait
+ * is bounded. The last usable keys are stored separately, so a failed request does not discard them. Once closed, the
+ * set sends no request, and waiting callers get `provider_unreachable`.
  */
 class ThrottledKeySet implements KeySet {
   readonly #fetch: Fetch
@@ -112,7 +114,9 @@ class ThrottledKeySet implements KeySet {
     for (const end of this.#pauses) end()
   }
 
-  /** Returns this second's request, or sends the next one. @param except a request that the caller has seen already */
+  /**
+   * Returns this second's request, or sends the next one. @param except a request whose result the caller already has
+   */
   async #join(address: string, except?: KeyRequest): Promise<KeyRequest> {
     for (let waits = 0; ; waits += 1) {
       const latest = this.#latest
@@ -131,7 +135,7 @@ class ThrottledKeySet implements KeySet {
     this.#latest = request
     outcome.then(
       (document) => {
-        // An answer that arrives after that of a later request is outdated.
+        // If a later request was answered first, this answer is outdated.
         if (this.#usable && request.sentAt < this.#usable.requestedAt) return
         this.#usable = { address, requestedAt: request.sentAt, document }
       },
@@ -155,7 +159,9 @@ class ThrottledKeySet implements KeySet {
   }
 }
 
-/** @param previous the document of the last usable keys. If it is unchanged, its keys are not imported again. */
+/**
+ * Loads the key set. @param previous the last usable document. If the new one is equal, its keys are not imported again
+ */
 async function load(address: string, fetch: Fetch, previous: ReadDocument | undefined): Promise<ReadDocument> {
   const headers = { accept: 'application/json, application/jwk-set+json' }
   const details = { endpoint: 'jwks_uri' }
@@ -170,7 +176,7 @@ async function load(address: string, fetch: Fetch, previous: ReadDocument | unde
     const text = await response.text()
     if (text === previous?.text) return previous
     const jwks = JSON.parse(text) as JSONWebKeySet
-    // Rejects a document that is no key set. Each key is checked once it is needed.
+    // Throws if the document is not a key set. Single keys are checked when they are needed.
     const find = createLocalJWKSet(jwks)
     if (jwks.keys.length === 0) throw new Error('The key set is empty.')
     return { text, keys: { jwks, find } }

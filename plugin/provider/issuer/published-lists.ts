@@ -2,14 +2,14 @@ import type { ServerMetadata } from 'openid-client'
 import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
 
 /**
- * A configured value that a published list of the IdP lacks. It may work nevertheless, because some lists are
- * incomplete.
+ * A configured value that is missing in a list that the IdP publishes. The value may work nevertheless, because some
+ * lists are incomplete.
  */
 export interface Unpublished {
-  /** The member that has the value, such as `client.token_endpoint_auth_method`. */
+  /** The configuration member with the value, such as `client.token_endpoint_auth_method`. */
   readonly member: string
   readonly configured: string
-  /** Name of the list in the IdP's metadata. */
+  /** The list's name in the IdP's metadata. */
   readonly list: string
   /** The first entries of the list. */
   readonly published: readonly string[]
@@ -19,7 +19,7 @@ export interface Unpublished {
 const MOST_SHOWN = 20
 
 /**
- * Finds configured values that the IdP's published lists lack. A list that the IdP does not publish is not checked.
+ * Finds configured values that are missing in the IdP's published lists. Skips lists that the IdP does not publish.
  * Source: OpenID Connect Discovery 1.0, section 3; RFC 8414, section 2.
  */
 export function unpublished(metadata: ServerMetadata, settings: DomainSettings): readonly Unpublished[] {
@@ -65,7 +65,7 @@ interface Wanted {
   readonly list: string
 }
 
-/** Members of the Client object with a single value, each with the list that must contain it. */
+/** Members of the Client object that hold a single value, each with the list that should contain it. */
 const SINGLE = [
   ['id_token_signed_response_alg', 'id_token_signing_alg_values_supported'],
   ['id_token_encrypted_response_alg', 'id_token_encryption_alg_values_supported'],
@@ -80,20 +80,20 @@ const SINGLE = [
   ['authorization_encrypted_response_enc', 'authorization_encryption_enc_values_supported'],
 ] as const satisfies readonly (readonly [keyof ClientSettings, string])[]
 
-/** Endpoints where this client authenticates, if the IdP has them. */
+/** The endpoints where this client authenticates, if the IdP has them. */
 const AUTHENTICATED = ['token', 'introspection', 'revocation'] as const
 
 function check({ member, configured, list }: Wanted, metadata: ServerMetadata): readonly Unpublished[] {
   const entries = metadata[list]
-  // The exact value is looked up first, and words are sorted only if that fails. Sorting took most of this function's
-  // time at a start with 1,000 domains.
+  // Compare the exact value first, and sort its words only if that fails. Sorting took most of this function's time
+  // when a server with 1,000 domains started.
   if (configured === undefined || !Array.isArray(entries) || entries.includes(configured)) return []
   const published = entries.filter((entry) => typeof entry === 'string')
   if (published.map(sortedWords).includes(sortedWords(configured))) return []
   return [{ member, configured, list, published: published.slice(0, MOST_SHOWN) }]
 }
 
-// The words of a response type have no order. All other values are single words.
+// Sorts the words of a response type, because their order has no meaning. All other values are single words.
 function sortedWords(value: string): string {
   return value.split(' ').sort().join(' ')
 }

@@ -2,7 +2,7 @@ import { decodeProtectedHeader } from 'jose'
 import type { Fetch } from '../http/limited-fetch.ts'
 import type { KeySet } from './key-set.ts'
 
-/** Reads the key id of a signed token. Undefined: the token names none, or the text is not a token. */
+/** Reads the key id of a signed token. Returns undefined if the token names none, or if the text is not a token. */
 export function keyIdOf(token: string): string | undefined {
   try {
     const { kid } = decodeProtectedHeader(token)
@@ -14,11 +14,11 @@ export function keyIdOf(token: string): string | undefined {
 
 /**
  * Answers openid-client's requests for the key set from the domain's shared {@link KeySet}. The library requests the
- * set once, when it verifies a signature, and keeps it, so the answer must contain the key that the signature names.
+ * set once, when it verifies a signature, and keeps it. So the answer must contain the key that the signature names.
  *
  * @param inner sends all other requests
- * @param token the token whose signature the library is about to verify; if an answer is a signed token itself, that
- *   token replaces it
+ * @param token the token whose signature the library is about to verify. If an answer is itself a signed token, that
+ * token replaces it
  */
 export function withServedKeys(inner: Fetch, keySet: KeySet, jwksUri: string | undefined, token?: string): Fetch {
   let kid = token === undefined ? undefined : keyIdOf(token)

@@ -6,49 +6,52 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
 /**
- * The longest hint in an address. By default, nginx accepts 4 KB of response headers, and the address is one of them;
- * an ID token with 50 groups has 3 KB.
+ * Limit of the encoded length of an ID token hint in an address. nginx accepts 4 KB of response headers by default, and
+ * the address is part of them. An ID token with 50 groups has 3 KB.
  */
 const MAX_HINT_LENGTH = 1_500
 /** Time limit for the check of the default address. The user waits for it. */
 const CHECK_LIMIT_MS = 5_000
 
-/** A session that ends, as this server knows it. */
+/** The session to end. */
 export interface EndingSession {
   readonly subject: string
   readonly sid: string | null
-  /** Null: the session could not store it. */
+  /** Null if the session could not store its ID token. */
   readonly idToken: string | null
 }
 
-/** Where a browser goes after it signed out here. */
+/** Where the browser goes after the user signed out of this server. */
 export type SignOut =
   | { readonly kind: 'redirect'; readonly url: URL }
   /**
-   * A form that the browser posts, because the hint is too long for an address. `fields` hold a secret: never in a log.
+   * A form that the browser posts, because the hint is too long for an address. `fields` contain a secret and must
+   * never be logged.
    */
   | { readonly kind: 'form'; readonly url: URL; readonly fields: Readonly<Record<string, string>> }
-  /** The IdP has no page for it. */
+  /** The IdP has no logout page. */
   | { readonly kind: 'nowhere' }
 
 /** Ends one domain's sessions at its IdP, through the browser (OpenID Connect RP-Initiated Logout 1.0). */
 export interface EndSession {
   /**
-   * Whether logouts lead to an end-session endpoint, published or configured. That endpoint ends the IdP's session, so
-   * the session must stay alive until then.
+   * Whether logouts lead to a published or configured end-session endpoint. That endpoint ends the session at the IdP,
+   * so the IdP's session must stay alive until then.
    *
    * @throws LoginError
    */
   endsAtIdp(): Promise<boolean>
-  /** Says where the browser goes. @param session null: the session is not from this IdP. @throws LoginError */
+  /**
+   * Returns where the browser goes next. @param session null if the session is not from this IdP. @throws LoginError
+   */
   next(session: EndingSession | null): Promise<SignOut>
 }
 
 export interface EndSessionDeps {
   readonly issuer: Issuer
-  /** Limited. */
+  /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
-  /** Called if the default address turns out not to exist. */
+  /** Called if the IdP does not serve the default logout address. */
   readonly onMissing: (address: string, status: number) => void
   readonly clock: Clock
 }
@@ -69,7 +72,7 @@ export function createEndSession({ client, logoutUrl }: DomainSettings, deps: En
       const endpoint = metadata.end_session_endpoint
       if (endpoint === undefined) {
         if (!(await isDefaultServed(metadata))) return { kind: 'nowhere' }
-        // The page at the default address is unknown, so it gets nothing about the session.
+        // The page at the default address is unknown, so send it nothing about the session.
         return { kind: 'redirect', url: withParameters(defaultAddress(metadata), parametersWith({}, client)) }
       }
       const hint = session === null ? {} : hintOf(session)
@@ -84,8 +87,8 @@ export function createEndSession({ client, logoutUrl }: DomainSettings, deps: En
 type IsDefaultServed = (metadata: ServerMetadata) => Promise<boolean>
 
 /**
- * Checks once for each discovered metadata whether the IdP serves the default logout address. Many IdPs without an
- * end-session endpoint do not.
+ * Checks whether the IdP serves the default logout address, once for each discovered metadata. Many IdPs without an
+ * end-session endpoint do not serve it.
  */
 function createDefaultAddressCheck({ fetch, onMissing, clock }: EndSessionDeps): IsDefaultServed {
   let checked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined
@@ -99,7 +102,7 @@ function createDefaultAddressCheck({ fetch, onMissing, clock }: EndSessionDeps):
       if (!isServed) onMissing(address, status)
       return isServed
     } catch {
-      // The browser may reach an address that this server does not reach.
+      // Offer the address nevertheless, because the browser may reach it even if this server does not.
       return true
     } finally {
       clear()
@@ -120,19 +123,21 @@ function parametersWith(
     ...hint,
     client_id,
     ...(returnAddress === null ? {} : { post_logout_redirect_uri: returnAddress }),
-    // This server does not use the state, but some IdPs lead back only if there is one.
+    // This server does not use the state, but some IdPs redirect back only if they receive one.
     state: randomBytes(16).toString('base64url'),
   }
 }
 
-/** The logout address of an IdP that publishes none. Source: Issuer object, `end_session_endpoint`. */
+/**
+ * Returns the default logout address, for an IdP that publishes none. Source: Issuer object, `end_session_endpoint`.
+ */
 function defaultAddress({ issuer }: ServerMetadata): string {
   return `${issuer.replace(/\/$/, '')}/logout`
 }
 
 /**
- * Identifies the session to the IdP: by the ID token, or if the session did not store it, by `sid` or subject. Source:
- * OpenID Connect RP-Initiated Logout 1.0, section 2.
+ * Identifies the session to the IdP by its ID token. If the session did not store the token, uses `sid` or the subject.
+ * Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
  */
 function hintOf({ subject, sid, idToken }: EndingSession): Readonly<Record<string, string>> {
   return idToken === null ? { logout_hint: sid ?? subject } : { id_token_hint: idToken }

@@ -4,23 +4,23 @@ import type { Claims } from '../../login/profile.ts'
 
 const MAX_AGE_S = 10 * 60
 const MAX_AHEAD_S = 60
-/** How many characters of a received value an objection quotes. */
+/** Limit of characters that an objection quotes from a received value. */
 const MAX_QUOTED = 80
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
 /** The content of a logout token. */
 export interface Logout {
   readonly issuer: string
-  /** The logout ends all sessions of this subject, or with a `sid` only that one. */
+  /** The user whose sessions end. With a `sid`, only that session ends. */
   readonly subject: string | null
   readonly sid: string | null
   readonly jti: string
-  /** Seconds since 1970. From then on the token is refused because of its age. */
+  /** Seconds since 1970. From this time on, the token is refused because of its age. */
   readonly refusedFromS: number
 }
 
 export interface LogoutTokenRules {
-  /** The configured issuer. Only its origin counts here; discovery later decides the exact spelling. */
+  /** The configured issuer. Only its origin is compared here; discovery later provides the exact spelling. */
   readonly issuer: string
   readonly clientId: string
   /** The value of `id_token_signed_response_alg`, because logout tokens are signed like ID tokens. */
@@ -28,8 +28,8 @@ export interface LogoutTokenRules {
 }
 
 /**
- * Checks everything in a logout token that needs no key of the issuer. A token that passes may still be forged. Source:
- * OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6.
+ * Checks everything in a logout token except its signature and exact issuer. A token that passes may still be forged.
+ * Source: OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6.
  *
  * @param nowS seconds since 1970
  * @returns the content, or the objection to the token
@@ -47,9 +47,10 @@ export function inspectLogoutToken(token: string, rules: LogoutTokenRules, nowS:
 }
 
 function objectionToHeader({ alg, typ }: Readonly<Record<string, unknown>>, { algorithm }: LogoutTokenRules) {
-  // The token's own `alg` must not decide: with a public key used as the secret, anyone can sign by HS256.
+  // The token's own `alg` must not choose the algorithm. Otherwise anyone could sign with HS256 and the IdP's public
+  // key as the secret.
   if (alg !== algorithm) return `it is not signed with ${algorithm}: alg is ${quote(alg)}`
-  // A token with another `typ` is an ID token or an access token, even if its claims look like a logout token.
+  // Any other `typ` marks an ID token or an access token, even if its claims look like those of a logout token.
   if (typ !== undefined && !(typeof typ === 'string' && /^(?:application\/)?(?:logout\+jwt|jwt)$/i.test(typ))) {
     return `typ belongs to another kind of token: received ${quote(typ)}, expected logout+jwt or JWT`
   }
@@ -61,7 +62,7 @@ function objectionToTimes({ iat, exp, nbf }: Claims, nowS: number): string | und
   if (!isTime(iat)) return `iat is ${iat === undefined ? 'missing' : `not a time: received ${quote(iat)}`}`
   if (nowS - iat > MAX_AGE_S) return `iat is more than 10 minutes ago: received ${iat}, ${serverTime}`
   if (iat - nowS > MAX_AHEAD_S) return `iat is more than a minute ahead: received ${iat}, ${serverTime}`
-  // Several IdPs send no `exp`; the limit of 10 minutes suffices.
+  // Several IdPs send no `exp`. The age limit of 10 minutes suffices.
   if (exp !== undefined && !isTime(exp)) return `exp is not a time: received ${quote(exp)}`
   if (exp !== undefined && exp <= nowS) return `it has expired: exp is ${exp}, ${serverTime}`
   if (nbf !== undefined && !(isTime(nbf) && nbf - nowS <= MAX_AHEAD_S))
@@ -79,31 +80,31 @@ function readClaims(claims: Claims, { issuer, clientId }: LogoutTokenRules): Log
     const received = isJsonObject(events) ? quote(Object.keys(events)) : kindOf(events)
     return `events does not contain a logout: received ${received}, expected an object with an object ${EVENT}`
   }
-  // A token with a nonce may be an ID token.
+  // Refuse a token with a nonce, because it may be an ID token.
   if (nonce !== undefined) return 'it has a nonce'
   if (!isText(jti)) return `jti is ${jti === undefined ? 'missing' : `not a text: received ${kindOf(jti)}`}`
   if (sub === undefined && sid === undefined) return 'both sub and sid are missing'
   if (sub !== undefined && !isText(sub)) return `sub is not a text: received ${kindOf(sub)}`
-  // The value itself is not quoted, because a session id is a secret.
+  // Do not quote the value, because a session id is a secret.
   if (sid !== undefined && !isText(sid)) return `sid is not a text: received ${kindOf(sid)}`
   const refusedFromS = Math.min(isTime(exp) ? exp : Number.POSITIVE_INFINITY, Number(iat) + MAX_AGE_S + 1)
   return { issuer: iss, subject: sub ?? null, sid: sid ?? null, jti, refusedFromS }
 }
 
-/** The objection to a token from another issuer, for the log. */
+/** Describes a token from another issuer, for the log. */
 export function objectionToIssuer(received: unknown, expected: string): string {
   return `iss names another IdP: received ${quote(received)}, expected ${quote(expected)}`
 }
 
 /**
- * Compares origins only. The exact issuer is known after discovery, because spellings differ, for example in a trailing
- * slash.
+ * Compares origins only. The exact issuer is known only after discovery, because spellings differ, for example by a
+ * trailing slash.
  */
 function isSameOrigin(iss: string, issuer: string): boolean {
   return URL.canParse(iss) && new URL(iss).origin === new URL(issuer).origin
 }
 
-/** Quotes a value of the token in a few characters, because a log line has 300. */
+/** Quotes a value of the token. Shortens it, because a log line has only 300 characters. */
 function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text

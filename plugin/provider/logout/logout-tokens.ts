@@ -12,18 +12,18 @@ import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-tok
 import { createUsedTokens, type SharedUse } from './used-tokens.ts'
 
 /**
- * How long a logout waits for the IdP's keys if recent keys are at hand. A request may have to wait a second for the
- * one before it, and then gets a second for its answer. An IdP that answers with a failure at once is not late.
+ * How long a logout waits for the IdP's current keys before it accepts stored ones. A key request may wait a second for
+ * the previous one, and then has a second for its answer. If the IdP answers with a failure in time, stored keys are
+ * not used.
  */
 const KEY_LIMIT_MS = 2_000
-/** How old keys at hand may be. */
+/** Limit of the age of stored keys that may verify a logout token. */
 const MAX_KEY_AGE_MS = 24 * 60 * 60_000
 
-/** The back-channel logout tokens of one domain's IdP. */
+/** Verifies the back-channel logout tokens of one domain's IdP. */
 export interface LogoutTokens {
   /**
-   * Checks a token and passes its content to `act`, once. If `act` rejects, the IdP may send the token again, as IdPs
-   * do.
+   * Checks a token and passes its content to `act` once. If `act` rejects, the IdP may send the same token again.
    *
    * @throws LoginError `logout_token_invalid`, or an error that prevents the check; and the errors of `act`
    */
@@ -33,10 +33,13 @@ export interface LogoutTokens {
 export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
-  /** Null: the configuration contains the secret itself. Otherwise the settings return the current one. */
+  /**
+   * Null if the configuration contains the secret itself. Otherwise `settings.client.client_secret` returns the current
+   * one.
+   */
   readonly secret: ClientSecret | null
   readonly clock: Clock
-  /** Shared by all processes that receive tokens. Undefined: there is only one. */
+  /** The memory of used tokens that all receiving processes share. Undefined if there is only one process. */
   readonly shared?: SharedUse | undefined
 }
 
@@ -66,19 +69,20 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   function loadKeys(address: string, token: string): Promise<PublishedKeys> {
     const keys = deps.keySet.current(address, keyIdOf(token)).catch((error: unknown) => {
-      // The token may be genuine even if the published keys are unusable, so the IdP must be able to send it again.
+      // The token may be genuine even if the published keys are unusable. With this error, the IdP may send it again.
       const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
       throw new LoginError('provider_unreachable', { cause: error, details })
     })
-    // If the logout no longer awaits the keys, their failure must not stay unhandled.
+    // Nothing awaits the keys after the time limit. Handle their rejection here.
     keys.catch(() => undefined)
     return keys
   }
 
   /**
-   * An IdP with a single worker waits for the answer to its logout token before it serves its keys. So recent keys
-   * suffice if the IdP does not serve them in time. A key that was withdrawn meanwhile counts too. That is acceptable:
-   * a thief of such a key can sign users out for at most a day, while the IdP does not answer, but can sign nobody in.
+   * Whether one of the stored keys signed the token. Stored keys suffice if the IdP does not serve its current keys in
+   * time: an IdP with a single worker serves them only after the answer to its logout token. A key that was withdrawn
+   * meanwhile is accepted too. A thief of such a key can sign users out for at most a day, while the IdP does not
+   * answer, but can sign nobody in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
     return verifySignature(token, find, rules.algorithm).then(
@@ -92,7 +96,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
       const token = await openIdToken(sent, settings).catch(refuse)
       const logout = inspectLogoutToken(token, rules, clock.now() / 1000)
       if (typeof logout === 'string') throw refusal(logout)
-      // Refuses a used token before the IdP is asked for its keys.
+      // Refuse a used token before requesting the IdP's keys.
       used.assertUnused(logout)
       await verify(token, logout)
       return used.use(logout, () => act(logout))
@@ -100,7 +104,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   }
 }
 
-/** Translates refusals of ID tokens. Logout tokens follow the same rules; only the code in the log differs. */
+/** Translates refusals of ID tokens. Logout tokens follow the same rules; only the error code differs. */
 function refuse(error: unknown): never {
   const isOurs = error instanceof LoginError && error.code === 'id_token_invalid'
   throw isOurs ? refusal(String(error.details.reason), error.cause) : error

@@ -3,29 +3,28 @@ import { LoginError } from '../../errors.ts'
 import type { Logout } from './logout-token.ts'
 
 /**
- * Limit of used tokens to remember. The oldest are dropped first; each could then be replayed for 10 minutes at most.
+ * Limit of remembered tokens. The oldest are dropped first; each of these could then be replayed for at most 10
+ * minutes.
  */
 const MAX_REMEMBERED = 10_000
 
-/** Memory of used tokens that several processes share. */
+/** A memory of used tokens that several processes share. */
 export interface SharedUse {
-  /** Resolves to true for the first call with a key among all processes, and to false for later calls until `until`. */
+  /** Resolves to true for the first call with a key in any process. Resolves to false for later calls until `until`. */
   once?(key: string, until: number): Promise<boolean>
-  /** Withdraws the key, so that the next call with it counts as the first. */
+  /** Forgets the key, so that the next call with it resolves to true. */
   release?(key: string): Promise<void>
 }
 
 export interface UsedTokensDeps {
-  /** Keeps the tokens of domains apart, because all domains use the same shared memory. */
+  /** Distinguishes the tokens of domains, because all domains use the same shared memory. */
   readonly domainKey: string
   readonly shared: SharedUse | undefined
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
-/**
- * Remembers which logout tokens were used, by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6).
- */
+/** Remembers used logout tokens by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
 export interface UsedTokens {
   /**
    * Refuses a token that this process has already used. Does not check the shared memory.
@@ -34,10 +33,10 @@ export interface UsedTokens {
    */
   assertUnused(logout: Logout): void
   /**
-   * Uses a token once. If `act` rejects, the token may be used again.
+   * Runs `act` once for each token. If `act` rejects, the token may be used again.
    *
    * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`, also for a copy of the token
-   *   that arrived meanwhile
+   * that arrived while `act` was running
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
@@ -62,7 +61,7 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
     const sharedKey = `logout token ${key}`
     if ((await shared?.once?.(sharedKey, until).catch(hostFailed)) === false) throw refusal(ALREADY_USED)
     return act().catch(async (error: unknown) => {
-      // The IdP gets the error of `act`. If the key cannot be withdrawn, a retry with the same token is refused.
+      // The IdP gets the error of `act`. If the key cannot be released, a retry with the same token is refused.
       await shared?.release?.(sharedKey).catch(() => undefined)
       throw error
     })
@@ -79,8 +78,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
       const key = keyOf(logout)
       const first = inProgress.get(key)
       if (first !== undefined) {
-        // The IdP sends the token again if it waited too long. If the first attempt fails, so does this one, and the
-        // IdP may retry.
+        // The IdP sends the token again if the answer takes too long. If the first attempt fails, this copy fails too,
+        // and the IdP may retry.
         await first
         throw refusal(ALREADY_USED)
       }

@@ -3,14 +3,14 @@ import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt, type J
 import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { type ClientIdentity, secretOf } from '../authentication/client-signature.ts'
 
-/** How tokens of one kind are encrypted. */
+/** The algorithms that encrypt one kind of token. */
 export interface Encryption {
   readonly alg: string
   readonly enc: string
 }
 
 /**
- * Returns the configured encryption.
+ * Returns the configured encryption, or undefined if none is configured.
  *
  * @param enc default of OpenID Connect Dynamic Client Registration 1.0, section 2
  */
@@ -24,9 +24,8 @@ export function isEncrypted(token: string): boolean {
 }
 
 /**
- * Decrypts a token for this client, with exactly the configured algorithms. If there are several keys, the header's key
- * id selects one. A token without a key id is tried with each suitable key, so that keys remain usable during a
- * rotation.
+ * Decrypts a token for this client with exactly the configured algorithms. The token's key id selects the key. A token
+ * without a key id is tried with each suitable key, so that old and new keys work during a rotation.
  *
  * @throws Error if the token cannot be decrypted
  */
@@ -55,7 +54,7 @@ export async function decrypt(token: string, { alg, enc }: Encryption, { client,
 /**
  * Encrypts a text for an IdP.
  *
- * @param keys loads its published keys
+ * @param keys loads the published keys of the IdP
  * @throws Error if the IdP has no suitable key
  */
 export async function encrypt(
@@ -105,7 +104,8 @@ function sharedKey(secret: string, alg: string, enc: string): Uint8Array {
   return createHash(hash).update(secret).digest().subarray(0, bytes)
 }
 
-// A128CBC-HS256 needs two keys of 128 bits each, one to encrypt and one to authenticate.
+// Returns the key length in bits. A128CBC-HS256 needs two keys of 128 bits each, one to encrypt and one to
+// authenticate.
 function contentBits(enc: string): number {
   return enc.includes('CBC') ? bitsIn(enc) * 2 : bitsIn(enc)
 }

@@ -9,15 +9,18 @@ import { verifySignature } from './signature.ts'
 
 type Publisher = Pick<ServerMetadata, 'jwks_uri'>
 
-/** Verifies signatures of one IdP. */
+/** Verifies signatures of one domain's IdP. */
 export interface IdpSignatures {
-  /** @throws LoginError `id_token_invalid`, `metadata_incomplete`, `provider_unreachable` */
+  /**
+   * Verifies that one of the IdP's keys signed a token. @throws LoginError `id_token_invalid`, `metadata_incomplete`,
+   * `provider_unreachable`
+   */
   verify(token: string, publisher: Publisher, algorithm: string): Promise<void>
   /** Verifies an ID token, which may also be signed with the client secret. */
   verifyIdToken(idToken: string, publisher: Publisher): Promise<void>
 }
 
-/** @param secret null: the configuration contains the client secret itself */
+/** @param secret null if the configuration contains the client secret itself */
 export function idpSignatures(identity: ClientIdentity, keySet: KeySet, secret: ClientSecret | null): IdpSignatures {
   const idTokenAlgorithm = identity.client.id_token_signed_response_alg
 

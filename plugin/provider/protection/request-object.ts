@@ -12,16 +12,16 @@ import {
 import type { Fetch } from '../http/limited-fetch.ts'
 import { encrypt, encryptionOf } from './encryption.ts'
 
-/** Lifetime of a request object in seconds. The browser takes it to the IdP at once, but the IdP's clock may differ. */
+/** Lifetime of a request object in seconds. The browser delivers it at once, but the IdP's clock may differ. */
 const LIFETIME_S = 5 * 60
-/** How many entries of a published list the log shows. */
+/** Limit of list entries in the log. */
 const MAX_PUBLISHED = 20
 
 /**
  * Signs the parameters of an authorization request in one object (RFC 9101), so that they cannot be changed on the way.
- * If the Client object requires it, the object is also encrypted for the IdP, so that it cannot be read.
+ * If the Client object requires it, the object is also encrypted for the IdP.
  *
- * @returns undefined: neither the Client object nor the IdP requires a request object
+ * @returns undefined if neither the Client object nor the IdP requires a request object
  * @throws LoginError `client_keys_missing`, `metadata_incomplete`
  */
 export async function requestObject(
@@ -64,9 +64,9 @@ export async function requestObject(
 }
 
 /**
- * Chooses the key and algorithm that sign requests. A configured algorithm wins. Otherwise requests are signed only if
- * the IdP requires it, from all clients or from this one. Then the first of our algorithms that the IdP accepts is
- * used; if the IdP publishes none, the first of all. Undefined: requests are not signed.
+ * Chooses the key and algorithm that sign requests. A configured algorithm always wins. Without one, requests are
+ * signed only if the Client object or the IdP requires it. Then the first of this client's algorithms that the IdP
+ * accepts is used, or the first of all if the IdP publishes no list. Returns undefined if requests are not signed.
  */
 function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadata): Signer | undefined {
   const { client } = identity
@@ -83,7 +83,7 @@ function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadat
   })
 }
 
-/** Loads the keys that the IdP publishes now, so that nothing is encrypted with a withdrawn key. */
+/** Loads the keys that the IdP currently publishes, so that nothing is encrypted with a withdrawn key. */
 async function keysOf({ jwks_uri: address }: oidc.ServerMetadata, fetch: Fetch): Promise<readonly JWK[]> {
   if (address === undefined) throw new Error('the IdP publishes no key set')
   const request = {

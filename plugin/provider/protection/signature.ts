@@ -12,7 +12,7 @@ export async function verifySignature(token: string, keys: JWTVerifyGetKey, algo
   try {
     await compactVerify(token, keys, options)
   } catch (error) {
-    // Without a `kid`, each of several keys may have signed. There are as many as the IdP publishes.
+    // A token without a `kid` may be signed with any of several keys, so try each published key.
     for await (const key of error instanceof errors.JWKSMultipleMatchingKeys ? error : []) {
       const verified = await compactVerify(token, key, options).then(
         () => true,

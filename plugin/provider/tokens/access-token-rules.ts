@@ -4,8 +4,8 @@ import { membersOf } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
 /**
- * Whether an access token is not the one that the ID token was issued with, so that an attacker may have replaced it.
- * Without `at_hash` in the ID token, this cannot be decided. Source: OpenID Connect Core 1.0, section 3.1.3.8.
+ * Checks whether the ID token was issued with this access token. If not, an attacker may have replaced the access
+ * token. An ID token without `at_hash` raises no objection. Source: OpenID Connect Core 1.0, section 3.1.3.8.
  *
  * @param algorithm the algorithm that signed the ID token
  * @returns the objection, or undefined
@@ -18,17 +18,18 @@ export function objectionToTokenHash(accessToken: string, idClaims: Claims, algo
 }
 
 /**
- * Whether an access token says that it is bound to a client certificate other than this server's. A token that this
- * server cannot read raises no objection. Source: RFC 8705, section 3.1.
+ * Checks whether an access token is bound to a client certificate other than this server's. A token that this server
+ * cannot read raises no objection. Source: RFC 8705, section 3.1.
  *
  * @param thumbprint the thumbprint of this server's certificate, in base64url
+ * @returns the objection, or undefined
  */
 export function objectionToBinding(accessToken: string, thumbprint: string): string | undefined {
   const bound = boundTo(accessToken)
   return bound === undefined || bound === thumbprint ? undefined : 'the access token is bound to another certificate'
 }
 
-// EdDSA uses SHA-512 internally.
+// Returns the hash that a signature algorithm uses. EdDSA uses SHA-512 internally.
 function hashOf(algorithm: string): string {
   return `sha${/(256|384|512)$/.exec(algorithm)?.[1] ?? '512'}`
 }

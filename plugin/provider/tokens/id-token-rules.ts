@@ -3,13 +3,13 @@ import type { Claims } from '../../login/profile.ts'
 const MAX_AGE_S = 10 * 60
 const MAX_AHEAD_S = 60
 
-/** Objections to a token whose time does not match this server's clock. */
+/** Objections to a token whose issue time does not fit this server's clock. */
 export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
 export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 
 /**
- * Checks the rules for an ID token that the protocol leaves to the client. Signature, issuer, audience, nonce and
- * expiry have been verified already. Source: OpenID Connect Core 1.0, section 3.1.3.7, steps 4, 5 and 10.
+ * Checks the rules for an ID token that openid-client does not check. Signature, issuer, audience, nonce and expiry
+ * have been verified already. Source: OpenID Connect Core 1.0, section 3.1.3.7, steps 4, 5 and 10.
  *
  * @param nowS seconds since 1970
  * @returns the objection, or undefined
@@ -17,7 +17,7 @@ export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 export function objectionToIdToken(claims: Claims, clientId: string, nowS: number): string | undefined {
   const { iat, azp, aud } = claims
   if (typeof iat !== 'number' || !Number.isFinite(iat)) return 'iat is missing'
-  // An old token was not issued for this login; a token from the future would outlive this limit.
+  // An old token was not issued for this login. A token from the future would be accepted for longer than this limit.
   if (nowS - iat > MAX_AGE_S) return ISSUED_LONG_AGO
   if (iat - nowS > MAX_AHEAD_S) return ISSUED_AHEAD
   if (azp !== undefined && azp !== clientId) return 'azp names another client'
@@ -26,8 +26,8 @@ export function objectionToIdToken(claims: Claims, clientId: string, nowS: numbe
 }
 
 /**
- * Checks the ID token that the browser brought with a code. It follows the same rules, and must describe the same user
- * as the ID token of the token endpoint. Source: OpenID Connect Core 1.0, section 3.3.3.6.
+ * Checks the ID token that arrived through the browser together with a code. It must follow the same rules, and
+ * describe the same user, as the ID token of the token endpoint. Source: OpenID Connect Core 1.0, section 3.3.3.6.
  */
 export function objectionToFrontToken(
   front: Claims,
@@ -40,8 +40,8 @@ export function objectionToFrontToken(
 }
 
 /**
- * Checks an ID token that came with renewed tokens: it must have the same user, issuer and audience as before. Source:
- * OpenID Connect Core 1.0, section 12.2.
+ * Checks an ID token from a renewal: it must have the same user, issuer and audience as before. Source: OpenID Connect
+ * Core 1.0, section 12.2.
  *
  * @param expected the claims of the previous ID token
  */
@@ -53,20 +53,20 @@ export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims):
 }
 
 /**
- * Returns the earliest time at which the user may have authenticated at the IdP, by this server's clock. Too early is
- * the safe side: a logout of all sessions of the user spares a login only if it came before that time.
+ * Returns the earliest time at which the user may have authenticated at the IdP, by this server's clock. A logout of
+ * all sessions of a user spares only logins after it, so a time that is too early is the safe error.
  *
  * The age of the authentication is the difference between two times of the IdP, so the IdP's clock need not be right.
- * `auth_time` itself is a second limit, for IdPs that create tokens long before they deliver them. Source: OpenID
+ * `auth_time` itself is an additional limit, for IdPs that create tokens long before they deliver them. Source: OpenID
  * Connect Core 1.0, section 2.
  *
  * @param claims claims of the verified ID token
  * @param requestedAt when the token was requested, in milliseconds since 1970
- * @returns milliseconds since 1970; null if the IdP does not say
+ * @returns milliseconds since 1970; null if the ID token lacks one of the two times
  */
 export function authenticatedAt({ auth_time: authTime, iat }: Claims, requestedAt: number): number | null {
   if (!isTime(authTime) || !isTime(iat)) return null
-  // Both times are in whole seconds.
+  // Add a second, because both times are rounded to whole seconds.
   const maxAgeS = Math.max(0, iat - authTime) + 1
   return Math.min(requestedAt - maxAgeS * 1000, authTime * 1000)
 }

@@ -7,11 +7,11 @@ import { translateTokenFault } from '../faults.ts'
 import type { RenewalDeps } from './renewal.ts'
 
 /**
- * Sends a made-up code to the token endpoint, authenticated as in a login. An IdP authenticates the client before it
- * reads the code (RFC 6749, section 3.2.1). Never rejects.
+ * Sends an invented code to the token endpoint, authenticated as in a login. This tests the client's credentials,
+ * because an IdP authenticates the client before it reads the code (RFC 6749, section 3.2.1). Never rejects.
  *
- * @returns the IdP's objection, in which `invalid_grant` as `error` means that it accepts this client; null: it has
- *   none
+ * @returns the IdP's error, in which `invalid_grant` as `error` means that the IdP accepts this client; null if there
+ * is no error
  */
 export type OfferMadeUpCode = () => Promise<LoginError | null>
 

@@ -9,16 +9,20 @@ import { translateTokenFault } from '../faults.ts'
 import type { IdpSignatures } from '../protection/id-token-signature.ts'
 import { objectionToRenewed } from './id-token-rules.ts'
 
-/** Time limit for a renewal, shorter than the lease of a session, so that a late answer cannot meet another renewal. */
+/**
+ * Time limit for a renewal. Shorter than the lease of a session, so that a late answer cannot collide with another
+ * renewal.
+ */
 const LIMIT_MS = 8_000
 
 export interface RenewalDeps {
   readonly clientId: string
   readonly clock: Clock
-  /** Null: access tokens are not bound to a key. */
+  /** Null if access tokens are not bound to a key. */
   readonly dpop: DpopKey | null
   /**
-   * Returns a configuration that authenticates this server at the token endpoint, and that is used for nothing else.
+   * Returns a configuration that authenticates this server at the token endpoint. The renewal changes it, so it must
+   * not be shared.
    */
   readonly newConfiguration: () => Promise<oidc.Configuration>
   readonly signatures: IdpSignatures
@@ -28,14 +32,16 @@ export type Renewable = Pick<SignIn, 'subject' | 'idToken'>
 
 export interface Renewed extends SessionTokens {
   readonly tokens: Tokens
-  /** Verified claims of the new ID token. Null: there is none, or its keys could not be loaded. */
+  /**
+   * Verified claims of the new ID token. Null if the IdP sent none, or if the keys to verify it could not be loaded.
+   */
   readonly claims: Claims | null
 }
 
 /**
- * Renews the tokens of a session (RFC 6749, section 6). The outcome says whether the session still lives at the IdP,
- * and the IdP learns that it is in use. The previous ID token stays if the IdP sends none, or if its keys cannot be
- * loaded.
+ * Renews the tokens of a session (RFC 6749, section 6). The outcome shows whether the session is still alive at the
+ * IdP, and the request shows the IdP that the session is in use. The previous ID token is kept if the IdP sends none,
+ * or if the keys to verify the new one cannot be loaded.
  *
  * @param session the session that the tokens belong to
  * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`
@@ -43,7 +49,7 @@ export interface Renewed extends SessionTokens {
 export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
 
 export function createRenewal({ clientId, clock, dpop, newConfiguration, signatures }: RenewalDeps): Renew {
-  /** @throws LoginError `id_token_invalid` */
+  /** Verifies a renewed ID token. @throws LoginError `id_token_invalid` */
   async function verify(
     idToken: string,
     metadata: oidc.ServerMetadata,
@@ -53,7 +59,7 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
       await signatures.verifyIdToken(idToken, metadata)
     } catch (error) {
       if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
-      // Unavailable keys must not lose the new tokens, because the previous ones may be used up.
+      // Keep the new tokens even if the keys are unavailable, because the previous tokens may be used up.
       return { idToken: session.idToken, claims: null }
     }
     const first = session.idToken === null ? undefined : decodeJwt(session.idToken)
@@ -72,7 +78,8 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
     config[oidc.customFetch] = async (url, init) => {
       const response = await inner(url, { ...init, signal })
       if (response.status !== 200) return response
-      // Removed from the answer, because an objection of the library to it would lose the tokens in the same answer.
+      // Remove the ID token from the answer. If the library objected to it, the other tokens in the answer would be
+      // lost.
       const { id_token: renewedIdToken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
       if (typeof renewedIdToken === 'string') idToken = renewedIdToken
       return Response.json(answer, { headers: response.headers })

@@ -5,24 +5,24 @@ import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
 import { endpointAddress } from '../http/endpoints.ts'
 
-/** The kind of a token, so that the IdP looks in the right place first. */
+/** The kind of a token. The hint helps the IdP find the token. */
 export type TokenKind = 'access_token' | 'refresh_token'
 
 /** Requests about tokens that this server holds. Every method throws LoginError only. */
 export interface TokenVerbs {
   /**
-   * Whether a token is active (RFC 7662). An IdP also answers "inactive" to a client that it does not recognize, or
-   * that may not ask (RFC 7662, section 2.2; authentik does). So "inactive" counts for an access token only if the
-   * UserInfo endpoint rejects the token too.
+   * Whether a token is active (RFC 7662). An IdP also answers "inactive" to a client that it does not recognize or that
+   * lacks the permission (RFC 7662, section 2.2; authentik does this). So an access token is inactive only if the
+   * UserInfo endpoint rejects it too.
    *
-   * @returns null: the IdP has no introspection endpoint, so the answer is unknown
+   * @returns null if the IdP has no introspection endpoint, so that the state is unknown
    * @throws LoginError `introspection_failed`, `provider_unreachable`
    */
   introspect(token: string, kind?: TokenKind): Promise<boolean | null>
   /**
-   * Revokes a token at the IdP (RFC 7009). A token that the IdP does not know counts as revoked.
+   * Revokes a token at the IdP (RFC 7009). An unknown token counts as revoked.
    *
-   * @returns false: the IdP has no revocation endpoint, and the token lives until it expires
+   * @returns false if the IdP has no revocation endpoint, so that the token lives until it expires
    * @throws LoginError
    */
   revoke(token: string, kind: TokenKind): Promise<boolean>
@@ -69,7 +69,7 @@ function unclear(reason: string): LoginError {
 /**
  * Whether an endpoint accepts an access token.
  *
- * @throws if the answer is neither yes nor no
+ * @throws if the answer neither accepts nor rejects the token
  */
 async function isAccepted(config: oidc.Configuration, token: string, endpoint: string): Promise<boolean> {
   const { status } = await oidc
@@ -79,7 +79,7 @@ async function isAccepted(config: oidc.Configuration, token: string, endpoint: s
       throw error
     })
   if (status === 200) return true
-  // Status 429 means too many requests, and says nothing about the token.
+  // Status 429 (too many requests) says nothing about the token.
   if (status >= 400 && status < 500 && status !== 429) return false
   throw new LoginError('introspection_failed', { details: { endpoint: 'userinfo_endpoint', status } })
 }
