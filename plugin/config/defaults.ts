@@ -15,15 +15,15 @@ import type {
 } from './settings.ts'
 
 /**
- * The settings that all domains with the same `oidc` object share. The Client object lacks its addresses, which differ
- * from domain to domain.
+ * The settings that all domains with the same `oidc` object share. The Client object has no addresses yet, because
+ * these differ from domain to domain.
  */
 export interface SharedSettings
   extends Pick<DomainSettings, 'issuer' | 'custom' | 'groups' | 'logoutUrl' | 'newAccounts'> {
   readonly client: ClientConfig
 }
 
-/** Fills every default into a checked `oidc` object. Source: the specification's tables, column Default. */
+/** Fills the defaults into a checked `oidc` object. Source: the specification's tables, column Default. */
 export function sharedSettings(oidc: OidcConfig, preset: PresetRules | null, presetUrls: UrlOverrides): SharedSettings {
   const groups = oidc.groups ? groupSettings(oidc.groups, preset) : null
   const custom = customSettings(oidc.custom ?? {}, preset, groups)
@@ -37,7 +37,7 @@ export function sharedSettings(oidc: OidcConfig, preset: PresetRules | null, pre
   }
 }
 
-/** Completes the settings of one domain. */
+/** Combines the shared settings with the address and the credentials of one domain. */
 export function domainSettings(
   key: string,
   { issuer, client, custom, groups, logoutUrl, newAccounts }: SharedSettings,
@@ -66,7 +66,7 @@ function issuerSettings(
 ): IssuerSettings {
   const { issuer: uri = '', ...manual } = typeof issuer === 'string' ? { issuer } : (issuer ?? {})
   return {
-    // If the preset's issuer applies, the configured one has already been removed.
+    // If the preset supplies the issuer, a configured issuer has already been removed.
     issuer: uri === '' && preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
     manual: manualMetadata(manual),
   }
@@ -83,7 +83,8 @@ function manualMetadata(manual: Omit<IssuerConfig, 'issuer'>): ManualMetadata {
 
 function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
   const { post_logout_redirect_uri: afterLogout = true, response_types, ...configured } = client
-  // A client has the same method at all endpoints of nearly every IdP.
+  // By default, all endpoints use the method of the token endpoint, because nearly every IdP stores one method for each
+  // client.
   const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   return {
     redirect_uri: `${baseUrl}auth-oidc-callback`,
@@ -109,7 +110,7 @@ function customSettings(
   preset: PresetRules | null,
   groups: GroupSettings | null,
 ): CustomSettings {
-  // A preset may read groups without a scope, so it adds its own scope.
+  // Add the group scope only without a preset. A preset adds its own, because it may read groups without a scope.
   const groupScopes = groups?.scope && preset === null ? [groups.scope] : []
   return {
     scope: scopes(custom.scope ?? 'openid profile email', groupScopes),
@@ -139,8 +140,8 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
     recursive: groups.recursive ?? false,
     required: groups.required === undefined ? null : names(groups.required),
     siteadmin: groups.siteadmin === undefined ? null : names(groups.siteadmin),
-    // The specification gives both defaults. True, because a user who left the admin group must not stay administrator
-    // unnoticed.
+    // The specification names both values as the default. True is safer, because a user who left the admin group does
+    // not remain an administrator unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
     rights: groups.rights ? Object.entries(groups.rights).map(([group, rights]) => ({ group, rights })) : null,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',
@@ -153,7 +154,7 @@ function names(value: string | readonly string[]): readonly string[] {
   return [...new Set([value].flat())]
 }
 
-/** The values in a `…_supported` member, which spaces or commas separate. None occurs twice. */
+/** Splits a `…_supported` member at spaces and commas, and removes duplicates. */
 function listOf(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))]
 }

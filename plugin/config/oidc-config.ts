@@ -1,8 +1,8 @@
 import type { ClientSettings, CustomSettings, ManualMetadata, ServerRight } from './settings.ts'
 
 /**
- * An `oidc` object that matches the schema: with canonical names, without deprecated keys, unknown members and
- * defaults.
+ * An `oidc` object that matches the schema. All names are canonical. Deprecated keys and unknown members have been
+ * removed, and defaults have not been added.
  */
 export interface OidcConfig {
   /** The issuer's address, or an object with its metadata. */
@@ -14,7 +14,7 @@ export interface OidcConfig {
   readonly newAccounts?: boolean
 }
 
-/** The `issuer` member, if it is an object. Each `…_supported` member is a list written as one string. */
+/** The `issuer` member in its object form. Each `…_supported` member is a list in one string. */
 export type IssuerConfig = { readonly issuer?: string } & {
   readonly [Name in keyof ManualMetadata]: ManualMetadata[Name] extends readonly string[] | undefined
     ? string
@@ -29,7 +29,7 @@ export type ClientConfig = Pick<ClientSettings, 'client_id'> &
     readonly response_types?: string | readonly string[]
   }
 
-/** The `custom` member, without the members that presets add. */
+/** The `custom` member, without the members that presets add to it. */
 export interface CustomConfig {
   readonly scope?: string | readonly string[]
   readonly claims?: Partial<CustomSettings['claims']>
@@ -51,7 +51,7 @@ export interface GroupsConfig {
   readonly revokeAdmin?: boolean
   readonly rights?: Readonly<Record<string, readonly ServerRight[]>>
   readonly sync?: boolean | { readonly filter: string | readonly string[] }
-  /** False or empty: no scope is requested. */
+  /** False or an empty string if no group scope is requested. */
   readonly scope?: string | false
   readonly claim?: string
 }

@@ -22,16 +22,16 @@ import { checkScopes } from './rules/scope.ts'
 import { checkAlgorithms } from './rules/supported/algorithms.ts'
 import { checkResponseMode, checkResponseTypes } from './rules/supported/response-types.ts'
 
-/** The content of an `oidc` object, independent of its domain. */
+/** The result of reading an `oidc` object, without anything that depends on its domain. */
 export interface OidcReading {
-  /** The object under canonical names, without unknown members. */
+  /** The object with canonical names and without unknown members. */
   readonly oidc: JsonObject
   readonly findings: readonly Finding[]
-  /** Problems that arise if a domain has no keys and no certificate, though the `oidc` object needs them. */
+  /** Problems to report for a domain without keys and certificate, because the `oidc` object needs them. */
   readonly withoutKeys: readonly Finding[]
   /** Maps the new path of each moved value to its old place in the file. */
   readonly origins: ReadonlyMap<string, Steps>
-  /** Null exactly if the findings contain a problem. */
+  /** Null if and only if the findings contain a problem. */
   readonly usable: SharedSettings | null
 }
 
@@ -52,9 +52,9 @@ export interface OidcRules {
 }
 
 /**
- * Returns a reader for all `oidc` objects of one configuration. It reads and checks equal objects once, because most of
- * 1,000 domains use the same IdP. This mechanism exists for the benchmark row `start.domains`: 293 ms of CPU instead of
- * 460 ms.
+ * Returns a reader for all `oidc` objects of one configuration. It reads and checks equal objects only once, because
+ * most of 1,000 domains use the same IdP. The cache exists for the benchmark row `start.domains`: 293 ms of CPU time
+ * instead of 460 ms.
  */
 export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcReader {
   const readings = new Map<string, OidcReading>()
@@ -69,8 +69,8 @@ export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcRead
 }
 
 /**
- * Returns a key that equal `oidc` objects share. JSON cannot serve as the key, because NaN and null are equal in it.
- * Undefined: the object cannot be serialized, for example because it contains functions.
+ * Returns a cache key that is the same for equal `oidc` objects. JSON would not distinguish NaN from null. Returns
+ * undefined if the object cannot be serialized, for example because it contains functions.
  */
 function bytesOf(raw: unknown): string | undefined {
   try {
@@ -132,7 +132,7 @@ function withSecret(
   return { ...oidc, client: { ...membersOf(oidc.client), client_secret: secret, client_secret_file: file } }
 }
 
-/** Removes `$schema`, which is for editors. */
+/** Removes `$schema`, which only editors use. */
 function withoutSchema(oidc: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(oidc).filter(([name]) => name !== '$schema'))
 }
@@ -159,14 +159,14 @@ function checkRights({ groups }: JsonObject): readonly Finding[] {
   ]
 }
 
-/** MeshCentral reads every value except `true` as false. */
+/** Replaces a `newAccounts` that is not a boolean with false, as MeshCentral does. */
 function settleNewAccounts(oidc: JsonObject): { readonly oidc: JsonObject; readonly findings: readonly Finding[] } {
   const { newAccounts } = oidc
   if (newAccounts === undefined || typeof newAccounts === 'boolean') return { oidc, findings: [] }
   return { oidc: { ...oidc, newAccounts: false }, findings: [notBoolean(['newAccounts'])] }
 }
 
-/** The warning about a `newAccounts` that is neither true nor false. */
+/** The warning about a `newAccounts` value that is neither true nor false. */
 export function notBoolean(steps: Steps): Finding {
   const reason = 'is neither true nor false, and counts as false'
   return { warning: 'not_boolean', steps, reason, remedy: 'Write true or false, without quotation marks.' }

@@ -1,10 +1,13 @@
-/** One mistake in a server's configuration. Quotes no value, which may be a secret. */
+/** A mistake in a server's configuration. The message quotes no value, because it may be a secret. */
 export interface Problem {
-  /** The place, such as `domains[""].authStrategies.oidc.client.client_id`. `$` is the configuration as a whole. */
+  /**
+   * The path of the mistake, such as `domains[""].authStrategies.oidc.client.client_id`. `$` is the whole
+   * configuration.
+   */
   readonly path: string
-  /** The mistake. Continues a sentence that begins with the path, such as `must be a text`. */
+  /** What is wrong, such as `must be a text`. The path and the reason together form a sentence. */
   readonly reason: string
-  /** The remedy, in whole sentences. */
+  /** What to do, in complete sentences. */
   readonly remedy: string
 }
 
@@ -13,37 +16,37 @@ export const WARNING_CODES = [
   'deprecated_value',
   'unknown_key',
   'issuer_ignored', // the preset's issuer is used
-  'issuer_kept', // used although other members imply a preset
+  'issuer_kept', // the issuer is used although other members imply a preset
   'unknown_algorithm',
   'certificate_expired',
-  'changing_id', // the id of a user may later belong to another user
-  'other_id', // MeshCentral's built-in strategy may have used another id
-  'no_effect', // because of other members
+  'changing_id', // the IdP may later give the user's id to another user
+  'other_id', // MeshCentral's built-in strategy may have stored accounts under another id
+  'no_effect', // because of other members, the setting has no effect
   'nobody_admitted',
-  'other_host', // logins begin at another host name
-  'placeholder', // left over from an example
-  'not_boolean', // a `newAccounts` that MeshCentral counts as false
-  'text_ignored', // a port that MeshCentral ignores
-  'host_name_missing', // without `settings.cert`, it comes from the redirect address
-  'misplaced', // in a place that is not read
-  'plugin_not_listed', // MeshCentral loads it only if it was installed on its plugin page
-  'not_recorded', // without `settings.authLog`
+  'other_host', // logins begin at another host name than the domain's
+  'placeholder', // the value was copied from an example
+  'not_boolean', // MeshCentral reads this `newAccounts` as false
+  'text_ignored', // MeshCentral ignores this port, because it is written as a string
+  'host_name_missing', // without `settings.cert`, the host name is taken from the redirect address
+  'misplaced', // the setting is in a place where MeshCentral does not read it
+  'plugin_not_listed', // MeshCentral loads the plugin only if it was installed on the plugin page
+  'not_recorded', // without `settings.authLog`, logins are not recorded
   'session_key_missing',
-  'no_way_for_admins', // without passwords, possibly nobody can administer the server
+  'no_way_for_admins', // without passwords, there may be no administrator who can sign in
 ] as const
 export type WarningCode = (typeof WARNING_CODES)[number]
 
-/** Something that works or has no effect, but is probably a mistake. Same rules as for a problem. */
+/** A probable mistake that does not prevent logins. Its members follow the same rules as those of a problem. */
 export interface Warning extends Problem {
   readonly code: WarningCode
 }
 
-/** Steps into an object: member names and array indexes. */
+/** A path in an object: member names and array indexes. */
 export type Steps = readonly (string | number)[]
 
-/** The finding of a rule about an `oidc` object: a problem, or with `warning` a warning with that code. */
+/** A finding of a rule about an `oidc` object. It is a warning if `warning` is set, otherwise a problem. */
 export interface Finding {
-  /** The place below the `oidc` object. */
+  /** The path, relative to the `oidc` object. */
   readonly steps: Steps
   readonly reason: string
   readonly remedy: string

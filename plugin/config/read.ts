@@ -22,53 +22,53 @@ export interface ConfigReadOptions
   extends Omit<HostAddresses, 'ignoresTextPorts'>,
     CredentialOptions,
     SecretFileOptions {
-  /** Base URLs that replace the vendors' own, for sovereign clouds and tests. */
+  /** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
   readonly presets?: UrlOverrides
   /**
-   * How unknown members of the issuer, client and custom objects are reported. Default `error`. In the groups object
-   * they are always errors.
+   * How to report unknown members of the issuer, client and custom objects. Default `error`. Unknown members of the
+   * groups object are always errors.
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a preset's own members in the custom object select that preset, as in MeshCentral's built-in strategy. A
-   * configured issuer then replaces the preset's issuer. Default false.
+   * Whether a preset's own members in the custom object select that preset. If they do, a configured issuer replaces
+   * the preset's issuer, as in MeshCentral's built-in strategy. Default false.
    */
   readonly inferPresets?: boolean
-  /** Whether the host's accounts have rights that groups can give. Default false: `groups.rights` is a warning. */
+  /** Whether groups can give rights to accounts on this host. Default false: `groups.rights` causes a warning. */
   readonly hasRights?: boolean
   /**
-   * Whether the configuration is read as MeshCentral reads it. Then names that begin with `_` are comments,
-   * `domaindefaults` applies, a port that is a text is ignored, and a `newAccounts` that is not a boolean counts as
-   * false. Default false.
+   * Whether to read the configuration as MeshCentral does. Default false. As in MeshCentral, names that begin with `_`
+   * are comments, `domaindefaults` applies, a port in a string is ignored, and a `newAccounts` that is not a boolean
+   * means false.
    */
   readonly meshCentral?: boolean
 }
 
-/** One domain's strategy according to the configuration. */
+/** The result of reading one domain's configuration. */
 export interface DomainReading {
   readonly key: string
-  /** The domain's `title`, if it has one. */
+  /** The domain's `title`, or null if it has none. */
   readonly title: string | null
-  /** Null exactly if there are problems. */
+  /** Null if and only if there are problems. */
   readonly settings: DomainSettings | null
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]
 }
 
 export interface Readings {
-  /** The domains with `authStrategies.oidc`, in the file's order. */
+  /** The domains with `authStrategies.oidc`, in the order of the file. */
   readonly domains: readonly DomainReading[]
-  /** Problems that make the whole configuration unusable. Then there are no domains. */
+  /** Problems that make the whole configuration unusable. If there are any, `domains` is empty. */
   readonly problems: readonly Problem[]
 }
 
 /**
  * Reads a server's whole configuration. Returns the settings of each domain's strategy, or all mistakes at once. One
- * domain's mistakes do not affect another domain. Never throws, whatever `config` is. The result is frozen.
+ * domain's mistakes do not affect another domain. Never throws, even for a malformed `config`. The result is frozen.
  */
 export type DomainReader = (config: unknown, options?: ConfigReadOptions) => Readings
 
-/** Returns a reader that knows these presets. */
+/** Returns a reader that supports the given presets. */
 export function domainReader(presets: readonly PresetRules[]): DomainReader {
   const schema = oidcSchema(presets)
   const rules = { presets, schema, check: schemaCheck(schema) }
@@ -84,7 +84,7 @@ export function domainReader(presets: readonly PresetRules[]): DomainReader {
 /**
  * Reads one domain.
  *
- * @param claimed the domains read so far, by the address that they are served at
+ * @param claimed maps the addresses of the domains read so far to their keys
  */
 function readDomain(
   entry: FoundDomain,
@@ -112,7 +112,7 @@ function readDomain(
   const keysNeeded = files.credentials === NO_CREDENTIALS ? withoutKeys : checkKeysNeeded(oidc, files.credentials)
   const findings = [
     ...common,
-    // Mistakes in the files are reported alone, because correcting them may correct the rest.
+    // Report missing keys only if the files have no mistakes, because correcting a file may supply the keys.
     ...(files.findings.every(({ warning }) => warning) ? keysNeeded : []),
     ...(address ? checkRedirectAddress(oidc, address) : []),
   ]
@@ -143,8 +143,8 @@ function checkDomainsNewAccounts({ key, domain }: FoundDomain): readonly Finding
 }
 
 /**
- * Reports two domains with the same address. Requests are matched by host name and path, so they could not be told
- * apart.
+ * Reports two domains with the same address. The plugin selects the domain by host name and path, so it could not
+ * distinguish the two.
  */
 function claimAddress({ key }: FoundDomain, address: DomainAddress, claimed: Map<string, string>): readonly Problem[] {
   const place = `${address.hostName} ${address.basePath}`
@@ -157,7 +157,7 @@ function claimAddress({ key }: FoundDomain, address: DomainAddress, claimed: Map
   return [{ path: jsonPath(['domains', key, 'dns']), reason, remedy: 'Give each domain a host name of its own.' }]
 }
 
-/** The place of a value in the file: its deprecated key, if it was moved from there. */
+/** Returns the path of a value as written in the file. For a moved value, that is the path of its deprecated key. */
 function asWritten(steps: Steps, origins: ReadonlyMap<string, Steps>): Steps {
   for (let length = steps.length; length > 0; length--) {
     const origin = origins.get(jsonPath(steps.slice(0, length)))
@@ -166,7 +166,7 @@ function asWritten(steps: Steps, origins: ReadonlyMap<string, Steps>): Steps {
   return steps
 }
 
-/** Keeps one item for each place. One mistake can break several rules, and the first item is enough. */
+/** Keeps only the first item for each path, because one mistake can break several rules. */
 function onePerPath<Item extends Problem>(items: readonly Item[]): readonly Item[] {
   const byPath = new Map<string, Item>()
   for (const item of items) if (!byPath.has(item.path)) byPath.set(item.path, item)

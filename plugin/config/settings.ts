@@ -1,19 +1,19 @@
 import type { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } from './rules/issuer-members.ts'
 
 /**
- * The finished configuration of one domain's strategy: with current keys, canonical letter case and defaults, checked
- * and frozen. A member with a default in the specification is never optional.
+ * The complete configuration of one domain's strategy, checked and frozen. It has current keys in canonical letter
+ * case, and all defaults. A member with a default in the specification is never optional.
  */
 export interface DomainSettings {
-  /** Key under `domains` in the server's configuration. The default domain has the empty key. */
+  /** The domain's key under `domains` in the configuration. The key of the default domain is empty. */
   readonly key: string
   /**
-   * Host name that selects this domain: `dns`, or `settings.cert` for the default domain and for domains below a path.
-   * In lower case.
+   * The host name that selects this domain, in lower case. It is `dns`, or `settings.cert` for the default domain and
+   * for domains below a path.
    */
   readonly hostName: string
   /**
-   * Scheme, host and port (unless 443) at which browsers reach the domain, without a trailing slash and without its
+   * The origin at which browsers reach the domain: scheme, host and port (unless 443), without a trailing slash or
    * path.
    */
   readonly origin: string
@@ -21,25 +21,25 @@ export interface DomainSettings {
   readonly client: ClientSettings
   readonly credentials: Credentials
   readonly custom: CustomSettings
-  /** Null: groups are not configured, so none are requested and nothing changes. */
+  /** Null if groups are not configured. Then no groups are requested, and group memberships stay unchanged. */
   readonly groups: GroupSettings | null
-  /** Complete address that replaces the computed end-session address. */
+  /** A complete logout address, which replaces the computed one. */
   readonly logoutUrl: string | null
-  /** Null: the host's own setting for the domain decides. */
+  /** Null if the host's own setting for the domain applies. */
   readonly newAccounts: boolean | null
 }
 
-/** The identity provider's issuer, and the metadata that the administrator configured, which wins over discovery. */
+/** The identity provider's issuer, and the configured metadata, which replaces discovered metadata. */
 export interface IssuerSettings {
   readonly issuer: string
   readonly manual: ManualMetadata
 }
 
-/** The configured members of the Issuer object, with the names of OpenID Connect Discovery 1.0. */
+/** The configured members of the Issuer object. The names are those of OpenID Connect Discovery 1.0. */
 export type ManualMetadata = {
   readonly [Name in Exclude<(typeof ISSUER_ENDPOINTS)[number], 'userinfo_endpoint'>]?: string
 } & {
-  /** False: UserInfo is never requested. */
+  /** False if UserInfo is never requested. */
   readonly userinfo_endpoint?: string | false
 } & { readonly [Name in (typeof ISSUER_LISTS)[number]]?: readonly string[] } & {
   readonly [Name in (typeof ISSUER_FLAGS)[number]]?: boolean
@@ -62,8 +62,8 @@ export const RESPONSE_TYPES = ['code', 'id_token', 'code id_token'] as const
 export type ResponseType = (typeof RESPONSE_TYPES)[number]
 
 /**
- * How an IdP sends its answer. Source: OAuth 2.0 Multiple Response Types, section 2.1; Form Post Response Mode; JARM,
- * section 2.3.
+ * How an IdP delivers its answer. Source: OAuth 2.0 Multiple Response Types, section 2.1; Form Post Response Mode;
+ * JARM, section 2.3.
  */
 export const RESPONSE_MODES = [
   'query',
@@ -76,18 +76,18 @@ export const RESPONSE_MODES = [
 ] as const
 export type ResponseMode = (typeof RESPONSE_MODES)[number]
 
-/** Client object, with the member names of OpenID Connect Dynamic Client Registration 1.0. */
+/** The Client object. The names are those of OpenID Connect Dynamic Client Registration 1.0. */
 export interface ClientSettings {
   readonly client_id: string
-  /** Null: no method and no algorithm needs a secret. */
+  /** Null if no method and no algorithm needs a secret. */
   readonly client_secret: string | null
   /**
-   * Absolute path of the file that `client_secret` was read from. Undefined: the configuration contains the secret
-   * itself, or there is none.
+   * Absolute path of the file that contains `client_secret`. Undefined if the configuration contains the secret itself,
+   * or if there is none.
    */
   readonly client_secret_file?: string
   readonly redirect_uri: string
-  /** Null: no post-logout redirect address is sent. */
+  /** Null if no post-logout redirect address is sent. */
   readonly post_logout_redirect_uri: string | null
   readonly id_token_signed_response_alg: string
   readonly id_token_encrypted_response_alg?: string
@@ -95,24 +95,30 @@ export interface ClientSettings {
   readonly userinfo_signed_response_alg?: string
   readonly userinfo_encrypted_response_alg?: string
   readonly userinfo_encrypted_response_enc?: string
-  /** The first response type is used. */
+  /** The configured response types. Logins use the first one. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
   /**
-   * Undefined: none is requested with a code. If an ID token comes with the browser, it is `form_post` if the IdP
-   * supports that.
+   * Undefined if not configured. Then the IdP's default applies to codes. An ID token through the browser is requested
+   * as `form_post`, if the IdP supports that.
    */
   readonly response_mode?: ResponseMode
-  /** Applies to answers in a response mode with `jwt`. */
+  /** Algorithm of signed answers, for response modes whose name contains `jwt`. */
   readonly authorization_signed_response_alg: string
   readonly authorization_encrypted_response_alg?: string
   readonly authorization_encrypted_response_enc?: string
-  /** Seconds. */
+  /** The greatest age of the user's authentication at the IdP, in seconds. */
   readonly default_max_age?: number
   readonly require_auth_time: boolean
   readonly request_object_signing_alg?: string
-  /** Requests are signed even if the IdP's metadata does not require it, because this client is registered that way. */
+  /**
+   * True if this client is registered to sign its requests. Then they are signed even if the IdP's metadata does not
+   * require it.
+   */
   readonly require_signed_request_object: boolean
-  /** Requests are pushed even if the IdP's metadata does not require it, because this client is registered that way. */
+  /**
+   * True if this client is registered to push its requests. Then they are pushed even if the IdP's metadata does not
+   * require it.
+   */
   readonly require_pushed_authorization_requests: boolean
   readonly request_object_encryption_alg?: string
   readonly request_object_encryption_enc?: string
@@ -126,42 +132,44 @@ export interface ClientSettings {
   /** Whether access tokens are bound to a key of this process (RFC 9449). */
   readonly dpop_bound_access_tokens: boolean
   /**
-   * Audience of client assertions: `issuer`, `address` (of the endpoint), or an explicit audience. Undefined: the
-   * plugin finds it out and remembers it.
+   * Audience of client assertions: `issuer`, `address` (of the endpoint), or an explicit audience. Undefined if the
+   * plugin shall find out which audience the IdP accepts.
    */
   readonly assertion_audience?: string
 }
 
-/** Private keys and certificate of this server as a client. They are in files, not in the Client object. */
+/**
+ * The private keys and the certificate of this server as a client. They are read from files, not from the Client
+ * object.
+ */
 export interface Credentials {
-  /** Keys in the order of the file. The first suitable key signs. */
+  /** The keys in the order of the file. The first suitable key signs. */
   readonly keys: readonly ClientKey[]
-  /** Null: this server shows no certificate to the identity provider. */
+  /** Null if this server presents no certificate to the identity provider. */
   readonly certificate: ClientCertificate | null
 }
 
 export interface ClientKey {
-  /** Null if the file has only this key. */
+  /** The key id. Null if the only key in a file has no id. */
   readonly kid: string | null
   /**
-   * Signature algorithms (JWS `alg`) that the key may be used with, the preferred one first. Empty for a key for
-   * encryption.
+   * Signature algorithms (JWS `alg`) that the key may be used with, the preferred one first. Empty for an encryption
+   * key.
    */
   readonly signs: readonly string[]
-  /** Key management algorithms (JWE `alg`) that the key may be used with. Empty for a key for signatures. */
+  /** Key management algorithms (JWE `alg`) that the key may be used with. Empty for a signature key. */
   readonly decrypts: readonly string[]
   /**
-   * Certificate thumbprints of the key (RFC 7515, sections 4.1.7 and 4.1.8), because some vendors find a key only by
-   * them.
+   * Thumbprints of the key's certificate (RFC 7515, sections 4.1.7 and 4.1.8). Some vendors find a key only by them.
    */
   readonly thumbprints: { readonly x5t?: string; readonly 'x5t#S256'?: string }
-  /** A secret: never in a log, never in an answer. Contains only the key's own members. */
+  /** The private key, which must never be logged or sent. Contains only the key's own members. */
   readonly privateJwk: PrivateJwk
-  /** The public part, with `kid`, `use` and `alg` if the file has them. */
+  /** The public part of the key, with the `kid`, `use` and `alg` of the file. */
   readonly publicJwk: PublicJwk
 }
 
-/** JSON Web Key, RFC 7517. */
+/** A public JSON Web Key (RFC 7517). */
 export interface PublicJwk {
   readonly kty: string
   readonly crv?: string
@@ -183,45 +191,48 @@ export interface PrivateJwk extends PublicJwk {
 }
 
 export interface ClientCertificate {
-  /** PEM: the client's certificate first, then the certificates that lead to its authority. */
+  /** The client's certificate in PEM format, followed by the certificates that lead to its authority. */
   readonly cert: string
-  /** PEM. A secret. */
+  /** The private key in PEM format. A secret. */
   readonly key: string
-  /** `x5t#S256` of RFC 8705: SHA-256 of the certificate, base64url. */
+  /** The `x5t#S256` of RFC 8705: the SHA-256 hash of the certificate, in base64url. */
   readonly thumbprint: string
 }
 
-/** Custom object. */
+/** The Custom object. */
 export interface CustomSettings {
   /**
-   * The requested scopes, `openid` first, none twice. Includes the group scope if groups are configured without a
-   * preset. A preset adds its own, because it may read groups without one.
+   * The requested scopes without duplicates, `openid` first. Includes the group scope if groups are configured without
+   * a preset. A preset adds its own scope, because it may read groups without one.
    */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
-  /** Parameters that are added to every authorization request. The protocol and this plugin set none of them. */
+  /** Additional parameters of every authorization request. None of them is set by the protocol or by this plugin. */
   readonly authorizationParams: Readonly<Record<string, string>>
-  /** Accepted authentication contexts (`acr`), the preferred one first. Empty: all are accepted. */
+  /** Accepted authentication contexts (`acr`), the preferred one first. If empty, all are accepted. */
   readonly requiredAcr: readonly string[]
-  /** Former addresses of the same issuer. Accounts and sessions from there count like those of `issuer`. */
+  /**
+   * Former addresses of the same issuer. Accounts and sessions from these addresses are treated like those of `issuer`.
+   */
   readonly previousIssuers: readonly string[]
-  /** The whole text of the login button, which replaces the provider's name. One line, at most 128 characters. */
+  /** The text of the login button, instead of the one with the provider's name. One line, at most 128 characters. */
   readonly buttonText?: string
-  /** The icon of the login button: an address, or a path of this server. */
+  /** The icon of the login button: an address, or a path on this server. */
   readonly buttonIconUrl?: string
-  /** The icon for high-resolution screens. */
+  /** The icon of the login button for high-resolution screens. */
   readonly buttonIconUrl2x?: string
-  /** The memberships that count: the user's groups in the directory, the roles from the application, or both. */
+  /** Which memberships apply: the user's groups in the directory, the user's roles in the application, or both. */
   readonly authorities: readonly string[]
-  /** Name of the preset that applies. Null: none. */
+  /** Name of the chosen preset, or null if no preset applies. */
   readonly preset: string | null
-  /** The configured members that the preset adds to the Custom object, by name. */
+  /** The configured values of the members that the preset adds to the Custom object, by name. */
   readonly presetMembers: Readonly<Record<string, string>>
 }
 
 /**
- * Rights on the server that a group may give, with MeshCentral's names. These are the names of `newAccountsRights`,
- * with two exceptions: `groups.siteadmin` gives `fulladmin`, and a login could not revoke `locked`.
+ * The server rights that a group can give, with MeshCentral's names. The list is that of `newAccountsRights`, with two
+ * exceptions. `fulladmin` is excluded because `groups.siteadmin` gives it. `locked` is excluded because a login could
+ * not revoke it.
  */
 export const SERVER_RIGHTS = [
   'serverbackup',
@@ -244,26 +255,29 @@ export interface GroupRights {
   readonly rights: readonly ServerRight[]
 }
 
-/** Groups object. Names match exactly. */
+/** The Groups object. Group names match exactly, unless noted otherwise. */
 export interface GroupSettings {
   readonly recursive: boolean
-  /** Null: no group is required. */
+  /** The groups of which a user must be in at least one. Null if no group is required. */
   readonly required: readonly string[] | null
-  /** Null: groups do not manage site admin rights. */
+  /** The groups whose members are site administrators. Null if groups do not manage site admin rights. */
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
   /**
-   * Other rights that groups give. Letter case does not matter in these group names. Null: groups do not manage such
+   * Other rights that groups give. These group names match in any letter case. Null if groups do not manage such
    * rights.
    */
   readonly rights: readonly GroupRights[] | null
-  /** False: no mirroring. `all`: every group. Otherwise the names of the groups to mirror. */
+  /** The names of the groups to mirror, `all` for every group, or false for none. */
   readonly sync: false | 'all' | readonly string[]
   /**
-   * The scope that requests groups: as configured, otherwise the preset's own, otherwise `groups`. Null: none is
+   * The scope that requests groups: the configured one, or else the preset's, or else `groups`. Null if no scope is
    * requested.
    */
   readonly scope: string | null
-  /** Null: not configured, so a preset may use its own source. The standard provider then reads `groups`. */
+  /**
+   * The configured group claim. Null if not configured: a preset then uses its own source, and the standard provider
+   * reads `groups`.
+   */
   readonly claim: string | null
 }

@@ -8,8 +8,8 @@ const MIN_RSA_BITS = 2048
 const COPY_WHOLE_KEY = 'Copy the whole key as it was exported.'
 
 /**
- * Reads a client's private keys from the text of a JWK Set file (RFC 7517), or reports what is wrong with it. Quotes
- * nothing from it.
+ * Reads a client's private keys from the text of a JWK Set file (RFC 7517), or reports what is wrong with the file.
+ * Messages quote nothing from it.
  */
 export function readKeySet(text: string): {
   readonly keys: readonly ClientKey[]
@@ -90,7 +90,10 @@ interface KeyPair {
   readonly publicKey: KeyObject
 }
 
-/** Undefined if the members do not form a key, or the private and the public part do not match. */
+/**
+ * Returns the key pair of a JWK. Returns undefined if the members do not form a key, or if the private part does not
+ * match the public part.
+ */
 function keyPair(jwk: JsonObject): KeyPair | undefined {
   try {
     const privateKey = createPrivateKey({ key: { ...jwk }, format: 'jwk' })
@@ -113,10 +116,10 @@ function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], dec
     decrypts,
     thumbprints: { ...text('x5t'), ...text('x5t#S256') },
     privateJwk: pair.privateKey.export({ format: 'jwk' }) as PrivateJwk,
-    // Exported from the key itself, so no other member of the file can become public.
+    // Exported from the key itself, so that no other member of the file is published.
     publicJwk: {
       ...publicJwk,
-      // Some IdPs ignore keys without an id.
+      // A key without an id gets its thumbprint as the id, because some IdPs ignore keys without one.
       kid: typeof raw.kid === 'string' ? raw.kid : thumbprint(publicJwk),
       ...text('use'),
       ...text('alg'),
@@ -124,7 +127,10 @@ function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], dec
   }
 }
 
-/** Source: RFC 7638, section 3. Members of other key types are undefined, so they are left out. */
+/**
+ * Computes the thumbprint of a key. Members of other key types are undefined, so JSON omits them. Source: RFC 7638,
+ * section 3.
+ */
 function thumbprint({ crv, e, kty, n, x, y }: PublicJwk): string {
   return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
 }

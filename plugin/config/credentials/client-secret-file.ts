@@ -6,34 +6,34 @@ import { quoted } from '../json/json-path.ts'
 import type { Finding } from '../problem.ts'
 import { isPlaceholder } from '../rules/placeholders.ts'
 
-/** Size limit of the file. A client secret has a few dozen characters, so a longer file was named by mistake. */
+/** Size limit of the file. A client secret has a few dozen characters, so a longer file was configured by mistake. */
 export const MAX_SECRET_BYTES = 8192
 
 /**
  * Reads a file. Throws like `readFileSync`.
  *
- * @param maxBytes undefined: the whole file. Otherwise reading may stop one byte later, which shows that the file is
- *   longer
+ * @param maxBytes undefined to read the whole file. Otherwise reading may stop after one byte more, which shows that
+ * the file is too long
  */
 export type ReadFile = (file: string, maxBytes?: number) => string
 
 export interface SecretFileOptions {
-  /** Undefined: files cannot be read, so each named file is a problem. */
+  /** Undefined if files cannot be read. Then each configured file is reported as a problem. */
   readonly readFile?: ReadFile
   /**
-   * Folder of the configuration, which a relative `client.client_secret_file` starts from. Without it, a relative path
-   * is a problem.
+   * Folder of the configuration, to which a relative `client.client_secret_file` refers. If it is undefined, a relative
+   * path is reported as a problem.
    */
   readonly configFolder?: string
 }
 
-/** The content of a client secret's file, or what is wrong with the file. Never quotes its content. */
+/** The client secret in a file, or what is wrong with the file. Messages never quote the content. */
 export type SecretFileContent =
   | { readonly kind: 'secret'; readonly secret: string }
   | ({ readonly kind: 'unusable' } & Pick<Finding, 'reason' | 'remedy'>)
 
 export interface ClientSecretReading {
-  /** Null: no file is named, or it cannot be used. */
+  /** Null if no file is configured, or if the file cannot be used. */
   readonly named: { readonly file: string; readonly secret: string } | null
   readonly findings: readonly Finding[]
 }
@@ -72,7 +72,7 @@ export function readClientSecret({ client }: JsonObject, options: SecretFileOpti
 }
 
 /**
- * Reads a client secret. Ignores one line break at the end, and a byte order mark.
+ * Reads a client secret. Ignores a byte order mark, and one line break at the end.
  *
  * @param file absolute path
  */
@@ -90,8 +90,8 @@ export function readSecretFile(file: string, readFile: ReadFile | undefined): Se
   }
   const secret = withoutByteOrderMark(text).replace(/\r?\n$/, '')
   if (secret === '') return unusable('names an empty file', `Write the client secret to ${name}.`)
-  // RFC 6749, appendix A.2, allows no control characters. A replacement character means that the file is not in UTF-8:
-  // PowerShell writes UTF-16.
+  // Control characters are not allowed (RFC 6749, appendix A.2). A replacement character means that the file is not in
+  // UTF-8. For example, PowerShell writes UTF-16.
   if (/[\p{Cc}\ufffd]/u.test(secret)) {
     return unusable('names a file that is not a single line of text in UTF-8', `Correct ${name}: ${CONTENT}`)
   }

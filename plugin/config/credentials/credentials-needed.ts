@@ -18,8 +18,8 @@ const BY_CERTIFICATE: readonly unknown[] = ['tls_client_auth', 'self_signed_tls_
 const WHERE = '`credentials` of the registration, or in `domains.<key>.oidcCredentials`'
 
 /**
- * Reports requirements of the Client object that the credentials do not meet. An unsigned request, or a token that
- * others can read, would be worse than no login. Another rule reports unknown algorithms.
+ * Reports keys and certificates that the Client object requires but the credentials lack. A login without them would
+ * send unsigned requests, or receive tokens that others can read. Another rule reports unknown algorithms.
  */
 export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credentials): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
@@ -42,7 +42,7 @@ export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credent
   ]
 }
 
-/** @param algorithm undefined: any algorithm */
+/** Checks that a key can sign with an algorithm. @param algorithm undefined if any algorithm suffices */
 function signature(name: string, algorithm: unknown, keys: readonly ClientKey[]): readonly Finding[] {
   const required =
     algorithm === undefined ? KEY_PAIR_SIGNATURES : KEY_PAIR_SIGNATURES.filter((name) => name === algorithm)
@@ -66,7 +66,7 @@ function need(name: string, noun: string, member: string): Finding {
   return { steps: ['client', name], reason: `needs ${noun}, but there is none`, remedy }
 }
 
-/** Methods that need no client secret. */
+/** Authentication methods that need no client secret. */
 const SECRETLESS_METHODS: readonly unknown[] = [
   'none',
   'private_key_jwt',
@@ -76,8 +76,8 @@ const SECRETLESS_METHODS: readonly unknown[] = [
 const SHARED: readonly unknown[] = [...HMAC, ...SHARED_KEY_ENCRYPTION]
 
 /**
- * Reports a missing client secret if a method or an algorithm of the Client object needs one. The specification's
- * tables always require it.
+ * Reports a missing client secret if a method or an algorithm of the Client object needs one. The tables of the
+ * specification require the secret in every case; this check is more lenient.
  */
 export function checkSecretNeeded(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc

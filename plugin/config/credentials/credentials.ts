@@ -10,40 +10,40 @@ import { readKeySet } from './client-key-set.ts'
 import type { ReadFile } from './client-secret-file.ts'
 
 /**
- * Names of the files with the private keys and the certificate of this server as a client. Relative names start from
+ * Names of the files with the private keys and the certificate of this server as a client. A relative name refers to
  * the working directory.
  */
 export interface CredentialFiles {
-  /** A JWK Set (RFC 7517) of private keys. */
+  /** The file with a JWK Set (RFC 7517) of private keys. */
   readonly jwksFile?: string
-  /** PEM files. Both or neither. */
+  /** The PEM files of the certificate and its key. Configure both or neither. */
   readonly tlsCertFile?: string
   readonly tlsKeyFile?: string
 }
 
 export interface CredentialOptions {
-  /** Files by domain key. They win over `domains.<key>.oidcCredentials`. */
+  /** Credential files by domain key. They replace `domains.<key>.oidcCredentials`. */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
-  /** Undefined: files cannot be read, so each named file is a problem. */
+  /** Undefined if files cannot be read. Then each configured file is reported as a problem. */
   readonly readFile?: ReadFile
-  /** Milliseconds since 1970, to recognize expired certificates. Undefined: none counts as expired. */
+  /** Current time in milliseconds since 1970, to recognize expired certificates. Undefined to skip that check. */
   readonly now?: number
 }
 
 export interface CredentialReading {
   readonly credentials: Credentials
-  /** The place of the credentials in the configuration, or in the options. */
+  /** Path of the credentials, in the configuration or in the options. */
   readonly steps: Steps
-  /** Places below `steps`. */
+  /** The findings. Their paths are relative to `steps`. */
   readonly findings: readonly Finding[]
 }
 
 const FILES = ['jwksFile', 'tlsCertFile', 'tlsKeyFile'] as const
 type FileMember = (typeof FILES)[number]
-/** The credentials of every domain without any; always this object. */
+/** The credentials of a domain that has none. All such domains share this object, so it can be compared by identity. */
 export const NO_CREDENTIALS: Credentials = { keys: [], certificate: null }
 
-/** Reads the keys and the certificate of one domain's client from the named files. */
+/** Reads the keys and the certificate of one domain's client from the configured files. */
 export function readCredentials({ key, domain }: FoundDomain, options: CredentialOptions): CredentialReading {
   const configured =
     options.credentials && Object.hasOwn(options.credentials, key) ? options.credentials[key] : undefined

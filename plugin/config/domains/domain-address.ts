@@ -6,46 +6,46 @@ import { withoutTrailingSlashes } from './trailing-slashes.ts'
 
 /** The address at which browsers reach a domain. */
 export interface DomainAddress {
-  /** In lower case; non-ASCII names in `xn--` form, as browsers send them. */
+  /** The host name in lower case. Non-ASCII names are in `xn--` form, as browsers send them. */
   readonly hostName: string
-  /** Without a trailing slash. */
+  /** Scheme, host and port, without a trailing slash. */
   readonly origin: string
-  /** With slashes at both ends. */
+  /** The path, with slashes at both ends. */
   readonly basePath: string
 }
 
-/** Addresses from the host, which override those in its configuration file. */
+/** Addresses that the host supplies. They override the configuration file. */
 export interface HostAddresses {
   /**
    * Returns the path below which a domain is served, with slashes at both ends. A domain below a path other than `/`
-   * needs no `dns`: it shares the host name in `settings.cert`.
+   * needs no `dns`, because it shares the host name in `settings.cert`.
    */
   readonly basePathOf?: ((domainKey: string) => string | undefined) | undefined
   /**
-   * Returns scheme, host and port at which browsers reach a domain. It replaces `https://`, host name and port of the
-   * configuration.
+   * Returns the origin (scheme, host and port) at which browsers reach a domain. It replaces the origin that the
+   * configuration determines.
    */
   readonly originOf?: ((domainKey: string) => string | undefined) | undefined
   /**
-   * Whether to ignore a port that is written as a string, as MeshCentral does. Default false: it is reported as a
-   * problem.
+   * Whether to ignore a port that is written as a string, as MeshCentral does. Default false: such a port is reported
+   * as a problem.
    */
   readonly ignoresTextPorts?: boolean
 }
 
-/** The address of a domain according to the configuration. */
+/** The address of a domain, as read from the configuration. */
 export interface AddressReading {
-  /** Null if the configuration does not determine the address; the problems say why. */
+  /** Null if the configuration does not determine the address. Then `problems` contains the reasons. */
   readonly address: DomainAddress | null
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]
 }
 
 /**
- * Reads the address at which browsers reach a domain. The port is `settings.aliasPort`, else `settings.port`, else 443.
- * Source: Server settings needed by the strategy.
+ * Reads the address at which browsers reach a domain. The port is `settings.aliasPort`, or else `settings.port`, or
+ * else 443. Source: Server settings needed by the strategy.
  *
- * @param redirectUri the configured one. Without `settings.cert`, the address of the domain is derived from it
+ * @param redirectUri the configured redirect address. Without `settings.cert`, the domain's address is derived from it
  */
 export function domainAddress(
   { key, domain }: FoundDomain,
@@ -77,7 +77,7 @@ export function domainAddress(
   return { address: { hostName, origin, basePath }, problems: [], warnings: [] }
 }
 
-/** Derives the domain's address from the redirect address, the only one that is known without `settings.cert`. */
+/** Derives the domain's address from the redirect address. Without `settings.cert`, no other address is known. */
 function addressOf({ hostname, origin }: URL, basePath: string): AddressReading {
   const warning: Warning = {
     code: 'host_name_missing',
@@ -93,7 +93,9 @@ function nameProblem(path: string, missing: boolean): Problem {
   return { path, reason: missing ? 'is missing' : 'must be a host name', remedy }
 }
 
-/** Returns a host name as browsers send it: in lower case and `xn--` form. Null for anything else. */
+/**
+ * Returns a host name as browsers send it, in lower case and `xn--` form. Returns null if the value is not a host name.
+ */
 export function hostNameOf(value: unknown): string | null {
   if (typeof value !== 'string' || !/^[\p{L}\p{N}\p{M}_.-]+$/u.test(value)) return null
   try {

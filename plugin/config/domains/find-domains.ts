@@ -4,14 +4,14 @@ import { spellingsOf } from '../json/member-name.ts'
 import { isComment } from '../meshcentral/host-members.ts'
 import type { Problem, Steps } from '../problem.ts'
 
-/** A domain with `authStrategies.oidc`, as in the file. */
+/** A domain with `authStrategies.oidc`, as written in the configuration file. */
 export interface FoundDomain {
   readonly key: string
   readonly domain: JsonObject
   readonly oidc: unknown
-  /** Steps from the whole configuration to the `oidc` object, under canonical names. */
+  /** Path from the root of the configuration to the `oidc` object, with canonical names. */
   readonly steps: Steps
-  /** The same steps, as written in the file. */
+  /** The same path, with the names as written in the file. */
   readonly written: readonly string[]
   readonly problems: readonly Problem[]
 }
@@ -25,9 +25,9 @@ export interface FoundDomains {
 
 export interface FindOptions {
   /**
-   * Whether to read the file as MeshCentral does. Then domains whose keys begin with `_` are comments, `domaindefaults`
-   * supplies members that a domain lacks, and the default domain always exists. A domain that only shares files has no
-   * login. Default false.
+   * Whether to read the file as MeshCentral does. Default false. As in MeshCentral, domains whose keys begin with `_`
+   * are comments, and `domaindefaults` supplies members that a domain lacks. The default domain always exists, and a
+   * domain that only shares files has no login.
    */
   readonly meshCentral?: boolean
 }
@@ -71,7 +71,10 @@ function findAsMeshCentral(config: JsonObject, domains: JsonObject, written: str
   })
 }
 
-/** MeshCentral uses a whole member of `domaindefaults` if the domain lacks it, and never a part of one. */
+/**
+ * Adds the members of `domaindefaults` that a domain lacks. Like MeshCentral, adds whole members only and never merges
+ * their contents.
+ */
 function withDefaults(domain: JsonObject, defaults: JsonObject): JsonObject {
   const present = Object.entries(domain).filter(([, value]) => value !== null && value !== undefined)
   const names = new Set(present.map(([name]) => name.toLowerCase()))
@@ -101,7 +104,7 @@ function findOidc(key: string, domain: JsonObject, { steps, written }: Place): r
   return [{ key, domain, oidc: first.value, steps: place, written: [...written, ...first.path], problems }]
 }
 
-/** Finds a member in any letter case. Reports a problem if it occurs twice, because it is unclear which one counts. */
+/** Finds a member in any letter case. Reports a problem if it occurs twice, because it is unclear which one applies. */
 export function soleMember(
   object: JsonObject,
   name: string,

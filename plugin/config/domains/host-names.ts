@@ -3,9 +3,8 @@ import { hostNameOf } from './domain-address.ts'
 import { soleMember } from './find-domains.ts'
 
 /**
- * Returns the domain key for each host name, for every domain with a `dns` member. It does not matter whether the
- * domain has a login strategy, or a valid one: a request to one domain must never be answered by another domain's
- * strategy.
+ * Maps each host name to the key of the domain with that `dns` member. Includes domains without a login strategy, or
+ * with an invalid one. Otherwise another domain's strategy would answer their requests.
  */
 export function domainsByHostName(config: unknown): ReadonlyMap<string, string> {
   const domains = isJsonObject(config) ? soleMember(config, 'domains', []).value : undefined

@@ -1,6 +1,6 @@
 /**
- * Removes trailing slashes from an address. No regular expression, because one would start again at each slash of a
- * long run.
+ * Removes trailing slashes from an address. Avoids a regular expression, because it would take quadratic time on a long
+ * run of slashes.
  */
 export function withoutTrailingSlashes(address: string): string {
   let end = address.length

@@ -1,14 +1,14 @@
 /**
- * Converts only the letters A to Z to lower case. `toLowerCase` would also turn the Kelvin sign into a `k`, so that two
- * different names would be equal.
+ * Converts only the letters A to Z to lower case. `toLowerCase` would also convert the Kelvin sign to `k`, so that two
+ * different names would become equal.
  */
 export function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /**
- * Converts every letter to lower case, unless it would become an ASCII letter. For names that a host has converted with
- * `toLowerCase`, as MeshCentral does with the keys of its configuration.
+ * Converts every letter to lower case, unless the result would be an ASCII letter. Use it for names that a host has
+ * converted with `toLowerCase`, as MeshCentral does with the keys of its configuration.
  */
 export function lowerCaseButAscii(text: string): string {
   return asciiLowerCase(text).replace(/[^\0-\x7f]/gu, (letter) => {

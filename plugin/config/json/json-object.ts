@@ -5,7 +5,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the members of a value from outside, or none if it is not an object. */
+/** Returns the members of an untrusted value, or no members if the value is not an object. */
 export function membersOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {}
 }

@@ -1,8 +1,8 @@
 import type { Steps } from '../problem.ts'
 
 /**
- * Writes a place in a JSON document in readable form: `domains[""].dns`, `custom.scope[0]`. The document as a whole is
- * `$`.
+ * Formats a path in a JSON document for messages: `domains[""].dns`, `custom.scope[0]`. The path of the whole document
+ * is `$`.
  */
 export function jsonPath(steps: Steps): string {
   if (steps.length === 0) return '$'
@@ -14,7 +14,7 @@ export function jsonPath(steps: Steps): string {
 }
 
 /**
- * Quotes a member's name for a message. Escapes line breaks and invisible characters, because messages end up in
+ * Quotes a member's name for a message. Escapes line breaks and invisible characters, because messages appear in
  * terminals and logs.
  */
 export function quoted(name: string): string {
@@ -24,7 +24,7 @@ export function quoted(name: string): string {
   )
 }
 
-/** Returns the steps of a JSON Pointer (RFC 6901), in which ajv reports places. */
+/** Splits a JSON Pointer (RFC 6901) into steps. ajv reports paths as JSON Pointers. */
 export function pointerSteps(pointer: string): Steps {
   return pointer
     .split('/')

@@ -1,14 +1,17 @@
-/** A value in a JSON text: where it starts and ends, and for an object its members. */
+/** A value in a JSON text, with its position and, for an object, its members. */
 export interface JsonNode {
   readonly start: number
   readonly end: number
-  /** Members by name. Of two members with the same name, the last one counts, as in `JSON.parse`. */
+  /** Members by name. If a name is repeated, this is the last member with it, as in `JSON.parse`. */
   readonly members: ReadonlyMap<string, JsonNode>
-  /** Names that occur more than once. */
+  /** Names that occur more than once in this object. */
   readonly repeated: readonly string[]
 }
 
-/** The place where a text stops being JSON. Line and column count from 1. Quotes no text, which may contain secrets. */
+/**
+ * A syntax error in a JSON text. Line and column start at 1. The message quotes no text, because it may contain
+ * secrets.
+ */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
   readonly line: number
@@ -22,8 +25,9 @@ export class JsonSyntaxError extends Error {
 }
 
 /**
- * Finds the places of all values in a JSON text (RFC 8259). Accepts exactly the texts that `JSON.parse` accepts, up to
- * 1000 levels. `JSON.parse` reports no places, and not every version of Node reports where and why it failed.
+ * Finds the positions of all values in a JSON text (RFC 8259). Accepts exactly the texts that `JSON.parse` accepts,
+ * with at most 1000 levels. `JSON.parse` reports no positions, and not every version of Node reports the position and
+ * reason of an error.
  *
  * @throws JsonSyntaxError
  */
@@ -32,14 +36,14 @@ export function locateJson(text: string): JsonNode {
 }
 
 const SPACE = /[ \t\r\n]*/y
-// No alternatives under a star: these would need a stack as deep as the string is long. The ranges leave out control
-// characters, the quotation mark and the backslash.
+// Avoid alternatives under a star, because they need a stack as deep as the string is long. The character ranges
+// exclude control characters, the quotation mark and the backslash.
 const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*"/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /true|false|null/y
 const MAX_DEPTH = 1000
 
-/** Reads one text from its beginning to its end. `#offset` is the place of the next character. */
+/** Reads one JSON text from start to end. `#offset` is the position of the next character. */
 class JsonReader {
   readonly #text: string
   #offset = 0
@@ -76,7 +80,7 @@ class JsonReader {
     return { start, end: this.#offset, members, repeated: [...repeated] }
   }
 
-  /** Reads entries with commas between them, up to the closing bracket. */
+  /** Reads entries that are separated by commas, up to the closing bracket. */
   #list(closing: '}' | ']', readEntry: () => void): void {
     let more = !this.#accept(closing)
     while (more) {

@@ -1,17 +1,14 @@
 import { asciiLowerCase } from './ascii-case.ts'
 import type { JsonObject } from './json-object.ts'
 
-/**
- * Finds the candidate that a written name stands for: the same name, or else the first that differs only in letter
- * case.
- */
+/** Finds the candidate that equals a written name. If none does, returns the first that differs only in letter case. */
 export function canonicalName(written: string, candidates: readonly string[]): string | undefined {
   if (candidates.includes(written)) return written
   const lowered = asciiLowerCase(written)
   return candidates.find((name) => asciiLowerCase(name) === lowered)
 }
 
-/** Returns the spellings of `name` in `members`, without members that are undefined. */
+/** Returns all spellings of `name` among `members`. Skips members whose value is undefined. */
 export function spellingsOf(
   members: JsonObject,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Finds the name in `candidates` that `written` probably means. Ignores letter case, and allows at most a third of the
- * letters to be wrong.
+ * Finds the candidate that `written` is probably meant to be. Ignores letter case, and allows errors in at most a third
+ * of the letters.
  */
 export function nearestName(written: string, candidates: readonly string[]): string | undefined {
   const wanted = written.toLowerCase()
@@ -8,7 +8,8 @@ export function nearestName(written: string, candidates: readonly string[]): str
   let least = Number.POSITIVE_INFINITY
   for (const name of candidates) {
     const allowed = Math.max(1, Math.floor(name.length / 3))
-    // A name in a file can have any length, and the distance takes time proportional to both lengths multiplied.
+    // Skip names of very different length. A written name can have any length, and computing the distance takes time
+    // proportional to the product of both lengths.
     if (Math.abs(name.length - wanted.length) > allowed) continue
     const distance = editDistance(wanted, name.toLowerCase())
     if (distance <= allowed && distance < least) {
@@ -20,8 +21,8 @@ export function nearestName(written: string, candidates: readonly string[]): str
 }
 
 /**
- * Counts the letters to insert, remove, replace or swap with their neighbour to turn one word into the other
- * (Damerau-Levenshtein, no letter touched twice).
+ * Counts the letters to insert, remove, replace or swap with their neighbor to turn one word into the other. This is
+ * the restricted Damerau-Levenshtein distance, which edits no letter twice.
  */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []

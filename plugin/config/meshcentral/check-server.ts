@@ -6,10 +6,10 @@ import type { ServerReading } from './server-reading.ts'
 import { checkServerSettings } from './server-settings.ts'
 
 /**
- * Checks MeshCentral's configuration outside the `oidc` objects. Member names may be in any letter case, because
- * MeshCentral converts them to lower case but the file does not.
+ * Checks MeshCentral's configuration outside the `oidc` objects. Member names match in any letter case, because
+ * MeshCentral converts them to lower case when it reads the file.
  *
- * @param isLoaded whether the plugin is loaded or need not be, so that nothing is reported about it. Default false
+ * @param isLoaded true to skip the check that MeshCentral loads the plugin. Default false
  */
 export function checkMeshCentralServer(config: unknown, { isLoaded = false } = {}): ServerReading {
   if (!isJsonObject(config)) return { problems: [], warnings: [] }

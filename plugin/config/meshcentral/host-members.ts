@@ -2,8 +2,7 @@ import type { JsonObject } from '../json/json-object.ts'
 import { canonicalName } from '../json/member-name.ts'
 
 /**
- * Members of the `oidc` object that MeshCentral itself reads when it creates an account. All others belong to the
- * plugin.
+ * Members of the `oidc` object that MeshCentral itself reads when it creates an account. The plugin reads all others.
  */
 export const HOST_MEMBERS = ['newAccountsRights', 'newAccountRealms', 'newAccountsUserGroups'] as const
 

@@ -7,15 +7,15 @@ import type { Problem } from '../problem.ts'
 import { isComment } from './host-members.ts'
 import { domainsOf } from './server-reading.ts'
 
-/** All strategies of MeshCentral. */
+/** The names of all login strategies in MeshCentral. */
 export const STRATEGIES = ['twitter', 'google', 'github', 'azure', 'jumpcloud', 'saml', 'intel', 'oidc'] as const
 
-/** Other names that administrators give to OpenID Connect. */
+/** Other names that administrators use for OpenID Connect. */
 const OPENID_CONNECT = ['openid', 'openidconnect', 'openid-connect', 'openid_connect', 'oauth2', 'oauth', 'sso']
 
 /**
- * Reports domain keys that probably mean the default domain, and strategy names that probably mean `oidc`. MeshCentral
- * ignores both.
+ * Reports likely misspellings that MeshCentral ignores: domain keys that probably mean the default domain, and strategy
+ * names that probably mean `oidc`.
  */
 export function checkLikelyTypos(config: JsonObject): readonly Problem[] {
   const domains = domainsOf(config)
@@ -58,7 +58,7 @@ function strategyProblems(domain: JsonObject, steps: readonly string[]): readonl
     }))
 }
 
-/** Whether a name in `authStrategies` is probably a misspelt `oidc`. */
+/** Whether a name in `authStrategies` is probably a misspelling of `oidc`. */
 export function resemblesOidc(name: string): boolean {
   const lowered = name.toLowerCase()
   if (isComment(name) || STRATEGIES.some((strategy) => strategy === lowered)) return false

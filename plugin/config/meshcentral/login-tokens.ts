@@ -5,7 +5,10 @@ import { domainsOf } from './server-reading.ts'
 
 const LIMIT = 'settings.plugins.meshcompanion.loginTokenDays'
 
-/** Returns the domains in which single sign-on accounts can have login tokens that do not depend on the last login. */
+/**
+ * Returns the domains in which single sign-on users can have login tokens that work however long ago the user last
+ * signed in.
+ */
 export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: readonly string[]): readonly string[] {
   if (!isJsonObject(config)) return []
   const member = (object: unknown, name: string) => soleMember(membersOf(object), name, []).value
@@ -19,7 +22,9 @@ export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: re
   })
 }
 
-/** Describes such domains for an administrator, who may have chosen this deliberately. */
+/**
+ * Describes these domains in a note. It is not a warning, because an administrator may have chosen this deliberately.
+ */
 export function unlimitedTokensNote(domains: readonly string[]): string {
   const names = domains.map(quoted).join(', ')
   return `Login tokens of single sign-on accounts have no limit in ${names}: they work however long ago the user last signed in. To limit them, set ${LIMIT}, or passwordRequirements.loginTokens to false in the domain.`

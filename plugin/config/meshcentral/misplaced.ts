@@ -8,10 +8,7 @@ import { isComment } from './host-members.ts'
 import { resemblesOidc, STRATEGIES } from './likely-typos.ts'
 import { domainsOf, type ServerReading } from './server-reading.ts'
 
-/**
- * Reports settings in places where MeshCentral does not read them, or where they do something that their author did not
- * mean.
- */
+/** Reports settings in places where MeshCentral ignores them or interprets them in an unexpected way. */
 export function checkMisplaced(config: JsonObject): ServerReading {
   const domains = domainsOf(config)
   const defaults = membersOf(soleMember(config, 'domaindefaults', []).value)
@@ -47,7 +44,10 @@ function strategiesBesideDomains(config: JsonObject): readonly Problem[] {
     }))
 }
 
-/** A name that is neither a strategy nor a misspelt one is probably a setting of the domain. */
+/**
+ * Reports names inside `authStrategies` that are neither a strategy nor a misspelling of one. They are probably
+ * settings of the domain.
+ */
 function insideStrategies({ domain, steps }: Place): readonly Warning[] {
   const { value } = soleMember(domain, 'authStrategies', [])
   if (!isJsonObject(value)) return []
@@ -63,8 +63,8 @@ function insideStrategies({ domain, steps }: Place): readonly Warning[] {
 }
 
 /**
- * Reports a redirect to the callback, where a browser without an answer of the IdP gets 404. Logins begin at
- * `auth-oidc`.
+ * Reports a redirect of unknown users to the callback address. There, a browser without an answer from the IdP gets
+ * status 404. Logins begin at `auth-oidc`.
  */
 function redirectToCallback({ domain, steps, basePath }: Place): readonly Warning[] {
   const name = 'unknownUserRootRedirect'
@@ -90,7 +90,7 @@ function redirectToCallback({ domain, steps, basePath }: Place): readonly Warnin
 
 const BASE = 'https://this.server.invalid/'
 
-/** Reports a comment that was probably meant as the setting, because no domain has that setting. */
+/** Reports a commented-out `_authStrategies` if no domain has that setting without the underscore. */
 function commentedOut(places: readonly Place[]): readonly Warning[] {
   if (places.some(({ domain }) => isJsonObject(soleMember(domain, 'authStrategies', []).value))) return []
   return places.flatMap(({ steps, domain }) => {

@@ -10,12 +10,12 @@ const NAME = 'meshcompanion'
 const AT = ['settings', 'plugins']
 const WRITE = `Write "plugins": { "enabled": true, "list": ["${NAME}"] } in \`settings\`.`
 
-/** Members of `settings.plugins.meshcompanion`. */
+/** The plugin's own settings, which are members of `settings.plugins.meshcompanion`. */
 export const OWN_SETTINGS = ['sessionCheckMinutes', 'introspectMinutes', 'loginTokenDays', 'presets'] as const
 
 /**
- * Checks whether MeshCentral loads the plugin, and the plugin's own settings. Without the plugin, MeshCentral's
- * built-in strategy signs users in with the same configuration.
+ * Checks that MeshCentral loads the plugin, and checks the plugin's own settings. If the plugin is not loaded,
+ * MeshCentral's built-in strategy signs users in with the same configuration.
  */
 export function checkPluginLoaded(config: JsonObject): ServerReading {
   const plugins = pluginsOf(config)
@@ -42,7 +42,7 @@ function loadProblems(config: JsonObject, plugins: unknown): readonly Problem[] 
   if (plugins === false) return problem([], 'is false', WRITE)
   if (!isJsonObject(plugins)) return []
   const { value: enabled } = soleMember(plugins, 'enabled', AT)
-  // MeshCentral's own comparison: 0 and "" count as off too.
+  // MeshCentral also treats 0 and "" as false.
   if (enabled === false || enabled === 0 || enabled === '') {
     return problem(['enabled'], 'is false', 'Write true, or omit it.')
   }
@@ -64,8 +64,8 @@ function resemblesName(name: string): boolean {
 }
 
 /**
- * Without a list, MeshCentral loads the plugins that were installed and enabled on its plugin page. Only its database
- * knows them.
+ * Warns about a missing list. Without one, MeshCentral loads only plugins that were installed and enabled on its plugin
+ * page, which it stores in its database.
  */
 function listWarnings(plugins: unknown): readonly Warning[] {
   const isOn = plugins !== undefined && plugins !== null && plugins !== false
@@ -80,7 +80,7 @@ function listWarnings(plugins: unknown): readonly Warning[] {
   ]
 }
 
-/** Paths of `plugins` objects that MeshCentral does not read. */
+/** Returns the paths of `plugins` objects in places where MeshCentral ignores them. */
 function pluginsElsewhere(config: JsonObject): readonly string[] {
   const inDomains = domainsOf(config).flatMap(({ key, domain }) =>
     isJsonObject(soleMember(domain, 'plugins', []).value) ? [jsonPath(['domains', key, 'plugins'])] : [],

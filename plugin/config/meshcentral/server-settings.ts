@@ -3,7 +3,7 @@ import { type JsonObject, membersOf } from '../json/json-object.ts'
 import { jsonPath } from '../json/json-path.ts'
 import type { Warning } from '../problem.ts'
 
-/** The effects of ports that are texts, by setting. */
+/** For each port setting, what MeshCentral does if the port is written as a string. */
 const PORTS: Readonly<Record<string, string>> = {
   port: 'MeshCentral ignores a text and listens on 443',
   aliasPort: 'MeshCentral ignores a text and builds its addresses with settings.port',
@@ -14,7 +14,7 @@ const PORTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reports server settings that MeshCentral reads differently than they look, and missing ones that single sign-on
+ * Reports server settings that MeshCentral interprets in an unexpected way, and missing settings that single sign-on
  * needs.
  */
 export function checkServerSettings(config: JsonObject): readonly Warning[] {

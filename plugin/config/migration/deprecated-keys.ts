@@ -4,7 +4,7 @@ import { canonicalName, spellingsOf } from '../json/member-name.ts'
 import type { Finding, Steps } from '../problem.ts'
 import { oidcSchema } from '../rules/schema/schema.ts'
 
-/** New places of the old keys of the `oidc` object. */
+/** Maps each deprecated key of the `oidc` object to its new place. */
 const NEW_PLACES: Readonly<Record<string, readonly [string] | readonly [string, string]>> = {
   clientid: ['client', 'client_id'],
   clientsecret: ['client', 'client_secret'],
@@ -19,21 +19,25 @@ const NEW_PLACES: Readonly<Record<string, readonly [string] | readonly [string, 
 }
 
 export const DEPRECATED_NAMES: readonly string[] = Object.keys(NEW_PLACES)
-/** All names that the `oidc` object may contain. The current ones come first, so `LogoutUrl` means `logouturl`. */
+/**
+ * All names that the `oidc` object may contain. Current names come first, so that `LogoutUrl` matches `logouturl` and
+ * not the deprecated `logoutURL`.
+ */
 export const OIDC_NAMES: readonly string[] = [...Object.keys(oidcSchema([]).properties ?? {}), ...DEPRECATED_NAMES]
 
 export interface Moves {
-  /** The object without deprecated keys. Letter case and order of everything else stay. */
+  /** The object without deprecated keys. The letter case and order of all other keys are unchanged. */
   readonly oidc: JsonObject
-  /** One warning for each deprecated key, whether its value is used or not. */
+  /** One warning for each deprecated key, even if its value is not used. */
   readonly warnings: readonly Finding[]
-  /** The places of moved values in the file: from the new place, as a path, to the old one. */
+  /** Maps the new path of each moved value to its old place in the file. */
   readonly origins: ReadonlyMap<string, Steps>
 }
 
 /**
- * Moves deprecated keys, in any letter case, to their new places. A value that is already there wins. Two keys cannot
- * be moved and stay: a key in two spellings, and a key whose new place is inside a value that is not an object.
+ * Moves deprecated keys, in any letter case, to their new places. A value that is already in the new place is kept. A
+ * key that occurs in two spellings is not moved. Neither is a key whose new place is inside a value that is not an
+ * object.
  */
 export function moveDeprecatedKeys(oidc: JsonObject): Moves {
   const entries = Object.entries(oidc)
@@ -76,7 +80,7 @@ export function moveDeprecatedKeys(oidc: JsonObject): Moves {
   return { oidc: settled, warnings, origins }
 }
 
-/** Replaces `groups.sync.enabled` with `groups.sync` itself. Beside a filter, `"enabled": true` has no effect. */
+/** Replaces `groups.sync.enabled` with `groups.sync` itself. If there is a filter, `"enabled": true` has no effect. */
 function moveSyncEnabled(oidc: JsonObject): JsonObject {
   return changeMember(oidc, 'groups', (groups) =>
     isJsonObject(groups)

@@ -8,11 +8,11 @@ import { OIDC_NAMES } from './deprecated-keys.ts'
 import { settleRightNames } from './right-names.ts'
 
 /**
- * Writes every known name of the `oidc` object, deprecated ones included, in its canonical letter case. Some hosts
- * convert their configuration to lower case, so a name in two spellings would be ambiguous. Members that are undefined,
- * which code uses for "not configured", are left out.
+ * Converts every known name of the `oidc` object, including deprecated ones, to its canonical letter case. A name in
+ * two spellings is a problem, because some hosts convert their configuration to lower case. Members whose value is
+ * undefined are omitted, because code uses undefined for "not configured".
  *
- * @param hasComments whether members whose names begin with `_` are comments, which are left out too
+ * @param hasComments whether members whose names begin with `_` are comments, which are omitted too
  */
 export function settleLetterCase(
   oidc: JsonObject,
@@ -37,7 +37,7 @@ function settle(object: JsonObject, schema: MemberSchema, steps: Steps, settling
   const settled = new Map<string, { written: string; value: unknown }>()
   for (const [written, value] of Object.entries(object)) {
     if (value === undefined) continue
-    // If names are data, such as group names, one may begin with an underscore.
+    // Keep an underscore name where names are data, because a group name may begin with an underscore.
     if (settling.hasComments && schema.properties && isComment(written)) continue
     const name = canonicalName(written, knownNames) ?? written
     const first = settled.get(name)

@@ -4,8 +4,8 @@ import { type JsonNode, locateJson } from '../json/json-text.ts'
 import { moveDeprecatedKeys } from './deprecated-keys.ts'
 
 /**
- * Returns the text of a server's configuration with every deprecated key in its new place. Rewrites only `oidc` objects
- * that contain such keys; every other character stays as it is.
+ * Returns the text of a server's configuration with every deprecated key moved to its new place. Rewrites only `oidc`
+ * objects that contain such keys; all other text is unchanged.
  *
  * @throws JsonSyntaxError
  */
@@ -20,9 +20,10 @@ export function migrate(text: string, options: FindOptions = {}): string {
   })
   let position = 0
   let result = ''
-  // In a parsed object, members with numeric names come first, wherever they are in the text.
+  // Sort by position, because a parsed object lists members with numeric names first, regardless of their order in the
+  // text.
   for (const { start, end, replacement } of edits.sort((first, second) => first.start - second.start)) {
-    // Several domains may share the `oidc` object of `domaindefaults`.
+    // Several domains can share the `oidc` object of `domaindefaults`. Replace it only once.
     if (start < position) continue
     result += text.slice(position, start) + replacement
     position = end
@@ -34,7 +35,10 @@ function nodeAt(whole: JsonNode, names: readonly string[]): JsonNode | undefined
   return names.reduce<JsonNode | undefined>((node, name) => node?.members.get(name), whole)
 }
 
-/** Formats a value with the indentation of the object that it replaces, or on one line if that was. */
+/**
+ * Formats a value with the indentation of the object that it replaces. If that object was on one line, the result is
+ * too.
+ */
 function inStyleOf(text: string, { start, end }: JsonNode, value: unknown): string {
   const old = text.slice(start, end)
   if (!old.includes('\n')) return JSON.stringify(value)

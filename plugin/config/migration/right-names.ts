@@ -4,7 +4,9 @@ import { SERVER_RIGHTS } from '../settings.ts'
 
 const KNOWN: ReadonlySet<string> = new Set(SERVER_RIGHTS)
 
-/** Writes the names of rights in `groups.rights` in lower case, because MeshCentral accepts them in any letter case. */
+/**
+ * Converts the names of rights in `groups.rights` to lower case, because MeshCentral accepts them in any letter case.
+ */
 export function settleRightNames(oidc: JsonObject): JsonObject {
   const { groups } = oidc
   if (!isJsonObject(groups) || !isJsonObject(groups.rights)) return oidc
@@ -15,7 +17,9 @@ export function settleRightNames(oidc: JsonObject): JsonObject {
   return { ...oidc, groups: { ...groups, rights: Object.fromEntries(rights) } }
 }
 
-/** An unknown name stays as it is written, for the message about it. */
+/**
+ * Converts a known name to lower case. An unknown name is kept, so that the message about it quotes what was written.
+ */
 function settleName(name: unknown): unknown {
   const lowered = typeof name === 'string' ? asciiLowerCase(name) : name
   return typeof lowered === 'string' && KNOWN.has(lowered) ? lowered : name

@@ -4,20 +4,23 @@ import type { MemberSchema } from './schema/member-schema.ts'
 import { ISSUER } from './schema/schema.ts'
 
 export interface AddressRules {
-  /** The hosts for which plain HTTP is allowed. Others on the network can read what is sent by plain HTTP. */
+  /**
+   * The hosts for which plain HTTP is allowed. On other hosts it is refused, because others on the network could read
+   * it.
+   */
   readonly plainHttp: 'loopback' | 'anywhere'
   readonly query: boolean
   readonly fragment: boolean
 }
 
-/** An issuer has neither query nor fragment. Source: OpenID Connect Discovery 1.0, section 3. */
+/** Rules for an issuer. It has neither a query nor a fragment. Source: OpenID Connect Discovery 1.0, section 3. */
 export const ISSUER_RULES: AddressRules = { plainHttp: 'loopback', query: false, fragment: false }
-/** Endpoints and redirect addresses have no fragment. Source: RFC 6749, sections 3.1, 3.1.2 and 3.2. */
+/** Rules for endpoints and redirect addresses. They have no fragment. Source: RFC 6749, sections 3.1, 3.1.2 and 3.2. */
 export const ENDPOINT_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: false }
-/** Pages that a browser is sent to without codes or tokens. They may have any http or https address. */
+/** Rules for pages that receive no codes or tokens. They may have any http or https address. */
 export const PAGE_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
 
-/** Checks an address. Another rule reports values that are not texts. */
+/** Checks an address. Ignores values that are not strings, because another rule reports those. */
 export function checkAddress(value: unknown, steps: Steps, rules: AddressRules): readonly Finding[] {
   if (typeof value !== 'string') return []
   const fault = addressFault(value, rules)
@@ -48,7 +51,7 @@ function addressFault(text: string, rules: AddressRules): Pick<Finding, 'reason'
 }
 
 function isLoopback({ hostname }: URL): boolean {
-  // URL has already normalized every notation of an IPv4 address.
+  // The URL parser has already normalized every notation of an IPv4 address.
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
@@ -78,7 +81,7 @@ function addressesIn(members: MemberSchema['properties'] = {}): readonly string[
 
 const ICON_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
 
-/** Checks the icons of the login button, which are addresses or paths of this server. */
+/** Checks the icons of the login button. Each is an address or a path on this server. */
 export function checkButton({ custom }: JsonObject): readonly Finding[] {
   return ['buttonIconUrl', 'buttonIconUrl2x'].flatMap((name) => {
     const icon = isJsonObject(custom) ? custom[name] : undefined
@@ -90,7 +93,7 @@ export function checkButton({ custom }: JsonObject): readonly Finding[] {
   })
 }
 
-// Reads a path as browsers do: `//host`, `/\host` and `javascript:` lead elsewhere.
+// Whether a browser would load this text from the same server. `//host`, `/\host` and `javascript:` lead elsewhere.
 function isLocalPath(text: string): boolean {
   const base = 'https://here.invalid/'
   return URL.canParse(text, base) && new URL(text, base).origin === new URL(base).origin && !URL.canParse(text)

@@ -2,8 +2,9 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
 /**
- * Parameters that the protocol or this plugin sets itself, in lower case. A configured one would weaken security or
- * occur twice. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1; JARM.
+ * Parameters that the protocol or this plugin sets, in lower case. A configured parameter of this name would weaken
+ * security, or occur twice in the request. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section
+ * 3.1.2.1; JARM.
  */
 const RESERVED = new Set([
   'client_id',
@@ -28,7 +29,7 @@ const RESERVED = new Set([
   'dpop_jkt',
 ])
 
-/** Reports members of `custom.authorization_params` that administrators cannot set. */
+/** Reports reserved names in `custom.authorization_params`. */
 export function checkAuthorizationParams(oidc: JsonObject): readonly Finding[] {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
   const parameters = isJsonObject(custom.authorization_params) ? custom.authorization_params : {}

@@ -14,7 +14,7 @@ export const ISSUER_ENDPOINTS = [
   'pushed_authorization_request_endpoint',
 ] as const
 
-/** Endpoints that may have a separate address for clients that show a certificate. Source: RFC 8705, section 5. */
+/** Endpoints that may have a separate address for clients with a certificate. Source: RFC 8705, section 5. */
 export const ALIASED_ENDPOINTS = [
   'token_endpoint',
   'userinfo_endpoint',
@@ -23,7 +23,7 @@ export const ALIASED_ENDPOINTS = [
   'pushed_authorization_request_endpoint',
 ] as const
 
-/** Lists of names without blanks. */
+/** Members that are lists of names. The names contain no spaces. */
 export const ISSUER_LISTS = [
   'token_endpoint_auth_methods_supported',
   'token_endpoint_auth_signing_alg_values_supported',

@@ -1,23 +1,25 @@
 const WELL_KNOWN = /\/\.well-known\/openid-configuration\/?$/
 
 /**
- * Removes the suffix of the discovery document, because some administrators write that address instead of the issuer.
+ * Removes the suffix of the discovery document's address, because some administrators configure that address instead of
+ * the issuer.
  */
 export function withoutSuffix(issuer: string): string {
   return issuer.replace(WELL_KNOWN, '')
 }
 
 /**
- * Returns a normalized spelling of an issuer, for comparisons. It removes harmless differences: a trailing slash,
- * capitals in scheme and host, a default port, the suffix of the discovery document, and a missing `https://`. A text
- * that is not an address stays as it is.
+ * Returns a normalized spelling of an issuer, for comparisons. Removes a trailing slash, a default port and the suffix
+ * of the discovery document's address. Converts scheme and host to lower case, and adds a missing `https://`. Returns a
+ * text that is not an address unchanged.
  */
 export function issuerSpelling(issuer: string): string {
   const address = withoutSuffix(/^[a-z]+:\/\//i.test(issuer) ? issuer : `https://${issuer}`)
   if (!URL.canParse(address)) return issuer
   const { href, origin, pathname, search, hash, username } = new URL(address)
   if (`${search}${hash}${username}` !== '') return href
-  // If there are several slashes, none is removed: an issuer with an empty last segment is a different one.
+  // Remove a single slash only. With several slashes, the issuer has an empty last segment, which makes it a different
+  // issuer.
   return origin + pathname.replace(/(?<!\/)\/$/, '')
 }
 

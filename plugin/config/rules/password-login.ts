@@ -2,10 +2,10 @@ import { isJsonObject, type JsonObject, membersOf } from '../json/json-object.ts
 import type { Finding } from '../problem.ts'
 
 /**
- * Warns of a `custom.password_login` that may leave the server without an administrator, or that this host does not
- * enforce.
+ * Warns about a `custom.password_login` that has no effect on this host, or that may leave the server without an
+ * administrator.
  *
- * @param isEnforced whether the host can refuse passwords; only MeshCentral's adapter does
+ * @param isEnforced whether the host can refuse passwords. Only MeshCentral's adapter can
  */
 export function checkPasswordLogin({ custom, groups }: JsonObject, isEnforced: boolean): readonly Finding[] {
   const { password_login: allowed } = membersOf(custom)

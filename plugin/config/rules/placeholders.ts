@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding, Steps } from '../problem.ts'
 
-/** Placeholders in examples. Each pattern takes time linear in the length of the text. */
+/** Patterns of placeholders in examples. Each takes linear time in the length of the text. */
 const PATTERNS = [
-  /<[^<>]+>/, // <Client ID>
+  /<[^<>]+>/, // such as <Client ID>
   /^\s*(?:…|\.{3})\s*$/,
   /(?:^|[^a-z0-9])replace(?:[-_ ]|me|with|this)|^\s*REPLACE/i,
   /(?:^|[^a-z0-9])change[-_ ]?(?:me|this|it)(?:[^a-z]|$)/i,
@@ -16,14 +16,14 @@ export function isPlaceholder(text: string): boolean {
   return PATTERNS.some((pattern) => pattern.test(text))
 }
 
-/** Members with text for users, which may contain such words. */
+/** Members that are exempt, because they contain text for users, in which such words may occur. */
 const PROSE = ['buttonText']
 
-/** Reports values that were copied from an example. */
+/** Reports values that are still placeholders from an example. */
 export function checkPlaceholders(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc
   const secret = isJsonObject(client) ? client.client_secret : undefined
-  // No IdP issues this secret, so every login would fail.
+  // This placeholder is an error, not a warning: no IdP issues such a secret, so every login would fail.
   const isUnset = typeof secret === 'string' && /^\s*(?:…|\.{3})\s*$/.test(secret)
   return [
     ...(isUnset ? [{ steps: SECRET, reason: 'is still the placeholder', remedy: REMEDIES.client_secret }] : []),

@@ -3,18 +3,18 @@ import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
 
 export interface PresetChoice {
-  /** Null: no preset applies. Undefined: `custom.preset` is invalid, so the preset is unknown. */
+  /** Null if no preset applies. Undefined if `custom.preset` is invalid, so that the preset is unknown. */
   readonly preset: PresetRules | null | undefined
   /** Whether a configured issuer replaces the preset's own. */
   readonly keepsIssuer: boolean
 }
 
 /**
- * Decides which preset applies. `custom.preset` decides if it is set; null switches presets off. By default, the preset
- * of the vendor that issued the client id applies. Source: Custom object, preset rules.
+ * Chooses the preset. `custom.preset` decides if it is configured; the value null disables presets. By default, the
+ * client id decides: the preset of the vendor that issued it applies. Source: Custom object, preset rules.
  *
  * @param infer whether a preset's own members select that preset. A configured issuer then replaces the preset's
- *   issuer, as in MeshCentral's built-in strategy
+ * issuer, as in MeshCentral's built-in strategy
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
@@ -28,14 +28,17 @@ export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], 
   return { preset: presets.find(isImplied) ?? null, keepsIssuer: infer }
 }
 
-/** Reports missing members that the preset needs, and an issuer that it does not need. */
+/**
+ * Reports members that the preset needs but that are missing. Also reports a configured issuer, because the preset
+ * supplies one.
+ */
 export function checkPreset(oidc: JsonObject, preset: PresetRules, keepsIssuer: boolean): readonly Finding[] {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
   const issuer = checkIssuer(oidc.issuer, preset.name, keepsIssuer)
   return [...issuer, ...preset.check(custom, oidc.groups !== undefined)]
 }
 
-/** Reports members that only another preset uses. */
+/** Reports members that belong to a preset other than the chosen one. */
 export function checkUnusedMembers(
   { custom }: JsonObject,
   presets: readonly PresetRules[],
@@ -60,7 +63,7 @@ function membersGiven(custom: JsonObject, { members }: PresetRules): readonly st
   return Object.keys(members).filter((name) => custom[name] !== undefined && custom[name] !== null)
 }
 
-/** Removes the issuer, which the preset supplies. Configured endpoints stay. */
+/** Removes the configured issuer, because the preset supplies it. Keeps configured endpoints. */
 export function withoutIssuer(oidc: JsonObject): JsonObject {
   const { issuer, ...rest } = oidc
   if (!isJsonObject(issuer)) return rest

@@ -2,32 +2,32 @@ import type { JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import type { MemberSchema } from './schema/member-schema.ts'
 
-/** Base URLs of a vendor, by purpose. */
+/** A vendor's base URLs, by purpose. */
 export type VendorUrls<Url extends string = string> = Readonly<Record<Url, string>>
 
-/** Base URLs that replace the vendors' own, by the name of the preset and the purpose of the URL. */
+/** Base URLs that replace those of the vendors, by preset name and then by purpose. */
 export type UrlOverrides = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** A preset's part of a domain's configuration. Source: Custom object, preset rules. */
+/** The rules that a preset adds to the configuration of a domain. Source: Custom object, preset rules. */
 export interface PresetRules<Name extends string = string, Url extends string = string> {
   /**
-   * Value of `custom.preset`, and part of the callback path `auth-oidc-<name>-callback`. Lower-case letters and digits
-   * only.
+   * The value of `custom.preset`, and part of the callback path `auth-oidc-<name>-callback`. Contains only lower-case
+   * letters and digits.
    */
   readonly name: Name
-  /** The vendor's own base URLs. */
+  /** The vendor's default base URLs. */
   readonly urls: VendorUrls<Url>
-  /** Members that the preset adds to the Custom object. Each is a text. */
+  /** Members that the preset adds to the Custom object. Each member is a string. */
   readonly members: Readonly<Record<string, MemberSchema>>
-  /** True if the vendor's API reports groups even if `groups.claim` is configured. */
+  /** True if the preset reads groups from the vendor's API even if `groups.claim` is configured. */
   readonly ignoresClaim?: boolean
-  /** The scope that requests groups unless `groups.scope` is configured. */
+  /** The default of `groups.scope`. */
   readonly groupScope: string
-  /** Whether the vendor issued this client id, so that the preset applies by default. */
+  /** Whether this vendor issued the client id. If so, the preset applies by default. */
   issued(clientId: string): boolean
-  /** Reports mistakes in the preset's members that their schemas do not find. */
+  /** Reports mistakes in the preset's members that the schemas cannot detect. */
   check(custom: JsonObject, withGroups: boolean): readonly Finding[]
-  /** Returns the issuer for base URLs and valid members. */
+  /** Returns the issuer for the given base URLs and valid members. */
   issuer(urls: VendorUrls<Url>, members: Readonly<Record<string, string>>): string
 }
 

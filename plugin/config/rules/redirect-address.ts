@@ -10,14 +10,16 @@ const AT = ['client', 'redirect_uri']
 /** Checks the configured or default redirect address against the address of its domain. */
 export function checkRedirectAddress(oidc: JsonObject, domain: DomainAddress): readonly Finding[] {
   const configured = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
-  // Codes come back to this address, so a default one from the host's own origin must be as safe as a configured one.
+  // A default address is built from the host's own origin. It receives codes, so it must be as safe as a configured
+  // address.
   if (configured === undefined) return checkAddress(domain.origin + domain.basePath, AT, ENDPOINT_RULES)
   if (typeof configured !== 'string' || !URL.canParse(configured)) return []
   return [...checkPath(new URL(configured), domain), ...checkHost(new URL(configured), domain)]
 }
 
 /**
- * Checks that the path has no other use. Otherwise a login would loop, or the page at that path would be unreachable.
+ * Checks that the path has no other use. Otherwise a login would loop, or the other page at that path would be
+ * unreachable.
  */
 function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Finding[] {
   const occupied = ['/', basePath, ...Object.values(OTHER_ROUTES).map((name) => basePath + name)]
@@ -27,13 +29,14 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 }
 
 /**
- * Warns about another host than the one at which browsers reach the domain: a login's cookie stays at the host where
- * the login began. Only a warning, because a server can have names that its configuration does not contain.
+ * Warns about a host other than the one at which browsers reach the domain, because a login's cookie stays at the host
+ * where the login began. This is only a warning, because a server can have host names that its configuration does not
+ * contain.
  */
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []
   const expected = new URL(origin).hostname
-  // All other plain HTTP addresses are errors.
+  // This address is on loopback, because all other plain HTTP addresses are errors.
   if (protocol === 'http:') {
     const reason = "leads to the user's own machine, so only a browser on the server itself reaches the server"
     const remedy = `Write "${origin}${basePath}${callback}", and register that one at the IdP.`

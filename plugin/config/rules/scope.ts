@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
 /**
- * Reads scopes from a string or an array of strings, separated by spaces. None occurs twice, and `openid` comes first.
+ * Reads scopes from a string or an array of strings, separated by spaces. Removes duplicates, and puts `openid` first.
  */
 export function scopes(value: string | readonly string[], additional: readonly string[] = []): readonly string[] {
   return [...new Set(['openid', ...[value, ...additional].flat().flatMap(words)])]
 }
 
-/** Reports scopes that a request cannot contain. Source: RFC 6749, section 3.3. */
+/** Reports scopes with characters that a request cannot contain. Source: RFC 6749, section 3.3. */
 export function checkScopes(oidc: JsonObject): readonly Finding[] {
   return (['custom', 'groups'] as const).flatMap((table): Finding[] => {
     const members = oidc[table]

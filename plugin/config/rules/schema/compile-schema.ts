@@ -4,8 +4,8 @@ import type { OidcConfig } from '../../oidc-config.ts'
 import type { MemberSchema } from './member-schema.ts'
 
 /**
- * Returns a compiler for schemas. It does not check the schema itself, because that would double its time at a server's
- * start; a test checks the schema instead.
+ * Returns an ajv instance that compiles schemas. It does not validate the schema itself, because that would double its
+ * share of a server's startup time. A test validates the schema instead.
  */
 export function createAjv(code: CodeOptions = {}): Ajv {
   const ajv = new Ajv({
@@ -20,7 +20,7 @@ export function createAjv(code: CodeOptions = {}): Ajv {
   return ajv
 }
 
-/** Compiles the schema. The packed plugin for MeshCentral contains the compiled result instead of this function. */
+/** Compiles the schema. The packaged plugin for MeshCentral contains the compiled result instead of this function. */
 export function compileSchema(root: MemberSchema): ValidateFunction<OidcConfig> {
   return createAjv().compile<OidcConfig>(root)
 }

@@ -1,7 +1,7 @@
 /** The part of JSON Schema (draft 7) that the configuration needs. */
 export interface MemberSchema {
   readonly type?: string | readonly string[]
-  /** Tells what to write there. It is the remedy if the member is missing or wrong. */
+  /** An instruction that says what to write. It is the remedy if the member is missing or wrong. */
   readonly description: string
   readonly properties?: Readonly<Record<string, MemberSchema>>
   readonly additionalProperties?: false | Omit<MemberSchema, 'description'>

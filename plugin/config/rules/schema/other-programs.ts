@@ -1,6 +1,6 @@
 /**
- * Names of group rules in other programs, in lower case without separators, by our names. An administrator who copies
- * such a rule relies on it: if it were ignored, every user would be admitted.
+ * Maps each group rule of this plugin to its names in other programs, in lower case and without separators. If a copied
+ * rule were ignored, every user would be admitted, so its name must be recognized.
  */
 const OUR_NAMES: Readonly<Record<string, readonly string[]>> = {
   'groups.required': [
@@ -71,8 +71,8 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * Returns our name for a group rule of another program (`allowed_groups`: `groups.required`). Undefined for any other
- * name.
+ * Returns this plugin's name for a group rule of another program, such as `groups.required` for `allowed_groups`.
+ * Returns undefined for any other name.
  */
 export function ourNameOf(written: string): string | undefined {
   return BY_NAME.get(written.toLowerCase().replace(/[\s._-]+/g, ''))

@@ -11,19 +11,19 @@ import type { MemberSchema } from './member-schema.ts'
 import { ourNameOf } from './other-programs.ts'
 
 export interface SchemaCheck {
-  /** Whether an `oidc` object matches the schema, without unknown members. */
+  /** Whether an `oidc` object matches the schema and has no unknown members. */
   readonly isOidcConfig: (oidc: JsonObject) => oidc is JsonObject & OidcConfig
   /**
    * Reports all mistakes in the names and types of an `oidc` object. Unknown members of the `oidc` object itself are
-   * warnings, because hosts keep their own settings there. Unknown members of `groups` are errors on every host,
-   * because a misspelt rule would admit every user. `unknownKeys` decides about all others.
+   * warnings, because hosts store their own settings there. Unknown members of `groups` are errors on every host,
+   * because a misspelt rule would admit every user. `unknownKeys` decides whether all others are errors or warnings.
    */
   readonly findings: (oidc: JsonObject, options: UnknownKeys) => readonly Finding[]
 }
 
 export interface UnknownKeys {
   readonly unknownKeys: 'error' | 'warn'
-  /** Members of the `oidc` object that the host reads itself. */
+  /** Members of the `oidc` object that the host itself reads. */
   readonly hostMembers: readonly string[]
 }
 
@@ -83,7 +83,7 @@ function advice(name: string, schema: MemberSchema, steps: Steps, { root, hostMe
   return `${removal} Known here: ${knownNames.join(', ')}.`
 }
 
-/** Paths of the tables that contain a member with this name. The `oidc` object itself has the empty path. */
+/** Returns the paths of all tables that have a member with this name. The `oidc` object itself has an empty path. */
 function tablesWith(name: string, schema: MemberSchema, path = ''): readonly string[] {
   const members = schema.properties ?? {}
   const matching = canonicalName(name, Object.keys(members)) === undefined ? [] : [path]
@@ -93,7 +93,7 @@ function tablesWith(name: string, schema: MemberSchema, path = ''): readonly str
   return [...matching, ...nested]
 }
 
-/** Returns the schema's description of a place. An item of a list has the list's description. */
+/** Returns the schema's description of the member at a path. For an item of a list, returns the list's description. */
 function remedyFor(steps: Steps, root: MemberSchema): string {
   let schema = root
   for (const step of steps) schema = schema.properties?.[step] ?? schema
@@ -120,7 +120,7 @@ function reason(error: ErrorObject, schema: Partial<MemberSchema>): string {
   }
 }
 
-/** `a, b or null`. */
+/** Joins values for a message, such as `a, b or null`. */
 function alternatives(values: readonly (string | null)[]): string {
   const words = values.map(String)
   const last = words.at(-1) ?? ''

@@ -13,7 +13,7 @@ const texts = (description: string): MemberSchema => ({
   items: { type: 'string', minLength: 1 },
   description,
 })
-/** An `acr`. It contains no blanks, because `acr_values` separates values with them. */
+/** The schema of an `acr` value. It contains no spaces, because `acr_values` separates its values with spaces. */
 const CONTEXT = { pattern: '^[!-~]{1,255}$' }
 const list = (noun: string): MemberSchema => ({
   type: 'string',
@@ -35,7 +35,7 @@ const table = (description: string, properties: Record<string, MemberSchema>): M
 
 const members = <Name extends string>(names: readonly Name[], schema: (name: Name) => MemberSchema) =>
   Object.fromEntries(names.map((name) => [name, schema(name)]))
-/** Names of endpoints in sentences. */
+/** The names of endpoints in messages. */
 const ENDPOINT_WORDS: Readonly<Record<(typeof ISSUER_ENDPOINTS)[number], string>> = {
   authorization_endpoint: 'authorization endpoint',
   token_endpoint: 'token endpoint',
@@ -67,7 +67,7 @@ const ISSUER_OBJECT = table("Write the issuer's https address, or an object with
   ),
 })
 
-/** Issuer object, or its address alone. */
+/** The schema of the issuer, which is an Issuer object or only an address. */
 export const ISSUER: MemberSchema = { ...ISSUER_OBJECT, type: ['string', 'object'], format: 'uri' }
 
 const CLIENT: MemberSchema = {
@@ -130,7 +130,7 @@ const CLIENT: MemberSchema = {
       'Write true if the IdP binds access tokens to the client certificate, otherwise false.',
     ),
   }),
-  // A separate rule decides whether the secret is required.
+  // `client_secret` is not listed, because a separate rule decides whether it is required.
   required: ['client_id'],
 }
 
@@ -225,9 +225,9 @@ const GROUPS = table('Write an object, or omit it if no groups are used.', {
 })
 
 /**
- * The schema of the `oidc` object, table by table as in the specification, under canonical names.
+ * Returns the schema of the `oidc` object with canonical names, in the order of the specification's tables.
  *
- * @param presets presets that may be chosen, with the members that they add
+ * @param presets the presets that may be chosen, with the members that they add
  */
 export const oidcSchema = (presets: readonly PresetRules[]): MemberSchema => ({
   ...table('Write an object with at least `issuer` and `client`.', {

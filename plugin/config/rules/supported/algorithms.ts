@@ -25,7 +25,9 @@ const ENCRYPTED = [
   'request_object_encryption',
 ]
 
-/** Reports algorithms in the Client object that cannot work, alone or together with other members. */
+/**
+ * Reports algorithms in the Client object that cannot work, either on their own or in combination with other members.
+ */
 export function checkAlgorithms(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   return [
@@ -39,14 +41,15 @@ export function checkAlgorithms(oidc: JsonObject): readonly Finding[] {
   ]
 }
 
-// Anyone can create an unsigned token or request.
+// Refuses the algorithm `none`, because anyone can create an unsigned token or request.
 function unsigned(client: JsonObject, name: string): readonly Finding[] {
   if (client[name] !== 'none') return []
   const remedy = 'Write the algorithm of the signatures, or omit it.'
   return [{ steps: ['client', name], reason: 'must be a signature algorithm', remedy }]
 }
 
-// The library verifies ID tokens that the browser brings only with the IdP's key pairs.
+// Refuses HS algorithms if the ID token arrives through the browser. The library verifies such a token only with the
+// IdP's key pairs.
 function sharedKeyInFront(oidc: JsonObject, client: JsonObject): readonly Finding[] {
   const name = 'id_token_signed_response_alg'
   if (!BY_SECRET.includes(client[name]) || firstResponseType(oidc) === 'code') return []
@@ -76,7 +79,8 @@ function authentication(client: JsonObject, endpoint: string): readonly Finding[
   return []
 }
 
-// An `…_enc` requires its `…_alg`. Source: OpenID Connect Dynamic Client Registration 1.0, section 2.
+// Checks one kind of encryption. An `…_enc` member requires its `…_alg` member. Source: OpenID Connect Dynamic Client
+// Registration 1.0, section 2.
 function encryption(client: JsonObject, prefix: string): readonly Finding[] {
   const alg = `${prefix}_alg`
   const enc = `${prefix}_enc`
@@ -89,8 +93,8 @@ function encryption(client: JsonObject, prefix: string): readonly Finding[] {
   ]
 }
 
-// Only signed request objects may be encrypted (RFC 9101, section 6.1), because encryption alone does not identify the
-// client.
+// Reports encryption of unsigned request objects. Encryption alone does not identify the client, so only signed request
+// objects may be encrypted (RFC 9101, section 6.1).
 function unsignedRequest(client: JsonObject): readonly Finding[] {
   const name = 'request_object_signing_alg'
   if (client.request_object_encryption_alg === undefined || client[name] !== undefined) return []

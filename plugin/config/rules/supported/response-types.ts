@@ -8,14 +8,14 @@ export function responseTypes(value: string | readonly string[] = []): readonly 
   return [first, ...rest]
 }
 
-/** Returns the response type that is used, whatever else is wrong with the member. */
+/** Returns the response type that logins use, even if the member contains other mistakes. */
 export function firstResponseType(oidc: JsonObject): ResponseType {
   const { response_types } = isJsonObject(oidc.client) ? oidc.client : {}
   const entries = [response_types].flat().filter((entry) => typeof entry === 'string')
   return responseTypes(entries)[0]
 }
 
-/** Reports unknown response types, and the old spelling. */
+/** Reports unknown response types, and the outdated name. */
 export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   const value = isJsonObject(oidc.client) ? oidc.client.response_types : undefined
   const entries: readonly unknown[] = [value].flat()
@@ -31,8 +31,8 @@ export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   })
 }
 
-// Refuses the query for ID tokens, because an ID token in an address would end up in logs and histories. Source: OAuth
-// 2.0 Multiple Response Type Encoding Practices, section 5.
+// Refuses query response modes for ID tokens, because a token in an address would end up in logs and histories. Source:
+// OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
 export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   const first = firstResponseType(oidc)
@@ -43,7 +43,8 @@ export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
 
 const OLD_NAME = 'authorization_code'
 
-// The words of a response type have no order (OAuth 2.0 Multiple Response Type Encoding Practices, section 2).
+// Finds a response type. The order of its words has no meaning (OAuth 2.0 Multiple Response Type Encoding Practices,
+// section 2).
 function responseType(entry: string): ResponseType | undefined {
   const words = entry.trim().split(/\s+/).sort().join(' ')
   return words === OLD_NAME ? 'code' : RESPONSE_TYPES.find((type) => type === words)
