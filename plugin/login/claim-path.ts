@@ -2,8 +2,8 @@
  * Returns the claim of exactly that name, or else the value at that dotted path. `realm_access.roles` is `roles` in the
  * object `realm_access`, and `emails.0` is the first item of the array `emails`.
  *
- * Longer names are tried first, because client ids contain dots too (`resource_access.mesh.example.roles`). Only own
- * members and items count, so no path leads to inherited members such as `toString`.
+ * Longer member names are tried first, because client ids contain dots too (`resource_access.mesh.example.roles`). Only
+ * own members and items are read, so that no path leads to inherited members such as `toString`.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')
@@ -11,7 +11,7 @@ export function claimAt(claims: Readonly<Record<string, unknown>>, path: string)
   return Object.hasOwn(claims, path) ? claims[path] : undefined
 }
 
-/** Each further part doubles the possible ways to split a path. */
+/** Limit of parts in a path. Each additional part doubles the number of ways to split it. */
 const MOST_PARTS = 8
 
 function valueAt(value: unknown, parts: readonly string[]): unknown {
@@ -28,7 +28,8 @@ function valueAt(value: unknown, parts: readonly string[]): unknown {
 }
 
 /**
- * Matches an index as JSON Pointer writes it (RFC 6901, section 4). So each item has one name, and `length` is no item.
+ * Matches an array index in the notation of JSON Pointer (RFC 6901, section 4). Each item thus has exactly one name,
+ * and `length` is not an index.
  */
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
 

@@ -2,11 +2,11 @@ import { LoginError } from '../errors.ts'
 import type { Accounts, AuthLogEntry, UserId } from '../host/port.ts'
 
 /**
- * Finds the account under `sub` of a user whose configured id has no account. MeshCentral's built-in strategy created
- * such accounts: it used `sub` if UserInfo lacked the claim of `custom.claims.uuid`. Entra ID has `oid` and `upn` only
- * in the ID token, for example.
+ * Finds an account under the user's `sub`, if there is no account under the configured id. MeshCentral's built-in
+ * strategy created such accounts: it used `sub` if UserInfo lacked the claim of `custom.claims.uuid`. For example,
+ * Entra ID has `oid` and `upn` only in the ID token.
  *
- * @returns undefined if the configured id has an account, or neither has one
+ * @returns undefined if the configured id has an account, or if neither id has one
  */
 export async function accountUnderSubject(
   id: UserId,
@@ -20,14 +20,14 @@ export async function accountUnderSubject(
 }
 
 /**
- * Returns the warning of such an account, for the log and the administrator's page. A browser must not learn which
- * accounts exist.
+ * Returns the warning about such an account, for the log and the administrator's page. It must not reach the browser,
+ * which must not learn which accounts exist.
  */
 export function otherAccountWarning(domain: string, user: UserId, otherAccount: UserId): AuthLogEntry {
   return { level: 'warn', event: 'account-under-other-id', message: OTHER_ID, domain, fields: { user, otherAccount } }
 }
 
-/** Adds the other account and its remedy to the refusal of a user who has no account under the configured id. */
+/** Adds the other account and its remedy to the error of a user who has no account under the configured id. */
 export function withOtherAccount(error: unknown, otherAccount: UserId | undefined): unknown {
   if (!(error instanceof LoginError) || error.code !== 'account_unknown' || otherAccount === undefined) return error
   return new LoginError('account_unknown', { details: { ...error.details, otherAccount }, remedy: OTHER_ID })

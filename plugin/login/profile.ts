@@ -8,21 +8,21 @@ export type Claims = Readonly<Record<string, unknown>>
 
 const MOST_SUBJECT_CHARACTERS = 255
 
-/** The profile of a login, and whether its name is one that the IdP sent. */
+/** The profile of a login, and whether its name is from the IdP. */
 export interface Identity extends Profile {
   /**
-   * False: the IdP did not send the configured name claim, and the name is a fallback. It names a new account, but
-   * renames no existing one.
+   * False if the IdP did not send the configured name claim, so that the name is a fallback. A fallback is used for a
+   * new account, but does not rename an existing one.
    */
   readonly isNameClaimed: boolean
 }
 
 /**
- * Reads the identity from the claims. The id is `~oidc:` and the value of the configured claim, unchanged. Each of the
- * names may be a dotted path.
+ * Reads the identity from the claims. The id is `~oidc:` followed by the unchanged value of the configured claim. Each
+ * configured claim name may be a dotted path.
  *
- * @throws LoginError `subject_unusable`: an id that was cleaned or cut could be another user's, and so could an address
- *   that the IdP has not verified
+ * @throws LoginError `subject_unusable` if the id would have to be cleaned or cut, because the result could be another
+ * user's id. Also if the id is an address that the IdP has not verified
  */
 export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
   const subject = claimAt(claims, names.uuid)
@@ -46,21 +46,24 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Iden
   }
 }
 
-/** Whether the id of users is their e-mail address. */
+/** Whether users are identified by their e-mail address. */
 export function isKnownByAddress({ uuid, email }: CustomSettings['claims']): boolean {
   return uuid === 'email' || uuid === email
 }
 
 /**
- * Returns whether the IdP has verified the address; null if it does not say. Amazon Cognito, Apple and PayPal send the
- * texts "true" and "false". Any other value counts as unverified.
+ * Returns whether the IdP has verified the e-mail address, or null if it does not say. Amazon Cognito, Apple and PayPal
+ * send the strings "true" and "false". Any other value means unverified.
  */
 export function isEmailVerified({ email_verified: verified }: Claims): boolean | null {
   if (verified === undefined || verified === null) return null
   return verified === true || verified === 'true'
 }
 
-/** `email_verified` applies to the unchanged claim `email`, not to another claim or to a cleaned address. */
+/**
+ * Whether the stored address is verified. `email_verified` applies only to the unchanged `email` claim, not to another
+ * claim or a cleaned address.
+ */
 function isVerified(email: string | undefined, claims: Claims): boolean | null {
   if (email !== undefined && email !== claims.email) return false
   const verified = isEmailVerified(claims)
@@ -72,7 +75,8 @@ function isDenied(verified: unknown): boolean {
 }
 
 function isUsableSubject(value: unknown): value is string {
-  // Format characters and lone surrogates are invisible or change when stored. Two ids would look or become equal.
+  // Refuse format characters and lone surrogates. They are invisible or change when stored, so two different ids could
+  // look or become equal.
   return (
     typeof value === 'string' &&
     value.trim() !== '' &&
@@ -81,13 +85,13 @@ function isUsableSubject(value: unknown): value is string {
   )
 }
 
-/** UTF-16 units that hosts can store. */
+/** Limit of UTF-16 code units that hosts can store. */
 const MOST_UNITS = 255
 
 /**
- * Returns a user's name without line breaks, control and direction characters, cut between whole characters. Joiners
- * (U+200C, U+200D) stay, because Persian and Indian names and emoji differ without them. Undefined: nothing visible is
- * left.
+ * Returns a user's name without line breaks, control characters and direction characters, cut between whole characters.
+ * Joiners (U+200C, U+200D) stay, because Persian and Indian names and emoji differ without them. Returns undefined if
+ * nothing visible is left.
  */
 function personalName(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
@@ -95,7 +99,9 @@ function personalName(value: unknown): string | undefined {
   return /[^\s\u200c\u200d]/u.test(clean) ? cut(clean) : undefined
 }
 
-/** Returns an e-mail address. Replaces joiners too, because two addresses that differ only in joiners look alike. */
+/**
+ * Returns a cleaned e-mail address. Removes joiners too, because two addresses that differ only in joiners look alike.
+ */
 function personalAddress(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   return cut(withoutControls(value, /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu))
@@ -108,7 +114,7 @@ function withoutControls(text: string, controls: RegExp): string {
 function cut(text: string): string | undefined {
   if (text.length <= MOST_UNITS) return text || undefined
   let end = 0
-  // Text far beyond the end does not change the cut, and may be very long.
+  // Segment only the beginning, because the text may be very long and the rest does not affect the cut.
   for (const { index, segment } of new Intl.Segmenter().segment(text.slice(0, 4 * MOST_UNITS))) {
     if (index + segment.length > MOST_UNITS) break
     end = index + segment.length

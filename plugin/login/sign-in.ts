@@ -14,16 +14,17 @@ export interface SignInResult extends AppliedRules {
   readonly created: boolean
 }
 
-/** The user who signs in. Absent `isNameClaimed` means true. */
+/** The user who signs in. If `isNameClaimed` is absent, it is true. */
 export type SignInIdentity = Profile & Partial<Identity>
 
 /**
- * Signs in an authenticated user: decides, then writes account, rights and groups through the host port. A refusal
- * writes nothing. The caller locks the refused user out of an existing account (`sessions/refused-user.ts`).
+ * Signs in an authenticated user. First decides whether the user is admitted, then writes account, rights and groups
+ * through the host port. A refusal writes nothing. The caller locks the refused user out of an existing account
+ * (`sessions/refused-user.ts`).
  *
  * @param reported fields about groups, for the log line of a refusal
  * @throws LoginError `issuer_changed`, `account_unknown`, `account_limit`, `account_locked`, `maintenance`,
- *   `not_in_required_group`, `memberships_unknown`, `host_failed`
+ * `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
 export async function signIn(
   identity: SignInIdentity,
@@ -36,7 +37,7 @@ export async function signIn(
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const account = await host.accounts.find(settings.key, profile.id)
-    // This comes first: another IdP must neither open the account of this id nor take rights from it.
+    // Check the issuer first: another IdP must neither open the account of this id nor take rights from it.
     checkIssuer(account, profile, settings.custom)
     const access = decideAccess(memberships, settings.groups)
     if (!access.admitted) throw refusal(access.code, profile, reported)
@@ -70,7 +71,7 @@ function refusal(
 }
 
 /**
- * Refuses an account of another issuer, because an id is unique within one issuer only. An account that remembers no
+ * Refuses an account of another issuer, because an id is unique within one issuer only. An account without a stored
  * issuer gets the issuer of its next login.
  */
 function checkIssuer(
@@ -97,7 +98,7 @@ interface AccountWrite {
   readonly accounts: Accounts
 }
 
-/** Updates the account, or creates it. @returns whether it was created */
+/** Updates the account, or creates it. @returns true if the account was created */
 async function writeAccount(write: AccountWrite, account: Account | undefined): Promise<boolean> {
   const { profile, domainKey, custom, mayCreate, accounts } = write
   if (account) {
@@ -109,7 +110,7 @@ async function writeAccount(write: AccountWrite, account: Account | undefined): 
     await accounts.create(domainKey, profile)
     return true
   } catch (error) {
-    // Two first logins of one user run at the same time: this one finds the account that the other one created.
+    // Another first login of the same user may have created the account at the same time. If so, use that account.
     const created = await accounts.find(domainKey, profile.id)
     if (!created) throw error
     checkIssuer(created, profile, custom)
@@ -119,8 +120,8 @@ async function writeAccount(write: AccountWrite, account: Account | undefined): 
 }
 
 /**
- * Returns the profile to store. A fallback name replaces only an empty name, which MeshCentral's built-in strategy left
- * in some accounts.
+ * Returns the profile to store. A fallback name replaces only an empty name. MeshCentral's built-in strategy left some
+ * names empty.
  */
 function updatedProfile({ profile, isNameClaimed }: AccountWrite, { name }: Account): Profile {
   return isNameClaimed || !name ? profile : { ...profile, name }

@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import { membersOf } from '../config/json/json-object.ts'
 
-/** Each answer of an IdP has at least one of these parameters. A signed answer is in `response`. */
+/** Every answer of an IdP contains at least one of these parameters. A signed answer is in `response`. */
 const ANSWER_PARAMETERS = ['state', 'code', 'error', 'response']
 
 /** Returns the parameters of a request to the redirect path, from its address or its posted form. */
@@ -9,8 +9,8 @@ export function answerOf(req: Request): URLSearchParams {
   if (req.method !== 'POST') return new URLSearchParams(queryOf(req.originalUrl))
   const answer = new URLSearchParams()
   for (const [name, field] of Object.entries(membersOf(req.body))) {
-    // A repeated field stays repeated, so that it is refused later instead of being read in one of two ways.
-    // A parser of the host may have made an object of a field. It counts as an empty field, and is refused like one.
+    // A repeated field stays repeated, so that it is refused later. Otherwise two readers could pick different values.
+    // The host's parser may have turned a field into an object. Such a field is read as empty, and refused as one.
     for (const value of [field].flat()) answer.append(name, typeof value === 'string' ? value : '')
   }
   return answer
@@ -24,12 +24,12 @@ export function queryOf(address: string): string {
   return address.slice(start + 1, end === -1 ? undefined : end)
 }
 
-/** Whether the parameters of a request to the redirect path are an answer of an IdP. */
+/** Whether the parameters of a request to the redirect path contain an answer of an IdP. */
 export function isAnswer(parameters: URLSearchParams): boolean {
   return ANSWER_PARAMETERS.some((name) => parameters.has(name))
 }
 
-/** Whether the browser fetches a page that the user may never open. Such a request must not use up a login. */
+/** Whether the browser only prefetches a page that the user may never open. Such a request must not use up a login. */
 export function isPrefetch(req: Request): boolean {
   return ['sec-purpose', 'purpose', 'x-moz'].some((name) => String(req.headers[name] ?? '').includes('prefetch'))
 }

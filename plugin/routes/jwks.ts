@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import { publishedKeys } from '../provider/authentication/published-keys.ts'
 import type { RouteDeps, Strategy } from './strategy.ts'
 
-/** Seconds for which an IdP may cache the keys. After that, it knows a newly added key. */
+/** How long an IdP may cache the keys, in seconds. A new key may take this long to become known. */
 const FRESH_S = 300
 
 /** `GET auth-oidc-jwks`: serves the public keys of this client, for an IdP that fetches them. */

@@ -1,8 +1,9 @@
 /**
- * Returns a small HTML page in the browser's own light or dark colours.
+ * Returns a small HTML page. It uses the browser's light or dark colors.
  *
  * @param title plain text without markup characters
- * @param body finished markup, as `head` is
+ * @param body HTML, already escaped
+ * @param head HTML for the `head` element, already escaped
  */
 export function smallPage(title: string, body: string, head = ''): string {
   return (
@@ -11,7 +12,7 @@ export function smallPage(title: string, body: string, head = ''): string {
   )
 }
 
-/** Escapes text for markup, and for attributes in quotes of either kind. */
+/** Escapes text for HTML, including attributes in single or double quotes. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&"'<>]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -8,19 +8,20 @@ import { frontchannelLogout } from './logout/frontchannel-logout.ts'
 import { logout } from './logout/logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
-/** Limit of bytes in a posted answer. It leaves room for an ID token with many groups, and protects the memory. */
+/** Limit of bytes in a posted answer. It allows an ID token with many groups, and protects the memory. */
 const MOST_ANSWER_BYTES = 256 * 1024
 /** Limit of bytes in a form with a logout token. A token has about 1 KB, or 2 KB if it is encrypted. */
 const MOST_LOGOUT_BYTES = 16 * 1024
 
 /**
- * The members of an Express application that this package uses. The whole types of Express 4 and 5 are incompatible.
+ * The members of an Express application that this package uses. The full types of Express 4 and Express 5 are
+ * incompatible.
  */
 export interface HostApp {
   use(handler: RequestHandler): unknown
 }
 
-/** `express.urlencoded` of Express 4 or 5. */
+/** The type of `express.urlencoded` in Express 4 and 5. */
 export type FormParser = (options: {
   readonly extended: false
   readonly limit: number
@@ -34,9 +35,9 @@ type RouteName = Exclude<keyof RoutePaths, 'base' | 'login' | 'all'>
 interface Route {
   readonly answer: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response) => Promise<void>
   readonly methods: readonly string[]
-  /** Parses a posted body. Absent: the route reads no body. */
+  /** Parses a posted body. Absent if the route reads no body. */
   readonly parseForm?: RequestHandler
-  /** Answers a request with a body that cannot be parsed. */
+  /** Responds to a request whose body cannot be parsed. */
   readonly onUnreadable?: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response, error: unknown) => unknown
 }
 
@@ -46,11 +47,11 @@ interface RouteMatch {
 }
 
 /**
- * Registers the routes of all domains on the host's application. A request goes to the strategy of its domain, or on to
- * the host if the domain has none.
+ * Registers the routes of all domains on the host's application. Each request is handled by the strategy of its domain.
+ * If the domain has none, the host handles the request.
  *
- * One handler finds the route by maps. With a pattern for each path, 1,000 domains delayed every request of the host by
- * 3 to 6 ms.
+ * One handler finds the route with maps. With a pattern for each path, 1,000 domains delayed every request of the host
+ * by 3 to 6 ms.
  */
 export function mountRoutes(
   app: HostApp,
@@ -67,7 +68,7 @@ export function mountRoutes(
     if (!match) return next()
     const { strategy, name } = match
     const route = routes[name]
-    // Refused here, because Express would run the host's own logout for HEAD as for GET. That ends less than this
+    // Refuse HEAD here. Express would run the host's own logout for HEAD as for GET, and that ends less than this
     // package's logout.
     const isRefused = name === 'logout' ? req.method === 'HEAD' : name === 'frontchannelLogout' && req.method !== 'GET'
     if (isRefused) {
@@ -75,7 +76,7 @@ export function mountRoutes(
       res.status(405).end()
       return
     }
-    // A preview or a scanner that sends HEAD must not use up a login.
+    // Ignore other methods: a link preview or a scanner that sends HEAD must not use up a login.
     if (!route.methods.includes(req.method)) return next()
     const begin = (error?: unknown) => {
       const isAnotherPage = error === undefined && name === 'callbacks' && !isForCallback(strategy, deps, req)
@@ -87,7 +88,7 @@ export function mountRoutes(
   })
 }
 
-/** @param error of the parser, if it could not read the body */
+/** Handles one request. @param error the parser's error, if it could not read the body */
 function serve(
   { answer, onUnreadable }: Route,
   strategy: Strategy,
@@ -98,7 +99,7 @@ function serve(
   error: unknown,
 ): void {
   res.setHeader('Cache-Control', 'no-store')
-  // The address contains the code, which browsers must not send as the referrer of the next request.
+  // The address contains the code. Browsers must not send it as the referrer of the next request.
   res.setHeader('Referrer-Policy', 'no-referrer')
   const answered =
     error === undefined ? answer(strategy, deps, req, res) : onUnreadable?.(strategy, deps, req, res, error)
@@ -140,7 +141,7 @@ function routeFinder(
     const domainKey = domainOf(req)
     const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
     if (!strategy) return undefined
-    // Other spellings of the path are handled too. Otherwise the host's own logout might match them, which ends less
+    // Handle other spellings of the logout path too. Otherwise the host's own logout might match them, and it ends less
     // than this package's logout.
     const isLogout = plainPath === plainRoute(strategy.paths.logout)
     const name = namesByPaths.get(strategy.paths)?.get(req.path) ?? (isLogout ? 'logout' : undefined)
@@ -148,12 +149,12 @@ function routeFinder(
   }
 }
 
-/** Returns the name of the route at each path of a domain. */
+/** Maps each path of a domain to the name of its route. */
 function routeNames(paths: RoutePaths): ReadonlyMap<string, RouteName> {
   const { authorize, callbacks, jwks, logout, backchannelLogout, frontchannelLogout } = paths
   const names = new Map<string, RouteName>()
-  // A configured redirect address may equal the path of another route. Callbacks are set first, so the other route
-  // wins.
+  // A configured redirect address may equal the path of another route. Callbacks are set first, so that the other route
+  // overwrites them.
   for (const path of callbacks) names.set(path, 'callbacks')
   names.set(backchannelLogout, 'backchannelLogout')
   names.set(frontchannelLogout, 'frontchannelLogout')

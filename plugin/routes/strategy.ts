@@ -11,11 +11,11 @@ import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
 import type { SessionChecks } from '../sessions/session-checks.ts'
 import type { UserInfoWarning } from './login/userinfo-warning.ts'
 
-/** The login strategy of one domain, as its routes use it. */
+/** The login strategy of one domain, with everything that its routes need. */
 export interface Strategy {
   readonly domainKey: string
   readonly paths: RoutePaths
-  /** Null: the configuration has errors, and every login is refused. */
+  /** Null if the configuration has errors. Every login is then refused. */
   readonly working: WorkingStrategy | null
 }
 
@@ -34,7 +34,7 @@ export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
   readonly landings: Landings
-  /** Keys of the domains for which an IdP has sent groups since the start of this process. */
+  /** Keys of the domains whose IdP has sent groups since this process started. */
   readonly domainsWithGroups: Set<string>
   readonly warnOfUserInfo: UserInfoWarning
   readonly clock: Clock
@@ -42,17 +42,17 @@ export interface RouteDeps {
 
 /** The paths of one domain's routes. */
 export interface RoutePaths {
-  /** Path below which the domain is served, with slashes at both ends. */
+  /** The path below which the domain is served, with slashes at both ends. */
   readonly base: string
   readonly authorize: string
-  /** The default callback, those of the presets, and the configured redirect address. */
+  /** The paths of the default callback, of the presets' callbacks, and of the configured redirect address. */
   readonly callbacks: ReadonlySet<string>
   readonly logout: string
   readonly backchannelLogout: string
   readonly frontchannelLogout: string
   readonly jwks: string
   readonly login: string
-  /** All paths but `base`. A login never returns to one of them. */
+  /** All paths except `base`. A login never returns to one of them. */
   readonly all: ReadonlySet<string>
 }
 
@@ -80,13 +80,13 @@ export function routePaths(base: string, redirectUri: string | undefined, preset
 }
 
 /**
- * Returns a {@link routePaths} for the domains of one server. Domains that have the same paths, each under its own host
- * name, share one object.
+ * Returns a version of {@link routePaths} for the domains of one server. Domains with equal paths, each under its own
+ * host name, share one object.
  */
 export function sharedRoutePaths(presets: readonly string[]) {
   const shared = new Map<string, RoutePaths>()
   return (base: string, redirectUri: string | undefined): RoutePaths => {
-    // The path of a URL contains no space.
+    // The path of a URL contains no space, so the key is unambiguous.
     const key = `${base} ${redirectUri === undefined ? '' : new URL(redirectUri).pathname}`
     const paths = shared.get(key) ?? routePaths(base, redirectUri, presets)
     shared.set(key, paths)

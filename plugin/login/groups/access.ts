@@ -1,7 +1,7 @@
 import type { GroupSettings } from '../../config/settings.ts'
 import { isNamed, type Memberships } from './memberships.ts'
 
-/** The decision at a login. */
+/** Whether a user may sign in, and what happens to the user's site admin rights. */
 export type Access =
   | { readonly admitted: false; readonly code: 'not_in_required_group' | 'memberships_unknown' }
   | { readonly admitted: true; readonly siteAdmin: 'grant' | 'revoke' | 'keep' }
@@ -9,8 +9,8 @@ export type Access =
 /**
  * Decides what a user's groups allow at this login. Names match exactly, including case. Source: Groups object.
  *
- * Unknown memberships fail closed for `required`, and change nothing else: an outage must neither admit nor demote a
- * user.
+ * If the memberships are unknown, `required` refuses the user and nothing else changes. An outage must neither admit
+ * nor demote a user.
  */
 export function decideAccess(memberOf: Memberships, rules: GroupSettings | null): Access {
   if (!rules) return { admitted: true, siteAdmin: 'keep' }
@@ -25,7 +25,8 @@ export function decideAccess(memberOf: Memberships, rules: GroupSettings | null)
 export function siteAdminByGroups(memberOf: Memberships, rules: GroupSettings): 'grant' | 'revoke' | 'keep' {
   if (memberOf === 'unknown' || !rules.siteadmin) return 'keep'
   if (isInOneOf(memberOf, rules.siteadmin)) return 'grant'
-  // The specification states both defaults. True matches the existing server, and users notice a revoked right.
+  // The specification states both defaults. True matches MeshCentral's built-in strategy, and users notice a revoked
+  // right.
   return rules.revokeAdmin ? 'revoke' : 'keep'
 }
 

@@ -7,21 +7,21 @@ import { rightsByGroups } from './rights.ts'
 
 /** The changes that group rules made to one account, for the authentication log. */
 export interface AppliedRules {
-  /** `keep` also if the account already is as the rules require. */
+  /** `keep` also if the account already was as the rules require. */
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
-  /** The rights that the groups give now; absent if none changed. */
+  /** All rights that the groups now give. Absent if none changed. */
   readonly rights?: readonly string[]
   readonly joined: readonly string[]
   readonly left: readonly string[]
-  /** The number of groups to mirror, if it is above the limit. */
+  /** The number of groups to mirror, if it exceeds the limit. */
   readonly tooMany?: number
 }
 
 type Records = Pick<Host, 'accounts' | 'groups'>
 
 /**
- * Updates site admin, rights and mirrored groups of an account by the user's groups. Call it for admitted users: at
- * a login, and after a renewal whose ID token has the groups. Unknown memberships change nothing.
+ * Updates site admin, rights and mirrored groups of an account according to the user's groups. Call it for admitted
+ * users only: at a login, and after a renewal whose ID token has the groups. Unknown memberships change nothing.
  *
  * Reads the account again, because some servers give their first account all rights.
  */
@@ -33,13 +33,13 @@ export async function applyGroupRules(
 ): Promise<AppliedRules> {
   if (!rules) return { siteAdmin: 'keep', joined: [], left: [] }
   const siteAdmin = await applySiteAdmin(siteAdminByGroups(memberships, rules), id, key, host.accounts)
-  // A site admin has all rights, so this comes second.
+  // Apply the rights after site admin, because a site admin has all rights.
   const rights = await applyRights(id, memberships, key, rules, host.accounts)
   return { siteAdmin, ...(rights && { rights }), ...(await mirror(id, memberships, key, rules, host)) }
 }
 
 /**
- * Revokes what group rules gave to the account of a user who is not in `groups.required`. The user counts as a member
+ * Revokes what group rules gave to the account of a user who is not in `groups.required`. Treats the user as a member
  * of no group, even if one of the user's groups would give rights.
  */
 export function revokeGroupGrants(

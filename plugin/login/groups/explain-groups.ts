@@ -5,10 +5,10 @@ import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
 /**
- * Explains to an administrator what the rules decide at a login. It covers three users: a member of exactly these
- * groups, a member of no group, and a user with unreadable groups.
+ * Explains to an administrator what the group rules decide at a login. Covers three users: a member of exactly these
+ * groups, a member of no group, and a user whose groups cannot be read.
  *
- * @param names of groups, as the IdP sends them; the rules match them exactly
+ * @param names names of groups, as the IdP sends them. The rules match them exactly
  */
 export function explainGroups(names: readonly string[], rules: GroupSettings | null): readonly string[] {
   if (!rules) return ['No groups are configured: they refuse no user, and change no right or group.']
@@ -43,7 +43,7 @@ function admission(memberOf: Memberships, rules: GroupSettings): string {
   return `admitted: in ${listed(matches(memberOf, required))}, of groups.required`
 }
 
-/** Explains what happens to the sessions of a refused user with an account. */
+/** Explains what happens to the sessions of a refused user who has an account. */
 function sessions(memberOf: Memberships, rules: GroupSettings): readonly string[] {
   if (decideAccess(memberOf, rules).admitted) return []
   return memberOf === 'unknown'
@@ -73,7 +73,7 @@ const UNKNOWN = 'because the groups are unknown'
 const REFUSED = 'because the user is refused'
 const KEPT = 'kept, because groups.revokeAdmin is false'
 
-/** Explains `groups.rights`, which has no effect on a server without such rights. */
+/** Explains `groups.rights`. The rule has no effect on a server without such rights. */
 function serverRights(memberOf: Memberships, rules: GroupSettings): readonly string[] {
   if (rules.rights === null) return []
   const access = decideAccess(memberOf, rules)
@@ -103,7 +103,7 @@ function matches(memberOf: Memberships, rule: readonly string[]): readonly strin
   return memberOf === 'unknown' ? [] : rule.filter((name) => memberOf.some((group) => isNamed(group, name)))
 }
 
-// JSON quotes the names and escapes control characters, because a name comes from a file.
+// Formats names as JSON, which quotes them and escapes control characters. The names are from a file.
 function listed(names: readonly string[]): string {
   return names.length === 0 ? 'an empty list' : names.map((name) => JSON.stringify(name)).join(', ')
 }

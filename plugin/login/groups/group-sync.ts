@@ -5,12 +5,13 @@ import { isNamed, type Memberships, UUID } from './memberships.ts'
 export interface GroupChanges {
   readonly join: readonly string[]
   readonly leave: readonly string[]
-  /** The number of groups to mirror, if it is above the limit. The user then joins no further group. */
+  /** The number of groups to mirror, if it exceeds the limit. The user then joins no further group. */
   readonly tooMany?: number
 }
 
 /**
- * Groups of one user. Servers write the whole account for each group that the user joins: 5,000 kept one busy for 15 s.
+ * Limit of mirrored groups per user. Servers write the whole account for each group that the user joins. 5,000 groups
+ * kept a server busy for 15 s.
  */
 const MOST_MIRRORED = 1_000
 
@@ -26,7 +27,7 @@ export function groupChanges(
 ): GroupChanges {
   if (memberOf === 'unknown') return { join: [], leave: [] }
   const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
-  // Two groups of one name are one mirrored group, which the user leaves only once in neither of them.
+  // Two groups with the same name share one mirrored group. The user leaves it only after leaving both.
   const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))
   const current = new Set(mirrored.map(mirrorKey))
   const isTooMany = wanted.size > MOST_MIRRORED
@@ -37,7 +38,7 @@ export function groupChanges(
   }
 }
 
-// A group mirrored by its object id stays the same if the vendor changes the letter case of the id.
+// Object ids are compared without letter case, so that a mirrored group stays the same if the vendor changes the case.
 function mirrorKey(name: string): string {
   return UUID.test(name) ? name.toLowerCase() : name
 }

@@ -2,31 +2,31 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import { claimAt } from '../claim-path.ts'
 import type { Claims } from '../profile.ts'
 
-/** A group that the IdP says a user is in. */
+/** A group that the user is in, according to the IdP. */
 export interface Membership {
-  /** Name of the mirrored group: the display name if the group has one. */
+  /** Name of the mirrored group. It is the display name, if the group has one. */
   readonly name: string
-  /** Other names that rules may use: an object id, an address, a resource name. */
+  /** Other names of the group that rules may use: an object id, an address, or a resource name. */
   readonly aliases: readonly string[]
 }
 
 /** The claims of a login. */
 export interface ClaimEvidence {
   readonly claims: Claims
-  /** Whether UserInfo was needed and gave no answer. */
+  /** Whether a required UserInfo request got no answer, so that claims may be missing. */
   readonly isPartial?: boolean
 }
 
 /** All groups of a user, or `unknown` if they could not be read. */
 export type Memberships = readonly Membership[] | 'unknown'
 
-/** Matches an object id. */
+/** Matches an object id, which is a UUID. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Reads memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both. If all
- * values of an object are objects, its member names are the groups, as in Zitadel's roles. A missing claim means no
- * memberships, because IdPs express "no groups" that way. Any other shape is unknown.
+ * Reads memberships from a groups claim: an array of names, a single name, or objects with `name`, `id` or both. If the
+ * claim is an object whose values are all objects, its member names are the groups, as in Zitadel's roles. A missing
+ * claim means no memberships, because IdPs express "no groups" that way. Any other shape means `unknown`.
  */
 export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
@@ -39,7 +39,7 @@ export function membershipsOf(claim: unknown): Memberships {
 /**
  * Reads memberships from the claim of that name, which may be a dotted path.
  *
- * @throws Error if the IdP refers to another source for the claim, or if UserInfo gave no answer and may have it
+ * @throws Error if the IdP refers to another source for the claim, or if UserInfo did not answer and may contain it
  */
 export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence, name: string): Memberships {
   if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')
@@ -50,7 +50,7 @@ export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence,
 }
 
 /**
- * Whether the IdP left a claim out and refers to another source for it. Source: OpenID Connect Core 1.0, section 5.6.2.
+ * Whether the IdP omitted a claim and refers to another source for it. Source: OpenID Connect Core 1.0, section 5.6.2.
  */
 export function isClaimElsewhere(claims: Claims, name: string): boolean {
   const elsewhere = claims._claim_names
@@ -63,9 +63,9 @@ export function isClaimElsewhere(claims: Claims, name: string): boolean {
 }
 
 /**
- * Returns a group with its identifiers and its display name. Ignores a display name that looks like an identifier. A
- * person who may create groups could otherwise name one after the identifier of another, and match rules that use
- * identifiers to be safe from that.
+ * Returns a group with its identifiers and its display name. Ignores a display name that looks like an identifier.
+ * Otherwise a person who may create groups could name one after another group's identifier, and match rules that use
+ * identifiers.
  */
 export function groupOf(
   displayName: string | undefined,
@@ -79,8 +79,8 @@ export function groupOf(
 }
 
 /**
- * Whether the name in a rule matches this group. Names match exactly, including case. Object ids match in any letter
- * case, because vendors show the same id in both.
+ * Whether a name in a rule matches this group. Names match exactly, including case. Object ids match in any letter
+ * case, because vendors show the same id in both cases.
  */
 export function isNamed({ name: groupName, aliases }: Membership, name: string): boolean {
   if (groupName === name || aliases.includes(name)) return true

@@ -3,22 +3,22 @@ import { claimAt } from '../claim-path.ts'
 import type { Claims } from '../profile.ts'
 import type { Memberships } from './memberships.ts'
 
-/** Names in one log line. */
+/** Limit of names in one log line. */
 const MOST_SHOWN = 50
 
 /** The parts of a login that show which groups the IdP sent. */
 export interface GroupEvidence {
   readonly claims: Claims
-  /** Null: the IdP does not say, so it granted all that were requested. */
+  /** Null if the IdP does not name the granted scopes, which means that it granted all requested ones. */
   readonly grantedScopes: readonly string[] | null
 }
 
 /**
- * Returns the fields about groups for the log line of a refusal. They show whether the user is in other groups
- * than expected, or whether the IdP sent none.
+ * Returns the group fields for the log line of a refusal. They show whether the user is in unexpected groups, or
+ * whether the IdP sent no groups.
  *
- * @param claim the claim with the groups; null: they come from an API
- * @param cameForOthers whether the IdP has sent groups of other users of the domain since the start
+ * @param claim the claim with the groups; null if they are read from an API
+ * @param cameForOthers whether the IdP has sent groups of other users of the domain since this process started
  */
 export function reportedGroups(
   memberOf: Memberships,
@@ -42,18 +42,21 @@ export function reportedGroups(
   }
 }
 
-/** Returns the remedy for a refusal with these {@link reportedGroups}. Undefined: the user's groups are the reason. */
+/**
+ * Returns the remedy for a refusal with these {@link reportedGroups}. Returns undefined if the IdP sent groups, so that
+ * the user's groups are the reason.
+ */
 export function missingGroupsRemedy({
   missingClaim,
   scopeNotGranted,
   cameForOthers,
 }: Readonly<Record<string, unknown>>): string | undefined {
   const refused = 'The user is in none of the groups in `groups.required`'
-  // This comes before the scope: Keycloak does not list a scope as granted if its "Include in token scope" is off.
+  // Check this before the scope. Keycloak does not list a scope as granted if its "Include in token scope" is off.
   if (cameForOthers) {
     return `${refused}, or in no group at all: the claim \`${missingClaim}\` came for other users of this domain, so the IdP is set up to send it. Put the user into one of these groups there.`
   }
-  // A remedy has at most 300 characters.
+  // Keep each remedy within 300 characters.
   if (scopeNotGranted !== undefined) {
     return `${refused}: the IdP sent no groups, and did not grant the scope \`${scopeNotGranted}\` for them. Allow it to this client (Keycloak: "Add client scope" in the client, "Include in token scope" on), or set \`groups.scope\`. Or the user is in no group.`
   }

@@ -2,16 +2,17 @@ import { asciiLowerCase, lowerCaseButAscii } from '../../config/json/ascii-case.
 import type { GroupSettings, ServerRight } from '../../config/settings.ts'
 import { isNamed, type Membership, type Memberships } from './memberships.ts'
 
-/** The effect of a user's groups on rights below site admin. */
+/** What a user's groups do to the rights below site admin. */
 export type RightsByGroups =
   | { readonly kind: 'keep' }
-  /** `rights` are all that the groups give, each once. */
+  /** `rights` contains all rights that the groups give, without duplicates. */
   | { readonly kind: 'set'; readonly rights: readonly ServerRight[] }
 
 /**
- * Unites the rights of all groups that a user is in. Unknown memberships change nothing.
+ * Combines the rights of all groups that a user is in. Unknown memberships change nothing.
  *
- * Names match in any ASCII letter case, because they are keys of the configuration, which MeshCentral lower-cases.
+ * Group names match in any ASCII letter case. They are keys of the configuration, which MeshCentral converts to lower
+ * case.
  */
 export function rightsByGroups(memberOf: Memberships, { rights }: Pick<GroupSettings, 'rights'>): RightsByGroups {
   if (rights === null || memberOf === 'unknown') return { kind: 'keep' }
@@ -19,7 +20,7 @@ export function rightsByGroups(memberOf: Memberships, { rights }: Pick<GroupSett
   const fullyLowered = memberOf.map((group) => inCase(group, lowerCaseButAscii))
   const matching = rights.filter(({ group }) => {
     const key = asciiLowerCase(group)
-    // MeshCentral also lower-cases letters beyond ASCII in its keys: "Ärzte" becomes "ärzte".
+    // MeshCentral also converts letters beyond ASCII in its keys: "Ärzte" becomes "ärzte".
     const isLowered = key === lowerCaseButAscii(group)
     return (isLowered ? fullyLowered : asciiLowered).some((member) => isNamed(member, key))
   })

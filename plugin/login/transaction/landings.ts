@@ -3,28 +3,32 @@ import type { SignIn } from '../../host/port.ts'
 import { createSeal } from '../../host/seal.ts'
 import { type CookieRules, type Cookies, fullName, setCookie } from './login-cookie.ts'
 
-/** How long after a login its answer may come again, by a reload or the back button. */
+/** How long after a login a reload or the back button may repeat its answer. */
 const LANDING_MS = 10 * 60_000
 const NAME = 'oidc-landed'
 
-/** The members of a session that identify the login that began it. */
+/** The members of a session that identify the login that started it. */
 type Session = Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>
 
 /**
- * Remembers where the last login of a browser led, for an answer that comes again. The path is sealed in one cookie of
- * the browser. Each login overwrites the cookie of the login before, because it also ends that login's session.
+ * Remembers where the last login of a browser led, in case the browser repeats the IdP's answer. The path is sealed in
+ * one cookie of the browser. Each login overwrites the cookie of the previous login, because it also ends that login's
+ * session.
  */
 export interface Landings {
-  /** @returns a value of `Set-Cookie` */
+  /** Returns a cookie that stores the path of a login. @returns a value of `Set-Cookie` */
   remember(state: string, session: Session, path: string, rules: CookieRules): string
-  /** Returns where the login of that state led, if this browser's session is still the one that the login began. */
+  /**
+   * Returns the path to which the login with that state led. Returns undefined unless the browser still has that
+   * login's session.
+   */
   find(state: string, session: Session | undefined, rules: CookieRules, cookies: Cookies): string | undefined
 }
 
-/** @param secret of the host; without one, a restart of the process forgets all landings */
+/** @param secret the host's secret. Without one, a restart of the process makes all landings unreadable */
 export function createLandings(secret: string | undefined, now: () => number): Landings {
   const seal = createSeal(secret ?? randomBytes(32), 'login landing')
-  /** The seal opens only for the same login and session. */
+  /** Returns the context of a seal. A sealed path can be opened only with the same login and session. */
   const contextOf = (name: string, state: string, { domainKey, userId, startedAt }: Session) =>
     JSON.stringify([name, state, domainKey, userId, startedAt])
   return {
@@ -36,7 +40,7 @@ export function createLandings(secret: string | undefined, now: () => number): L
     find(state, session, rules, cookies) {
       const name = fullName(NAME, rules)
       const opened = session && seal.open(cookies[name] ?? '', contextOf(name, state, session))
-      // Only this server can have sealed it, and a path contains no space.
+      // Only this server can have sealed the value, so its format is known. A path contains no space.
       const [expiresAt, path] = opened?.split(' ') ?? []
       return now() <= Number(expiresAt) ? path : undefined
     },

@@ -1,40 +1,43 @@
 import { hash } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 
-/** How a domain sets the cookies of its logins. */
+/** The attributes that a domain needs for its login cookies. */
 export interface CookieRules {
   /**
-   * The callback arrives over TLS: sets `Secure` and the `__Host-` prefix, so that no neighbouring host can set the
-   * cookie.
+   * Whether the callback uses TLS. If so, cookies get `Secure` and the `__Host-` prefix, so that no neighboring host
+   * can set them.
    */
   readonly secure: boolean
-  /** The answer arrives as a POST from the IdP's page (`form_post`), which carries no `SameSite=Lax` cookie. */
+  /**
+   * Whether the answer arrives as a POST from the IdP's page (`form_post`). Browsers send no `SameSite=Lax` cookie with
+   * it.
+   */
   readonly crossSitePost: boolean
 }
 
-/** Values by name, as a browser sent them. */
+/** Cookie values by name, as the browser sent them. */
 export type Cookies = Readonly<Record<string, string | undefined>>
 
-/** The cookies that a browser sent with one request, and the rules for cookies that the answer sets. */
+/** The cookies of one request, and the rules for the cookies that its response sets. */
 export interface BrowserCookies {
   readonly cookies: Cookies
   readonly rules: CookieRules
 }
 
 /**
- * Returns a digest that identifies a login. Unlike its secret `state`, it may appear in cookie names and in the
+ * Returns a digest that identifies a login. Unlike the secret `state`, the digest may appear in cookie names and in the
  * database.
  */
 export function digestOf(state: string): string {
   return hash('sha256', state, 'base64url').slice(0, 22)
 }
 
-/** @param name without the prefix that the rules require */
+/** Returns the cookie's full name. @param name the name without the prefix that the rules require */
 export function fullName(name: string, { secure }: CookieRules): string {
   return `${secure ? '__Host-' : ''}${name}`
 }
 
-/** Parses a `Cookie` header. A route calls this once a request. */
+/** Parses a `Cookie` header. Each route calls this once per request. */
 export function readCookies(cookieHeader: string | undefined): Cookies {
   return parseCookie(cookieHeader ?? '')
 }

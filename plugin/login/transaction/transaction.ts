@@ -2,65 +2,67 @@ import { hash, randomBytes } from 'node:crypto'
 import { createSeal } from '../../host/seal.ts'
 import { type CookieRules, type Cookies, digestOf, fullName, setCookie } from './login-cookie.ts'
 
-/** A login that takes longer fails. */
+/** Time limit for a login. A login that takes longer fails. */
 export const TRANSACTION_MS = 10 * 60_000
 /** Limit of logins in progress per browser. */
 const MOST_PER_BROWSER = 10
 /**
  * Limit of bytes for all transaction cookies in one request. By default, nginx and Apache accept header lines of 8 KB.
- * The `Cookie` line also holds the host's session and the other cookies of this package.
+ * The `Cookie` line also contains the host's session and the other cookies of this package.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
 /** Limit of finished logins to remember, so that each answer is accepted only once. The oldest are dropped first. */
 const MOST_FINISHED = 10_000
 
-/** A login in progress, against which the IdP's answer is verified. */
+/** A login in progress. The IdP's answer is verified against it. */
 export interface Transaction {
   readonly domainKey: string
   readonly state: string
   readonly nonce: string
-  /** PKCE, RFC 7636. */
+  /** The PKCE code verifier (RFC 7636). */
   readonly codeVerifier: string
   readonly returnPath: string | null
-  /** Milliseconds since 1970. */
+  /** When the login began, in milliseconds since 1970. */
   readonly startedAt: number
 }
 
-/** A login that has begun. */
+/** A login that has just begun. */
 export interface BegunLogin {
   readonly transaction: Transaction
-  /** Returns values of `Set-Cookie`. Omits the return path if the values would take more than `room` bytes. */
+  /**
+   * Returns values of `Set-Cookie`. Omits the return path if the values would otherwise take more than `room` bytes.
+   */
   setCookies(room: number): readonly string[]
 }
 
 /** The outcome of {@link Transactions.take}. */
 export interface TakenLogin {
-  /** Undefined: this browser began no such login, the login is too old, or its answer was already used. */
+  /** Undefined if this browser did not begin the login, if the login is too old, or if its answer was already used. */
   readonly transaction: Transaction | undefined
-  /** Values of `Set-Cookie`. */
+  /** Values of `Set-Cookie` that remove the login's cookie. */
   readonly setCookies: readonly string[]
 }
 
 /**
- * Logins in progress. Each has a cookie of its own, sealed and named by its state, outside the host's session. So
- * parallel tabs cannot overwrite each other, and strict session cookies do not lose a login on the way back. A visitor
- * who only opens the login page costs no memory.
+ * Manages the logins in progress. Each login has its own sealed cookie, which is named after its state and separate
+ * from the host's session. So parallel tabs do not overwrite each other's logins, and a strict session cookie does not
+ * lose a login on its return from the IdP. A visitor who only opens the login page takes no memory.
  */
 export interface Transactions {
   begin(login: Pick<Transaction, 'domainKey' | 'returnPath'>, rules: CookieRules, cookies: Cookies): BegunLogin
-  /** Finishes the login that an answer's `state` belongs to. Each login can be taken once. */
+  /** Finishes the login that an answer's `state` belongs to. Each login can be taken only once. */
   take(state: string, rules: CookieRules, cookies: Cookies): TakenLogin
   /** Whether this browser has a login of the domain in progress. */
   isUnderWay(domainKey: string, rules: CookieRules, cookies: Cookies): boolean
 }
 
-/** @param secret the host's secret; without one, a restart of the process ends all logins in progress */
+/** @param secret the host's secret. Without one, a restart of the process ends all logins in progress */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
-  /** Digest of a state to when its cookie expires, oldest first. */
+  /** The expiry time of each finished login's cookie, by the digest of its state. Oldest first. */
   const finished = new Map<string, number>()
 
-  /** Returns false if the login has already finished. */
+  /** Marks a login as finished. Returns false if it already was. */
   function finish(digest: string): boolean {
     if (finished.has(digest)) return false
     for (const [oldest, expiresAt] of finished) {
@@ -73,7 +75,7 @@ export function createTransactions(secret: string | undefined, now: () => number
 
   function open(name: string, cookies: Cookies): Transaction | undefined {
     const opened = seal.open(cookies[name] ?? '', name)
-    // Only this server can have sealed it, so its shape is known.
+    // Only this server can have sealed the value, so its shape is known.
     const begun = opened === null ? undefined : (JSON.parse(opened) as SealedLogin)
     const ageMs = begun ? now() - begun.startedAt : Number.NaN
     return begun && ageMs >= 0 && ageMs <= TRANSACTION_MS ? transactionOf(begun) : undefined
@@ -115,9 +117,12 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 }
 
-/** The content of the cookie. Its seed yields state, nonce and code verifier, which would take more bytes. */
+/**
+ * The content of the cookie. State, nonce and code verifier are derived from the seed, because they would take more
+ * bytes.
+ */
 interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
-  /** 256 random bits. The values derived from it do not reveal it. */
+  /** 256 random bits, base64url-encoded. The values derived from the seed do not reveal it. */
   readonly seed: string
 }
 
@@ -137,19 +142,19 @@ function prefix(rules: CookieRules): string {
   return fullName('oidc-login.', rules)
 }
 
-// The time comes first in a fixed width, so that the names sort by age.
+// Returns the cookie's name. It begins with the time in a fixed width, so that the names sort by age.
 function cookieName(state: string, startedAt: number, rules: CookieRules): string {
   return `${prefix(rules)}${startedAt.toString(36).padStart(9, '0')}.${digestOf(state)}`
 }
 
-/** Names of this browser's transaction cookies, oldest first. */
+/** Returns the names of this browser's transaction cookies, oldest first. */
 function transactionNames(cookies: Cookies, rules: CookieRules): readonly string[] {
   return Object.keys(cookies)
     .filter((name) => name.startsWith(prefix(rules)))
     .sort()
 }
 
-/** Returns the oldest cookies that have to go so that a new one of that many bytes fits. */
+/** Returns the oldest cookies, which must be removed to make room for a new cookie of that size. */
 function surplusBeside(bytes: number, cookies: Cookies, rules: CookieRules): readonly string[] {
   let room = MOST_BYTES_PER_BROWSER - bytes
   const newestFirst = [...transactionNames(cookies, rules)].reverse()

@@ -21,8 +21,8 @@ import { earlierLanding, rememberLanding } from './repeated-answer.ts'
 import { takeTransaction } from './take-transaction.ts'
 
 /**
- * Whether a request to the redirect path is for {@link callback}: it has an answer, or may have one in its fragment,
- * which only the fragment page can read.
+ * Whether {@link callback} handles this request to the redirect path: it contains an answer, or may have one in its
+ * fragment. Only the fragment page can read a fragment.
  */
 export function isForCallback({ domainKey, working }: Strategy, { transactions }: RouteDeps, req: Request): boolean {
   if (isAnswer(answerOf(req))) return true
@@ -63,8 +63,8 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     rememberLanding(state, { domainKey, userId: profile.id, startedAt }, path, browser, deps, res)
     land(host, req, res, path)
   } catch (error) {
-    // A refused user must not stay signed in by an earlier login. An answer that this browser never requested ends no
-    // session, because any page could send one.
+    // End the session of an earlier login, so that a refused user does not stay signed in. An answer that this browser
+    // never requested ends no session, because any page could send one.
     if (isOwnLogin) await host.sessions.end(req, res).catch(() => undefined)
     if (working && error instanceof LoginError && couldAnotherAccountHelp(error.code)) {
       res.append('Set-Cookie', requestAnotherAccount(cookieRules(working.settings)))
@@ -73,7 +73,7 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
   }
 }
 
-/** Refuses a posted answer that cannot be read: too large, or with too many fields. Shows the login page. */
+/** Refuses a posted answer that is too large or has too many fields. Shows the login page. */
 export async function refuseAnswer(
   { domainKey }: Strategy,
   { host }: RouteDeps,

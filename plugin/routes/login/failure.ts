@@ -4,8 +4,8 @@ import { logFailure } from '../../host/auth-log.ts'
 import type { Host } from '../../host/port.ts'
 
 /**
- * Ends a login that failed: writes one line into the authentication log, and shows the user one message. Never rejects,
- * and always answers.
+ * Ends a failed login. Writes one line to the authentication log and shows the user one message. Never rejects, and
+ * always sends a response.
  */
 export async function endInFailure(
   host: Host,
@@ -19,7 +19,7 @@ export async function endInFailure(
   await showMessage(host, req, res, domainKey, failure.told, failure.code)
 }
 
-/** Sends the browser to the login page with one of {@link MESSAGES}. Never rejects, and always answers. */
+/** Redirects the browser to the login page with one of {@link MESSAGES}. Never rejects, and always sends a response. */
 export async function showMessage(
   host: Host,
   req: Request,

@@ -12,16 +12,16 @@ import { lockOutRefusedUser } from '../../sessions/refused-user.ts'
 import type { RouteDeps, WorkingStrategy } from '../strategy.ts'
 import { readMemberships } from './read-memberships.ts'
 
-/** A login that has begun a session. */
+/** The result of a login that started a session. */
 export interface FinishedLogin {
   readonly profile: Profile
   readonly result: SignInResult
-  /** The `startedAt` of the session. */
+  /** The `startedAt` of the session, in milliseconds since 1970. */
   readonly startedAt: number
 }
 
 /**
- * Redeems the answer to a login, signs the user in, and starts the session.
+ * Redeems the answer of the IdP, signs the user in, and starts the session.
  *
  * @throws LoginError
  */
@@ -39,13 +39,14 @@ export async function finishLogin(
   if (userInfoFailure) deps.warnOfUserInfo(settings.key, userInfoFailure)
   const profile = { ...profileOf(preset.claims(redeemed.claims), settings.custom.claims), issuer }
   const result = await admit(redeemed, profile, working, deps, req)
-  // A logout at the IdP before the user authenticated does not concern this session, even if its login had begun.
+  // The session starts no earlier than the user's authentication. So a logout at the IdP before that does not end it,
+  // even if the login had already begun.
   const startedAt = Math.max(transaction.startedAt, authenticatedAt ?? 0)
   const session = { domainKey: settings.key, userId: profile.id, issuer, subject, sid, startedAt, idToken, tokens }
   return { profile, result, startedAt: await startSession(deps.host, session, transaction.startedAt, req, res) }
 }
 
-/** Applies the rules of {@link signIn}, and locks out a user who is not in `groups.required`. */
+/** Applies the rules of {@link signIn}. Locks out a user who is not in `groups.required`. */
 async function admit(
   { claims, accessToken, grantedScopes, userInfoFailure, issuer, subject }: Redeemed,
   profile: SignInIdentity,
@@ -72,7 +73,7 @@ async function admit(
   })
 }
 
-/** Starts the session. @returns its `startedAt` */
+/** Starts the session. @returns the `startedAt` of the session */
 async function startSession(
   { sessions }: Host,
   session: SignIn,
@@ -86,7 +87,7 @@ async function startSession(
     // The IdP may have ended the session while the login was in progress.
     const begun = await sessions.current(req)
     if (!begun) throw new LoginError('session_ended', { details })
-    // The host may have kept the session that another tab began meanwhile.
+    // The host may have kept a session that another tab started meanwhile.
     return begun.startedAt
   } catch (error) {
     if (error instanceof LoginError) throw error
@@ -94,7 +95,10 @@ async function startSession(
   }
 }
 
-/** Finds and logs an account that the user has under another id. A host that fails here also fails the login later. */
+/**
+ * Finds an account that the user has under another id, and logs it. Ignores errors, because a failing host also fails
+ * the login later.
+ */
 async function findOtherAccount(
   { accounts, authLog }: Host,
   domainKey: string,

@@ -3,9 +3,9 @@ import type { Response } from 'express'
 import { escapeMarkup, smallPage } from '../markup.ts'
 
 /**
- * Removes the answer from the address first, so that neither the history nor a copied address contains it. Then posts
- * its fields unchanged. All fields are added at once, and `submit` is taken from the prototype, because a field's name
- * may hide any member of the form. An empty fragment is not posted, which would lead to this page again.
+ * Posts the answer in the fragment. First removes the answer from the address, so that neither the history nor a copied
+ * address contains it. A field's name may hide any member of the form. So all fields are added at once, and `submit` is
+ * taken from the prototype. An empty fragment is not posted, because that would lead to this page again.
  */
 const SCRIPT = `
 const answer = new URLSearchParams(location.hash.slice(1))
@@ -27,8 +27,8 @@ const POLICY = [
 ].join('; ')
 
 /**
- * Sends a page that reads an answer in the fragment, which browsers send to no server, and posts it to the same
- * address. Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
+ * Sends a page that reads the answer from the fragment and posts it to the same address. Browsers send the fragment to
+ * no server. Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
  *
  * @param loginPath path of the login page
  */

@@ -6,21 +6,21 @@ import { LoginError } from '../../errors.ts'
 import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
 
 /**
- * Limit of characters in a login hint. User names and e-mail addresses are shorter. Percent-encoded, a hint may have
- * twice as many, because a letter beyond ASCII then takes 6 characters or more.
+ * Limit of characters in a login hint. User names and e-mail addresses are shorter. A percent-encoded hint may have
+ * twice as many, because an encoded letter beyond ASCII has at least 6 characters.
  */
 const MOST_HINT_CHARACTERS = 255
 
 /** The parameters of a request that begins a login. */
 export interface Initiation {
-  /** Null: the default page after a login. */
+  /** The path to return to after the login. Null for the default page. */
   readonly returnPath: string | null
-  /** Parameters for the IdP. */
+  /** Parameters to pass on to the IdP. */
   readonly hints: Readonly<Record<string, string>>
 }
 
 /**
- * Reads the request that begins a login, which another site may have sent. Source: OpenID Connect Core 1.0, section 4,
+ * Reads the request that begins a login. Another site may have sent it. Source: OpenID Connect Core 1.0, section 4,
  * Initiating Login from a Third Party.
  *
  * @throws LoginError `initiation_refused` if the request is for another IdP, and errors of discovery
@@ -35,7 +35,7 @@ export async function readInitiation(
   const parameter = (name: string): unknown => fields[name] ?? query[name]
   const issuer = parameter('iss')
   if (issuer !== undefined && issuer !== settings.issuer.issuer && issuer !== (await client.issuerName())) {
-    // The host's query parser may turn `iss[toString]=x` into an object.
+    // The host's query parser may turn `iss[toString]=x` into an object, which must not be logged as text.
     const iss = typeof issuer === 'string' ? issuer : 'not one text'
     throw new LoginError('initiation_refused', { details: { iss } })
   }
@@ -56,11 +56,11 @@ function readHint(value: unknown): string | undefined {
   return hint === '' || isTooLong ? undefined : hint
 }
 
-/** Returns the path of an address that is in this domain on this server. */
+/** Returns the path of an address if it is in this domain on this server. Otherwise returns undefined. */
 function pathInDomain(value: unknown, { origin, client }: DomainSettings, base: string): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined
   const url = new URL(value)
-  // This server can also be reached at the origin of the redirect address.
+  // Browsers may also use the origin of the redirect address for this server.
   const isHere = url.origin === new URL(origin).origin || url.origin === new URL(client.redirect_uri).origin
   return isHere && url.pathname.startsWith(base) ? url.pathname + url.search + url.hash : undefined
 }
@@ -69,21 +69,22 @@ function pathInDomain(value: unknown, { origin, client }: DomainSettings, base: 
 const MOST_PATH_CHARACTERS = 512
 
 /**
- * Returns the local path to which a browser may return after its login, in normal form. Returns undefined for anything
- * else: an address of another host in any spelling that browsers accept, a path with control characters, or a path that
- * is too long.
+ * Returns the normalized local path to which a browser may return after its login. Returns undefined for anything else:
+ * an address of another host in any spelling that browsers accept, a path with control characters, or a path that is
+ * too long.
  *
  * @param value the parameter; `undefined` if it is missing, an array if it is repeated
- * @param excludedRoutes normal paths of the login itself. A return there would loop, or sign the user out again
+ * @param excludedRoutes normalized paths of the plugin's own routes. A return to one would loop, or sign the user out
+ * again
  */
 export function localReturnPath(value: unknown, excludedRoutes: ReadonlySet<string>): string | undefined {
   if (typeof value !== 'string' || value.length > MOST_PATH_CHARACTERS || !value.startsWith('/')) return undefined
-  // Browsers drop tabs and line breaks, and read a backslash as a slash: `/\t/evil.test` is another host to them.
+  // Browsers drop tabs and line breaks, and read a backslash as a slash. So they read `/\t/evil.test` as another host.
   if (/[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\\]/u.test(value)) return undefined
   const base = 'https://here.invalid'
   if (!URL.canParse(value, base)) return undefined
   const url = new URL(value, base)
-  // The parser resolves dots: `/.//evil.test` becomes `//evil.test`.
+  // The URL parser resolves dots: `/.//evil.test` becomes `//evil.test`, which is another host.
   if (url.origin !== base || url.pathname.startsWith('//')) return undefined
   if ([...excludedRoutes].some((route) => isSameRoute(url.pathname, route))) return undefined
   const path = url.pathname + url.search + url.hash

@@ -3,7 +3,7 @@ import { clientAddressOf } from '../../host/auth-log.ts'
 import type { Host, Profile } from '../../host/port.ts'
 import type { SignInResult } from '../../login/sign-in.ts'
 
-/** Writes a successful login into the authentication log. */
+/** Writes a successful login to the authentication log. */
 export function logSignIn(host: Host, req: Request, domain: string, { id: user }: Profile, result: SignInResult): void {
   const { created, siteAdmin, rights, joined, left, tooMany } = result
   if (tooMany !== undefined) {

@@ -3,7 +3,10 @@ import type { Memberships } from '../../login/groups/memberships.ts'
 import type { Evidence } from '../../presets/preset.ts'
 import type { WorkingStrategy } from '../strategy.ts'
 
-/** Reads the user's groups by the domain's preset. Logs `memberships-unknown` if that fails. Never rejects. */
+/**
+ * Reads the user's groups with the domain's preset. On failure, logs `memberships-unknown` and returns `unknown`. Never
+ * rejects.
+ */
 export async function readMemberships(
   evidence: Evidence,
   { settings, preset }: Pick<WorkingStrategy, 'settings' | 'preset'>,

@@ -4,7 +4,7 @@ import type { BrowserCookies } from '../../login/transaction/login-cookie.ts'
 import { remainingCookieBytes } from '../cookie-budget.ts'
 import type { RouteDeps } from '../strategy.ts'
 
-/** Remembers in the browser where its login led, in case the answer comes again by a reload or the back button. */
+/** Stores in the browser where its login led, because a reload or the back button may send the same answer again. */
 export function rememberLanding(
   state: string,
   session: Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>,
@@ -14,11 +14,15 @@ export function rememberLanding(
   res: Response,
 ): void {
   const landing = landings.remember(state, session, path, rules)
-  // A long path beside a large session cookie leaves no space. A repeated answer then fails like an unknown one.
+  // With a long path and a large session cookie, the landing does not fit into the response. A repeated answer then
+  // fails like an unknown one.
   if (landing.length <= remainingCookieBytes(res, host.sessions, path)) res.append('Set-Cookie', landing)
 }
 
-/** Returns where the login of a repeated answer led, if the browser's session is still the one that it began. */
+/**
+ * Returns where the login of a repeated answer led. Returns undefined unless the browser still has the session that
+ * this login started.
+ */
 export async function earlierLanding(
   state: string,
   { cookies, rules }: BrowserCookies,

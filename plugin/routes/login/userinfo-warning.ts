@@ -5,14 +5,15 @@ import { causeCode } from '../../log.ts'
 
 const HOUR_MS = 60 * 60_000
 
-/** Warns of a login that continued although the UserInfo endpoint gave no answer. */
+/** Warns about a login that continued although the UserInfo endpoint did not answer. */
 export type UserInfoWarning = (domainKey: string, failure: LoginError) => void
 
 /**
- * Writes one such warning per domain and hour into the authentication log, because the endpoint may fail every login.
+ * Writes at most one such warning per domain and hour to the authentication log, because the endpoint may fail at every
+ * login.
  */
 export function createUserInfoWarning(host: Pick<Host, 'authLog'>, clock: Clock): UserInfoWarning {
-  /** Domain key to the time of the last warning. */
+  /** The elapsed time of each domain's last warning, by domain key. */
   const warnedAt = new Map<string, number>()
   return (domain, failure) => {
     const now = clock.elapsed()

@@ -8,7 +8,7 @@ import type { Logout } from '../../provider/logout/logout-token.ts'
 import { otherSessions } from '../../sessions/other-sessions.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
-/** Keycloak waits 5 s for the response, and does not repeat the request. */
+/** Time limit for the response. Keycloak waits 5 s for it, and does not repeat the request. */
 const RESPONSE_MS = 4_000
 
 /**
@@ -39,7 +39,7 @@ export async function backchannelLogout(
         ...(sessions === null ? {} : { sessions }),
       },
     })
-    // Checks that take longer continue after the response.
+    // Wait only until the response is due. Slower checks continue after it.
     await isLate(clock, working.checks.checkNow(candidates), RESPONSE_MS - (clock.elapsed() - beganAt))
     res.status(200).end()
   } catch (error) {
@@ -48,13 +48,13 @@ export async function backchannelLogout(
 }
 
 interface EndedByIdp extends Pick<SessionFilter, 'subject' | 'sid'> {
-  /** How many sessions ended; null if that is unknown. */
+  /** How many sessions ended, or null if that is unknown. */
   readonly sessions: number | null
   /** Sessions of the same user that may have ended at the IdP as well. */
   readonly candidates: readonly OpenSession[]
 }
 
-/** @throws LoginError `host_failed` */
+/** Ends the sessions that a logout token names. @throws LoginError `host_failed` */
 async function endSessions(
   { sessions }: Host,
   domainKey: string,
@@ -71,8 +71,8 @@ async function endSessions(
 }
 
 /**
- * Answers a logout token that was refused. Only the log says which check failed, because a stranger can send such
- * requests. The protocol has one status for all failures.
+ * Answers a refused logout token. Only the log says which check failed, because a stranger can send such requests. The
+ * protocol has one status for all failures.
  */
 export function refuseLogout(
   { domainKey }: Strategy,
@@ -103,7 +103,10 @@ function tokenOf(req: Request): string {
   throw new LoginError('logout_token_invalid', { details: { reason: 'the request has no logout_token' } })
 }
 
-/** Whether the body parser blames the sender: it marks such errors, for example of a large body, with a 4xx status. */
+/**
+ * Whether the sender caused the error. The body parser marks such errors with a 4xx status, for example for a body that
+ * is too large.
+ */
 function isSenderFault(error: unknown): boolean {
   const status: unknown = error instanceof Error && 'status' in error ? error.status : undefined
   return typeof status === 'number' && status >= 400 && status < 500

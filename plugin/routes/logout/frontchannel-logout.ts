@@ -6,9 +6,9 @@ import { queryOf } from '../answer.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
- * `GET auth-oidc-frontchannel-logout`: ends a session because a frame on the IdP's page says that it ended there. The
- * frame usually sends no cookie, so `iss` and `sid` select the session on the server. Without both, the session of a
- * cookie that did arrive ends. Source: OpenID Connect Front-Channel Logout 1.0, section 2.
+ * `GET auth-oidc-frontchannel-logout`: ends a session that ended at the IdP. The IdP's page requests this address in a
+ * frame. The frame usually sends no cookie, so `iss` and `sid` select the session on the server. If both are missing,
+ * the session of the cookie ends, if one arrived. Source: OpenID Connect Front-Channel Logout 1.0, section 2.
  */
 export async function frontchannelLogout(
   { domainKey, working }: Strategy,
@@ -32,7 +32,7 @@ export async function frontchannelLogout(
         fields: {},
       })
     }
-    // Hosts forbid frames for their own pages.
+    // Hosts forbid frames for their own pages, but this page must load in a frame.
     res.removeHeader('X-Frame-Options')
     res
       .status(200)
@@ -49,7 +49,10 @@ export async function frontchannelLogout(
   }
 }
 
-/** @returns null if the request has neither `iss` nor `sid`. @throws LoginError `logout_token_invalid` */
+/**
+ * Reads the `sid` of the request. @returns null if it has neither `iss` nor `sid`. @throws LoginError
+ * `logout_token_invalid`
+ */
 function sidIn(req: Request, issuer: string): string | null {
   const parameters = new URLSearchParams(queryOf(req.originalUrl))
   const [issuers, sids] = [parameters.getAll('iss'), parameters.getAll('sid')]
@@ -64,8 +67,8 @@ function sidIn(req: Request, issuer: string): string | null {
 }
 
 /**
- * Ends the sessions of a `sid`. Stores nothing if no session has it: a revocation takes space, and a stranger may send
- * any `sid`.
+ * Ends the sessions with this `sid`. If there are none, stores no revocation. A revocation takes space, and a stranger
+ * may send any `sid`.
  */
 async function endMatching({ sessions }: Host, domainKey: string, issuer: string, sid: string, req: Request) {
   const filter = { domainKey, issuer, subject: null, sid }

@@ -6,9 +6,9 @@ const SCRIPT = 'document.forms[0].submit()'
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64')
 
 /**
- * Sends the browser to the IdP with parameters that are too long for an address. The page posts its form by a script,
- * or by its button where scripts are off. Source: OpenID Connect RP-Initiated Logout 1.0, section 2, which requires
- * every IdP to accept POST.
+ * Sends a page that posts the logout parameters to the IdP, because they are too long for an address. A script submits
+ * the form. If scripts are off, the user presses its button. OpenID Connect RP-Initiated Logout 1.0, section 2,
+ * requires every IdP to accept POST.
  *
  * @param fields contain a secret, so the response must not be cached
  */
@@ -34,8 +34,8 @@ ${inputs.join('\n')}
 }
 
 /**
- * Chromium also applies `form-action` to the redirects that follow the form (measured with version 156). They lead back
- * to this server, and before that perhaps to an IdP behind this one.
+ * Returns the page's content security policy. Chromium applies `form-action` also to the redirects after the form
+ * (measured with version 156). These lead back to this server, perhaps through a second IdP that the first one uses.
  */
 function policyFor({ origin }: URL): string {
   return [

@@ -10,8 +10,9 @@ import { sendLogoutForm } from './logout-form.ts'
 import { type Revocation, revokeTokens } from './revoke-tokens.ts'
 
 /**
- * `GET` and `POST logout`: ends the session here in any case, and revokes its tokens if the IdP can. Then sends the
- * browser to the IdP's logout page, which sends it back (OpenID Connect RP-Initiated Logout 1.0).
+ * `GET` and `POST logout`: always ends the session on this server, and revokes its tokens if the IdP supports that.
+ * Then redirects the browser to the IdP's logout page, which redirects it back (OpenID Connect RP-Initiated Logout
+ * 1.0).
  */
 export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
   const { host } = deps
@@ -29,10 +30,10 @@ export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, 
   else res.redirect(302, paths.login)
 }
 
-/** Logs a step that failed. */
+/** Logs a logout step that failed. */
 type Report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => LoginError
 
-/** @returns false if the session could not be ended; the response then says so */
+/** Ends the session on this server. @returns false if that failed; the response then says so */
 async function endHere({ sessions }: Host, req: Request, res: Response, report: Report): Promise<boolean> {
   try {
     await sessions.end(req, res)
@@ -53,25 +54,25 @@ async function endAtIdp(
   res: Response,
   report: Report,
 ): Promise<void> {
-  // The tokens of one IdP must not be sent to the IdP of another domain.
+  // Never send the tokens of one domain's IdP to the IdP of another domain.
   const ownSession = session.domainKey === domainKey ? session : null
   const [next, { failure, isUnreachable }] = await Promise.all([
     working.endSession.next(ownSession).catch((error: unknown) => ({ kind: 'unknown', error }) as const),
     ownSession ? revoke(ownSession, working, clock) : NOTHING_TO_REVOKE,
   ])
-  // A failed discovery fails both with the same error, which is logged once.
+  // A failed discovery fails both steps with the same error. The set removes the duplicate, so that it is logged once.
   const failures = new Set([...(next.kind === 'unknown' ? [next.error] : []), ...(failure ? [failure] : [])])
   const [firstFailure] = [...failures].map((error) => report('logout-incomplete', error))
   if (firstFailure && (isUnreachable || next.kind === 'unknown')) {
-    // The IdP is unreachable: a message is clearer to the user than the browser's error page.
+    // If the IdP is unreachable, a message is clearer to the user than the browser's error page.
     await showMessage(host, req, res, domainKey, 'signed_out_here', firstFailure.code)
   } else if (next.kind === 'form') sendLogoutForm(res, next.url, next.fields)
   else res.redirect(302, next.kind === 'redirect' ? next.url.href : paths.login)
 }
 
 /**
- * Returns the browser's session with the tokens that the host stores elsewhere. If those cannot be read, the session
- * ends without them.
+ * Returns the browser's session, with the tokens that the host stores elsewhere. If these cannot be read, returns the
+ * session without them.
  */
 async function sessionOf(
   sessions: Sessions,

@@ -5,24 +5,24 @@ import type { ProviderClient } from '../../provider/client.ts'
 import { gotNoAnswer } from '../../provider/faults/unanswered.ts'
 import type { TokenKind } from '../../provider/tokens/token-status.ts'
 
-/** The user waits for the revocation. */
+/** Time limit for the revocation. The user waits for it. */
 const LIMIT_MS = 2_000
 
 /** The outcome of revoking a session's tokens at the IdP. */
 export interface Revocation {
-  /** Undefined: nothing failed. */
+  /** The first failure, or undefined if nothing failed. */
   readonly failure: unknown
-  /** No request was answered: the IdP cannot be reached, or was too slow. */
+  /** Whether no request was answered, because the IdP cannot be reached or is too slow. */
   readonly isUnreachable: boolean
 }
 
 /**
- * Revokes the tokens of a session, if the IdP has an endpoint for that. Waits up to 2 s; slower requests continue in
- * the background, within the limits of every request. Never rejects.
+ * Revokes the tokens of a session, if the IdP has an endpoint for that. Waits up to 2 s. Slower requests continue in
+ * the background, within the usual time limit. Never rejects.
  *
- * @param endsAtIdp whether the browser goes on to the IdP's end-session endpoint. The refresh token then stays, unless
- *   it was granted for offline use. Many IdPs end their session with its refresh token, and would then have no session
- *   left to end, nor would an IdP behind them.
+ * @param endsAtIdp whether the browser continues to the IdP's end-session endpoint. If so, the refresh token is revoked
+ * only if it was granted for offline use. Many IdPs end their session with its refresh token. The endpoint would then
+ * find no session to end, and would not sign the user out of a second IdP behind it.
  */
 export async function revokeTokens(
   client: Pick<ProviderClient, 'revoke'>,
@@ -50,7 +50,7 @@ export async function revokeTokens(
   }
 }
 
-/** Ignores an IdP that revokes only refresh tokens. Source: RFC 7009, section 2.2.1. */
+/** Ignores the error of an IdP that revokes only refresh tokens. Source: RFC 7009, section 2.2.1. */
 function unlessUnsupported(error: unknown): unknown {
   return error instanceof LoginError && error.details.error === 'unsupported_token_type' ? undefined : error
 }
