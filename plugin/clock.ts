@@ -1,19 +1,22 @@
-/** The clock of every part that waits or notes a time. Tests replace it by one that they move. */
+/** The clock of every part that waits or records a time. Tests replace it with one that they control. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since 1970, which may step either way. For tokens, users and other machines. */
+  /**
+   * The wall-clock time in milliseconds since 1970. It may jump in either direction. Use it for tokens, users and other
+   * machines.
+   */
   now(): number
-  /** Milliseconds since some moment before the start. Never steps, so it serves to measure and limit durations. */
+  /** Milliseconds since some moment before the start. It never jumps. Use it to measure and limit durations. */
   elapsed(): number
   /** Calls `task` once, after `delayMs` of elapsed time. Does not keep the process alive. */
   after(delayMs: number, task: () => unknown): Timer
 }
 
-/** A task that {@link Clock.after} scheduled. `cancel` has no effect after the task ran, and is idempotent. */
+/** A task that {@link Clock.after} scheduled. `cancel` is idempotent, and has no effect after the task ran. */
 export interface Timer {
   cancel(): void
 }
 
-/** The machine's own clock. */
+/** The clock of this machine. */
 export const systemClock: Clock = {
   now: Date.now,
   elapsed: () => performance.now(),
@@ -24,8 +27,8 @@ export const systemClock: Clock = {
 }
 
 /**
- * Returns a signal that aborts after `totalMs`, or with the caller's signal. Cheaper than `AbortSignal.timeout`, whose
- * timer cannot be cleared when the answer arrives.
+ * Returns a signal that aborts after `totalMs`, or with the caller's signal. It is cheaper than `AbortSignal.timeout`,
+ * whose timer cannot be cleared when the answer arrives.
  */
 export function deadlineSignal(
   clock: Clock,
@@ -40,7 +43,10 @@ export function deadlineSignal(
   }
 }
 
-/** Resolves to whether `work` is still unsettled after `limitMs`. The work continues in any case. Never rejects. */
+/**
+ * Resolves to true if `work` is still pending after `limitMs`, otherwise to false. The work continues in either case.
+ * Never rejects.
+ */
 export function isLate(clock: Clock, work: Promise<unknown>, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = clock.after(limitMs, () => resolve(true))

@@ -1,4 +1,4 @@
-/** Messages that users see. They never quote the IdP, and never name the rule that refused. */
+/** Messages that users see. They never quote the IdP, and never name the rule that refused the user. */
 export const MESSAGES = {
   login_failed: 'Signing in did not work. Please try again; if it happens again, ask your administrator.',
   login_expired: 'This sign-in took too long or was started in another window. Please sign in again.',
@@ -18,11 +18,11 @@ export type MessageCode = keyof typeof MESSAGES
 
 interface LoginErrorEntry {
   readonly message: MessageCode
-  /** For the authentication log: what happened, then what an administrator can do. At most 300 characters. */
+  /** The text for the authentication log: what happened, then what an administrator can do. At most 300 characters. */
   readonly remedy: string
 }
 
-/** Every way in which a login can fail, with the message to the user and the remedy in the authentication log. */
+/** All errors that end a login, each with the message to the user and the remedy for the authentication log. */
 export const LOGIN_ERRORS = {
   discovery_failed: {
     message: 'provider_unreachable',
@@ -181,17 +181,19 @@ export const LOGIN_ERRORS = {
 export type LoginErrorCode = keyof typeof LOGIN_ERRORS
 
 export interface LoginErrorOptions {
-  /** The underlying error. Its code is `causeCode` in the log. */
+  /** The underlying error. Its code is logged as `causeCode`. */
   readonly cause?: unknown
-  /** Fields of the line in the authentication log. Never a secret. */
+  /** Fields of the line in the authentication log. They must not contain a secret. */
   readonly details?: Readonly<Record<string, unknown>>
-  /** Replaces the remedy of the code where more is known. At most 300 characters, because log lines cut the rest. */
+  /**
+   * Replaces the default remedy of the code if more is known. At most 300 characters, because log lines are cut there.
+   */
   readonly remedy?: string
-  /** Replaces the message of the code. */
+  /** Replaces the message that the code shows to the user. */
   readonly told?: MessageCode
 }
 
-/** Ends a login. The `message` of the error is the remedy, for the authentication log. */
+/** An error that ends a login. Its `message` is the remedy for the authentication log. */
 export class LoginError extends Error {
   override readonly name = 'LoginError'
   readonly code: LoginErrorCode

@@ -1,8 +1,8 @@
-/** Fields of a log line. Never a secret. */
+/** Fields of a log line. They must not contain a secret. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * The plugin's own log; a host may pass one as `log` of `registerOidc`. By default, each line is a JSON object, as
+ * The plugin's own log. A host may pass its own as `log` of `registerOidc`. By default, each line is a JSON object, as
  * `fixtures/log-line.schema.json` describes. Entries about logins go to the host's authentication log instead.
  */
 export interface Log {
@@ -12,15 +12,15 @@ export interface Log {
 }
 
 /**
- * Returns text from an IdP, a user or an address without line breaks, control and direction characters, cut to 300
- * characters. It can then neither forge a line in a text log nor control a terminal.
+ * Sanitizes text from an IdP, a user or an address. Replaces line breaks, control characters and direction characters,
+ * and cuts the text at 300 characters. It can then neither forge a line in a text log nor control a terminal.
  */
 export function printableText(text: string): string {
   const cleaned = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
   return cleaned.length > 300 ? `${cleaned.slice(0, 300)}…` : cleaned
 }
 
-/** Applies {@link printableText} to all texts in the fields of a log line, and in their lists. */
+/** Applies {@link printableText} to all strings in the fields of a log line, including those in arrays. */
 export function printableFields(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
 }
@@ -32,7 +32,7 @@ function printableValue(value: unknown): unknown {
 
 /**
  * Returns the code of the innermost cause that has one, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`.
- * Wrapping errors have codes too, which say less.
+ * The codes of outer errors are less specific.
  */
 export function causeCode(error: unknown): string | undefined {
   return causes(error)
@@ -41,19 +41,20 @@ export function causeCode(error: unknown): string | undefined {
 }
 
 /**
- * Returns the message of the innermost cause. Libraries name claims, algorithms and addresses there, but no secrets.
+ * Returns the message of the innermost cause. In these messages, libraries name claims, algorithms and addresses, but
+ * no secrets.
  */
 export function deepestMessage(error: unknown): string {
   return printableText(causes(error).at(-1)?.message ?? String(error))
 }
 
-/** Returns an error and its causes, outermost first. At most eight. */
+/** Returns an error and its causes, outermost first. Limit of eight errors. */
 export function causes(error: unknown): readonly Error[] {
   const chain: Error[] = []
   let current = error
   while (current instanceof Error && chain.length < 8) {
     chain.push(current)
-    // It has one error per address that was tried. The first is enough.
+    // An AggregateError contains one error for each address that was tried. The first one suffices.
     current = current instanceof AggregateError ? current.errors[0] : current.cause
   }
   return chain

@@ -1,12 +1,13 @@
 /**
- * Ends the process on import if its Node.js is too old. Commands load this module first, because other modules fail at
- * their imports on an old Node.js. So it imports nothing, and uses only the syntax of Node.js 14.
+ * Exits the process on import if its Node.js is too old. Commands load this module first, because other modules fail at
+ * their imports on an old Node.js. So this module imports nothing, and uses only the syntax of Node.js 14.
  */
 
-/** The oldest version that runs this package, as `engines` in package.json says. */
+/** The oldest supported version, as in `engines` of package.json. */
 const REQUIRED = { major: 20, minor: 19 }
 /**
- * The exit code for a wrong configuration in sysexits.h, after which a service manager does not restart the process.
+ * The exit code for a wrong configuration in sysexits.h. After this code, a service manager does not restart the
+ * process.
  */
 const EXIT_CONFIG = 78
 

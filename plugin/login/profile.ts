@@ -22,7 +22,7 @@ export interface Identity extends Profile {
  * configured claim name may be a dotted path.
  *
  * @throws LoginError `subject_unusable` if the id would have to be cleaned or cut, because the result could be another
- * user's id. Also if the id is an address that the IdP has not verified
+ *   user's id. Also if the id is an address that the IdP has not verified
  */
 export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
   const subject = claimAt(claims, names.uuid)
@@ -100,7 +100,7 @@ function personalName(value: unknown): string | undefined {
 }
 
 /**
- * Returns a cleaned e-mail address. Removes joiners too, because two addresses that differ only in joiners look alike.
+ * Returns a cleaned e-mail address. Replaces joiners too, because two addresses that differ only in joiners look alike.
  */
 function personalAddress(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined

@@ -24,7 +24,7 @@ export type SignInIdentity = Profile & Partial<Identity>
  *
  * @param reported fields about groups, for the log line of a refusal
  * @throws LoginError `issuer_changed`, `account_unknown`, `account_limit`, `account_locked`, `maintenance`,
- * `not_in_required_group`, `memberships_unknown`, `host_failed`
+ *   `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
 export async function signIn(
   identity: SignInIdentity,

@@ -6,11 +6,11 @@ import { isSameIssuer } from '../provider/issuer/issuer-name.ts'
 interface DomainIssuers {
   readonly configured: string
   readonly previous: readonly string[]
-  /** The issuer in the IdP's metadata; undefined until discovery. */
+  /** The issuer in the IdP's metadata. Undefined until discovery. */
   published?: string
 }
 
-/** Knows from which issuers each domain accepts sessions: the current one, and `custom.previous_issuers`. */
+/** The issuers from which each domain accepts sessions: the current one, and those in `custom.previous_issuers`. */
 export class AcceptedIssuers {
   readonly #domains = new Map<string, DomainIssuers>()
 
@@ -18,20 +18,23 @@ export class AcceptedIssuers {
     this.#domains.set(key, { configured: issuer.issuer, previous: custom.previousIssuers })
   }
 
-  /** Notes the issuer that a domain's IdP publishes. Its spelling may differ from the configuration. */
+  /** Stores the issuer that a domain's IdP publishes. Its spelling may differ from the configured one. */
   notePublished(domainKey: string, issuer: string): void {
     const domain = this.#domains.get(domainKey)
     if (domain) domain.published = issuer
   }
 
-  /** Accepts every session of a domain that this instance does not serve. */
+  /**
+   * Whether the domain of a session accepts the session's issuer. Sessions of domains that this instance does not serve
+   * are always accepted.
+   */
   readonly accepts: IssuerRule = ({ domainKey, issuer }) => {
     const domain = this.#domains.get(domainKey)
-    // This runs at each request, and is nearly always true.
+    // Check the common case first, because this runs at each request.
     if (!domain || domain.published === issuer) return true
     const { published, configured, previous } = domain
     if (previous.some((accepted) => isSameSpelling(accepted, issuer))) return true
-    // Before discovery, the configured issuer counts, so that an outage of the IdP signs no user out.
+    // Before discovery, compare with the configured issuer, so that an outage of the IdP signs no user out.
     return published === undefined ? isSameIssuer(configured, issuer) : isSameSpelling(published, issuer)
   }
 }

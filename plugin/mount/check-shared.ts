@@ -3,8 +3,8 @@ import type { HostApp } from '../routes/route-table.ts'
 import { layersOf } from './router-layers.ts'
 
 /**
- * Refuses parts that each process would have for itself. With them, one process accepts sessions that another one has
- * ended, or cannot finish logins that another one began.
+ * Refuses stores that each process would have separately, and a missing secret. With these, one process would accept
+ * sessions that another one has ended, or could not finish logins that another one began.
  *
  * @throws TypeError
  */
@@ -32,9 +32,9 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
 }
 
 /**
- * Returns the store of the express-session that `app` uses; undefined if none can be seen, for example inside another
- * function. express-session shows its store only to requests, before it does anything else with them. So it gets a
- * request that stops it there.
+ * Returns the store of the express-session middleware that `app` uses. Returns undefined if it cannot be found, for
+ * example inside another function. express-session sets the store on each request before it does anything else. So this
+ * function passes it a fake request, whose setter captures the store and throws.
  */
 function sessionStoreOf(app: HostApp): object | undefined {
   let store: object | undefined
@@ -50,7 +50,7 @@ function sessionStoreOf(app: HostApp): object | undefined {
     try {
       if (typeof handle === 'function' && handle.name === 'session') handle(request, {}, () => undefined)
     } catch {
-      // The error above.
+      // Ignore the error that the setter throws.
     }
   }
   return store

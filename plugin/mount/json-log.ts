@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { type Log, type LogFields, printableFields, printableText } from '../log.ts'
 
-/** Creates a log that writes JSON lines of `component` to `destination`, by default stdout. */
+/** Creates a log that writes JSON lines with `component` to `destination`. Default: stdout. */
 export function createLog(component: 'plugin' | 'auth' | 'host', destination?: pino.DestinationStream): Log {
   const logger = pino(
     {

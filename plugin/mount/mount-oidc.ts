@@ -42,103 +42,108 @@ export interface MountOptions {
   /** The server's whole JSON configuration. */
   readonly config: unknown
   readonly host: Host
-  /** Replaces base URLs of vendors: for sovereign clouds and tests. */
+  /** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
   readonly presets?: PresetUrls
   /**
-   * Files with this client's private keys and certificate, by domain key. They take precedence over
-   * `domains.<key>.oidcCredentials`. They are read once, at the call.
+   * Files with this client's private keys and certificate, by domain key. They replace `domains.<key>.oidcCredentials`.
+   * The files are read only once, during the call.
    */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
   /**
-   * Folder in which a relative `client.client_secret_file` starts: that of the configuration file. Default: none, and
-   * such paths must be absolute.
+   * Folder of the configuration file, to which a relative `client.client_secret_file` refers. By default, such paths
+   * must be absolute.
    */
   readonly configFolder?: string
   /**
-   * Replaces outgoing HTTP. For a proxy, set the environment variables instead, which a replaced `fetch` bypasses. The
-   * limits on time, size, redirects and plain HTTP still apply. It cannot show a client certificate, so the plugin does
-   * not use it for the IdP of a domain that has one.
+   * Replaces outgoing HTTP. For a proxy, set the environment variables instead; a replaced `fetch` bypasses them. The
+   * limits on time, size, redirects and plain HTTP still apply. A replaced `fetch` cannot present a client certificate,
+   * so the plugin does not use it for a domain that has one.
    */
   readonly fetch?: typeof globalThis.fetch
-  /** Where the plugin writes its own lines. Default: JSON lines on stdout. */
+  /** The log for the plugin's own messages. Default: JSON lines on stdout. */
   readonly log?: Log
   /**
-   * Whether unknown members of the issuer, client and custom objects are errors (default) or warnings. In `groups`,
-   * they are always errors.
+   * Whether unknown members of the issuer, client and custom objects are errors (default) or warnings. Unknown members
+   * of `groups` are always errors.
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a member of the custom object that only one preset has selects that preset, if none is configured. A
-   * configured issuer then takes precedence over the issuer of the preset. Default: false.
+   * Whether a preset applies without being configured if the custom object contains a member of that preset. A
+   * configured issuer then replaces the preset's issuer. Default: false.
    */
   readonly inferPresets?: boolean
   /**
-   * Whether several processes serve the same sessions. If so, the call requires `host.secret` and stores of sessions,
-   * revocations, accounts and groups that all processes share. Default: false.
+   * Whether several processes serve the same sessions. If true, the call requires `host.secret`. It also requires
+   * stores of sessions, revocations, accounts and groups that all processes share. Default: false.
    */
   readonly shared?: boolean
   /**
-   * Default: the clock of this machine.
+   * The clock. Default: the clock of this machine.
    *
    * @internal
    */
   readonly clock?: Clock
 }
 
-/** The parts that a server brings beside its options. */
+/** The parts that a server supplies in addition to its options. */
 export interface ServerParts {
-  /** Parses posted forms: Express's own parser, or one that the server has already loaded. */
+  /** Parses posted forms. Either Express's own parser, or one that the server has already loaded. */
   readonly urlencoded: FormParser
-  /** How often to check sessions in use, if `host.sessions` has `inUse`. 0, the default: never. */
+  /**
+   * How often to check sessions in use, in milliseconds. Requires `inUse` in `host.sessions`. Default: 0, which means
+   * never.
+   */
   readonly sessionCheckMs?: number
 }
 
-/** One button of the login page. */
+/** A button of the login page. */
 export interface LoginOption {
   readonly id: 'oidc'
-  /** The provider's name for the button; the whole text if `custom.buttonText` is configured. */
+  /** The provider's name for the button, or the button's whole text if `custom.buttonText` is configured. */
   readonly title: string
   readonly url: string
-  /** The whole text of the button, if `custom.buttonText` is configured. */
+  /** The button's whole text. Absent unless `custom.buttonText` is configured. */
   readonly buttonText?: string
-  /** Image for the button, if `custom.buttonIconUrl` is configured: an address, or a path of this server. */
+  /** The button's image: an address, or a path on this server. Absent unless `custom.buttonIconUrl` is configured. */
   readonly iconUrl?: string
 }
 
 /** Single sign-on on one server. */
 export interface Oidc {
-  /** Returns the buttons for a domain's login page: none while its configuration has errors. */
+  /** Returns the buttons for a domain's login page. Returns none while the domain's configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
-   * Returns the account that the browser is signed in to, in the domain of the request. Undefined if the browser is not
-   * signed in there through the plugin, or if the account was removed or locked. Rejects if a store cannot tell.
+   * Returns the account that the browser is signed in to, in the domain of the request. Returns undefined if the
+   * browser is not signed in there through the plugin, or if the account was removed or locked. Rejects if a store
+   * fails.
    */
   account(req: IncomingMessage): Promise<Account | undefined>
   /**
-   * Returns the path that begins a login and leads back to the address of the request; the login page while the
-   * configuration of the domain has errors. Undefined if the domain has no single sign-on.
+   * Returns the path that begins a login and then leads back to the address of the request. While the domain's
+   * configuration has errors, returns the login page. Returns undefined if the domain has no single sign-on.
    */
   loginUrl(req: IncomingMessage): string | undefined
   /**
-   * Asks the IdP whether the browser's session goes on there, for actions that must not rely on the IdP's own logout
-   * messages. Repeats an answer of the last 10 s. Never rejects. To be safe, treat all but `active` as signed out.
+   * Asks the IdP whether the browser's session is still active there. Use it for actions that must not rely on the
+   * IdP's logout messages. Reuses an answer of the last 10 s. Never rejects. To be safe, treat every result except
+   * `active` as signed out.
    */
   introspect(req: IncomingMessage): Promise<SessionState>
-  /** Returns the state of each domain, for a page of administrators. Sends no request. */
+  /** Returns the state of each domain, for an administrator's page. Sends no request. */
   status(): readonly DomainStatus[]
   /**
-   * Stops all background work. Session renewals under way finish first and write their tokens, within 12 s. Close the
-   * store of the host's sessions only after that. The routes stay registered, and fail.
+   * Stops all background work. First lets running session renewals finish and store their tokens, for at most 12 s.
+   * Close the store of the host's sessions only after that. The routes stay registered, and fail.
    */
   close(): Promise<void>
 }
 
 /**
- * Mounts single sign-on like `registerOidc`, but synchronously: for a server whose routes must be in place when the
+ * Mounts single sign-on like `registerOidc`, but synchronously. For a server whose routes must be registered when the
  * call returns.
  *
- * @throws TypeError if the configuration as a whole is unusable, the host's secret is too short, or `shared` lacks a
- *   shared part
+ * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` lacks a shared
+ *   part
  */
 export function mountOidc(
   app: HostApp,
@@ -216,10 +221,10 @@ export function mountOidc(
 }
 
 /**
- * Reads the configuration of each domain, as served at the host's paths.
+ * Reads the configuration of each domain, with the paths at which the host serves the domains.
  *
- * @param readFile like `readFileSync`
- * @param meshCentral whether to read it as MeshCentral does
+ * @param readFile reads a file like `readFileSync`
+ * @param meshCentral whether to read the configuration as MeshCentral does
  */
 export function readOptions(
   options: Omit<MountOptions, 'log'>,
@@ -253,7 +258,10 @@ function checkSecret({ secret }: Host): void {
   }
 }
 
-/** Returns the host with an authentication log that is cleaned, limited, and remembered for the status. */
+/**
+ * Returns the host with a wrapped authentication log. The wrapper sanitizes entries, limits their number, and remembers
+ * them for the status.
+ */
 function hostWithLogs(original: Host, history: LoginHistory, clock: Clock): { host: Host; budget: LogBudget } {
   const clean = withCleanAuthLog(original)
   const budget = new LogBudget(clean.authLog, clock)
@@ -264,7 +272,10 @@ function hostWithLogs(original: Host, history: LoginHistory, clock: Clock): { ho
   return { host: { ...clean, authLog }, budget }
 }
 
-/** A session counts in the domain that it began in only, as long as its account exists there and is not locked. */
+/**
+ * Returns the account of a session. A session is valid only in the domain in which it began, and only while its account
+ * exists there and is not locked.
+ */
 async function signedInAccount(
   req: Request,
   { sessions, accounts }: Host,

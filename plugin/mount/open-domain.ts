@@ -27,7 +27,7 @@ export interface DomainDeps {
   readonly documents: Documents
   readonly issuers: AcceptedIssuers
   readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
-  /** How often to check sessions in use. Milliseconds; 0: never. */
+  /** How often to check sessions in use, in milliseconds. 0 means never. */
   readonly everyMs: number
 }
 
@@ -35,13 +35,13 @@ export interface DomainDeps {
 export interface OpenedDomain {
   readonly reading: DomainReading
   readonly strategy: Strategy
-  /** The parts from which the domain's status is read; null if its configuration has errors. */
+  /** The parts that provide the domain's status. Null if the domain's configuration has errors. */
   readonly watched: WorkingDomain | null
   close(): Promise<void>
 }
 
 /**
- * Opens a domain's IdP and creates its strategy. If the domain's configuration has errors, the strategy refuses all
+ * Opens a domain's IdP and creates the domain's strategy. If the configuration has errors, the strategy refuses all
  * logins.
  */
 export function openDomain(reading: DomainReading, deps: DomainDeps): OpenedDomain {
@@ -102,7 +102,7 @@ function openIdp(
   })
 }
 
-/** Creates the parts of a valid domain. Parts that only a login or a logout needs are created at their first use. */
+/** Creates the parts of a valid domain. A part that only a login or a logout needs is created when it is first used. */
 function workingStrategy(
   settings: DomainSettings,
   provider: Provider,

@@ -10,46 +10,46 @@ import type { Fetch } from '../provider/http/limited-fetch.ts'
 import { type DiscoveryDeps, type Issuer, openIssuer } from '../provider/issuer/discovery.ts'
 import { createKeySet, type KeySet } from '../provider/issuer/key-set.ts'
 
-/** Limits of outgoing requests: the time for the whole answer, and the bytes of its decoded body. */
+/** Limits of outgoing requests: milliseconds for the whole answer, and bytes of its decoded body. */
 export const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
 
 export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailure' | 'onDiscovered'> {
-  /** Limited. For requests to the IdP. */
+  /** A `fetch` with time and size limits, for requests to the IdP. */
   readonly idpFetch: Fetch
-  /** Limited. For requests to APIs of vendors, without a client certificate. */
+  /** A `fetch` with time and size limits, for requests to vendors' APIs. It presents no client certificate. */
   readonly fetch: Fetch
   readonly presets: PresetUrls
   /** Whether the server stores the tokens of sessions and renews them. Default: false. */
   readonly keepsTokens?: boolean
-  /** Called once for each address that accepts client assertions only with another audience than the first one. */
+  /** Called once for each address that accepts client assertions only with the second audience tried. */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
-  /** Reads a client secret in a file again. Absent: the secret read with the configuration stays in use. */
+  /** Reads a client secret from its file again. If absent, the secret from the start stays in use. */
   readonly secretSource?: SecretSource
   readonly clock: Clock
 }
 
-/** One domain's IdP, and the client that this server is there. */
+/** One domain's IdP, and the OpenID Connect client that this server uses there. */
 export interface Provider {
-  /** With the current client secret. */
+  /** The settings, whose client secret is always the current one. */
   readonly settings: DomainSettings
-  /** Null: the client secret is in the configuration. */
+  /** Null if the configuration contains the client secret itself. */
   readonly secret: ClientSecret | null
   readonly issuer: Issuer
   readonly keySet: KeySet
   readonly preset: Preset
-  /** Created when it is first read. Of 1,000 domains, most have no login for a long time after a start. */
+  /** The client, created when it is first read. Of 1,000 domains, most have no login for a long time after a start. */
   readonly client: ProviderClient
-  /** Creates a client with other settings at the same IdP. */
+  /** Creates a client with other settings for the same IdP. */
   readonly clientOf: (settings: DomainSettings) => ProviderClient
   close(): void
 }
 
-/** Returns the fetch for requests to a domain's IdP, with the client certificate if there is one. */
+/** Returns the `fetch` for requests to a domain's IdP. It presents the client certificate, if there is one. */
 export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fetch: Fetch, clock: Clock): Fetch {
   return certificate ? directFetch(FETCH_LIMITS, clock, certificate) : fetch
 }
 
-/** Opens a domain's IdP. Its discovery begins in the background, and its errors go to `onFailure`. */
+/** Opens a domain's IdP. Discovery starts in the background and reports its errors to `onFailure`. */
 export function openProvider(configured: DomainSettings, deps: ProviderDeps): Provider {
   const secret = secretInFile(configured, deps)
   const settings = secret ? withCurrentSecret(configured, secret) : configured
@@ -73,7 +73,7 @@ export function openProvider(configured: DomainSettings, deps: ProviderDeps): Pr
       clock,
     })
   }
-  // A client that needs a key for its tokens is created now, so that no login waits for the key.
+  // If access tokens are bound to a key, create the client now, so that no login waits for the key.
   let client = settings.client.dpop_bound_access_tokens ? clientOf(settings) : undefined
   return {
     settings,
@@ -99,11 +99,11 @@ function secretInFile({ client }: DomainSettings, { secretSource, clock }: Provi
   return new ClientSecret(file, secret, secretSource, () => clock.now())
 }
 
-/** Returns the claims that a login reads. If the ID token has all of them, the UserInfo request is saved. */
+/** Returns the claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
 function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
   return [
     ...Object.values(names),
-    // `email_verified` applies only to the claim `email`, and refuses an unverified address as the user's id.
+    // `email_verified` applies only to the claim `email`. It also decides whether an address may be the user's id.
     ...(names.email === 'email' || isKnownByAddress(names) ? ['email_verified'] : []),
     ...(groups === null ? [] : [groups]),
   ]

@@ -2,12 +2,12 @@ import { type ConfigReadOptions, domainReader, type Readings } from '../config/r
 import { PRESETS, type PresetUrls } from '../presets/all.ts'
 
 export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
-  /** Replaces base URLs of vendors: for sovereign clouds and tests. */
+  /** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
   readonly presets?: PresetUrls
 }
 
 /**
- * Reads a server's whole configuration into frozen settings for each domain, or into all its errors at once. Errors of
- * one domain do not affect another. Never throws on any `config`.
+ * Reads a server's whole configuration. Returns frozen settings for each domain, or all errors at once. One domain's
+ * errors do not affect another domain. Never throws, even for a malformed `config`.
  */
 export const readDomains: (config: unknown, options?: ReadOptions) => Readings = domainReader(PRESETS)

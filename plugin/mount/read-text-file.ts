@@ -3,12 +3,12 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 /**
  * Returns the text of a file. Throws like `readFileSync`.
  *
- * @param maxBytes undefined: reads the whole file. Otherwise reads at most one byte more, which shows that the file is
+ * @param maxBytes undefined to read the whole file. Otherwise reads at most one byte more, which shows that the file is
  *   too long
  */
 export function readTextFile(file: string, maxBytes?: number): string {
   if (maxBytes === undefined) return readFileSync(file, 'utf8')
-  // Without O_NONBLOCK, a pipe that no process writes to would block the whole server. Windows lacks the flag.
+  // O_NONBLOCK prevents a pipe without a writer from blocking the whole server. Windows does not have this flag.
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const bytes = Buffer.alloc(maxBytes + 1)

@@ -5,12 +5,12 @@ import { type MountOptions, mountOidc, type Oidc } from './mount-oidc.ts'
 export type RegisterOptions = MountOptions
 
 /**
- * Registers single sign-on for every domain that has an `authStrategies.oidc` object: its login, callback and logout
- * routes. Resolves before any IdP has answered. A domain whose configuration has errors refuses logins, and each error
- * is in the authentication log.
+ * Registers the login, callback and logout routes for every domain with an `authStrategies.oidc` object. Resolves
+ * without waiting for an IdP. If a domain's configuration has errors, the domain refuses logins, and each error is
+ * written to the authentication log.
  *
- * @throws TypeError if the configuration as a whole is unusable, the host's secret is too short, or `shared` is set and
- *   a part is not shared
+ * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is set and a
+ *   part is not shared
  */
 export async function registerOidc(app: HostApp, options: RegisterOptions): Promise<Oidc> {
   return mountOidc(app, options, { urlencoded: express.urlencoded })

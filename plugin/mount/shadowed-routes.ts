@@ -3,16 +3,16 @@ import type { HostApp } from '../routes/route-table.ts'
 import type { RoutePaths } from '../routes/strategy.ts'
 import { layersOf, nestedLayers, type RouterLayer } from './router-layers.ts'
 
-/** A route that matches this name too is a guard for many paths, not a page at one of ours. */
+/** A path on which no server has a page. A route that also matches this path guards many paths, so it is not a page. */
 const NO_PAGE = 'no-page-of-this-server'
 
 /**
- * Warns of routes that the server registered before the plugin at the paths of the plugin's own routes. Express calls
- * the earlier one. An earlier `/logout` would leave the user signed in at the IdP, so that the next login asks for no
- * password.
+ * Warns about routes that the server registered before the plugin at one of the plugin's paths. Express calls the
+ * earlier route. For example, an earlier `/logout` would leave the user signed in at the IdP, so that the next login
+ * asks for no password.
  *
- * Sees `app.get`, `app.post` and `app.all`, also on mounted routers. Handlers of `app.use` may pass requests on, so
- * they are not reported.
+ * Detects `app.get`, `app.post` and `app.all`, also on mounted routers. Ignores `app.use`, because its handlers may
+ * pass requests on.
  */
 export function warnOfShadowedRoutes(app: HostApp, domains: Iterable<RoutePaths>, log: Log): void {
   const layers = layersOf(app)
@@ -28,7 +28,7 @@ export function warnOfShadowedRoutes(app: HostApp, domains: Iterable<RoutePaths>
   }
 }
 
-/** Whether a route answers GET or POST at `path`, and not at every path. */
+/** Whether a route answers GET or POST at `path`, but does not match every path. */
 function hasRoute(layers: readonly RouterLayer[], path: string, otherPath: string): boolean {
   return layers.some((layer) => {
     const rest = restAfter(layer, path)
@@ -39,12 +39,13 @@ function hasRoute(layers: readonly RouterLayer[], path: string, otherPath: strin
       return Boolean(answers) && restAfter(layer, otherPath) === undefined
     }
     const nested = nestedLayers(layer)
-    // A router below the path of one of our routes serves that path alone, whatever its own pattern is.
+    // If the router is mounted at the plugin's path, it serves only that path, even if its own pattern matches every
+    // path.
     return nested !== undefined && hasRoute(nested, rest, restAfter(layer, otherPath) ?? `/${NO_PAGE}`)
   })
 }
 
-/** Returns the part of a path that a layer leaves to its router; undefined if the layer does not match. */
+/** Returns the rest of a path that a layer passes to its router. Returns undefined if the layer does not match. */
 function restAfter(layer: RouterLayer, path: string): string | undefined {
   const match = layer.match?.(path)
   if (!match) return undefined

@@ -7,17 +7,17 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
 /**
- * All presets. To add one, write a {@link PresetDefinition} in a file with its name in this folder, and add it here.
- * Schema, checks, callback path, login and the type of the `presets` option follow from it.
+ * All presets. To add one, write a {@link PresetDefinition} in a file of its own in this folder, and add it here. The
+ * schema, the checks, the callback path, the login and the type of the `presets` option then include it.
  */
 export const PRESETS = [google, azure] as const
 
-/** Base URLs that replace the vendors' own, for sovereign clouds and tests. */
+/** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
 export type PresetUrls = {
   readonly [Preset in (typeof PRESETS)[number] as Preset['name']]?: Partial<Preset['urls']>
 }
 
-/** Returns the preset with this name, or `standard` if there is none. */
+/** Returns the preset with this name. Returns `standard` if there is none. */
 export function openPreset(name: string | null, urls: PresetUrls, access: VendorAccess): Preset {
   const definition: PresetDefinition | undefined = PRESETS.find((preset) => preset.name === name)
   return definition ? definition.open(vendorUrls(definition, urls), access) : standard
@@ -25,7 +25,7 @@ export function openPreset(name: string | null, urls: PresetUrls, access: Vendor
 
 const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'
 
-/** The behavior without a preset, for any OpenID provider. Claims contain the groups, so no vendor API is called. */
+/** The behavior without a preset, for any OpenID provider. Groups are read from claims, so no vendor API is called. */
 export const standard: Preset = {
   title: null,
   scopes: () => [],

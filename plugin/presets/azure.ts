@@ -16,18 +16,18 @@ import { isGroupScopeDeclined } from './declined-scope.ts'
 import type { Evidence, Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
-/** Microsoft Entra ID: the directory of one company. */
+/** The preset for Microsoft Entra ID, with the directory of one company. */
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   name: 'azure',
   urls: {
-    /** The part of the issuer before `/<tenant_id>/v2.0`. */
+    /** The part of the issuer's address before `/<tenant_id>/v2.0`. */
     login: 'https://login.microsoftonline.com',
     graph: 'https://graph.microsoft.com',
   },
   members: {
     tenant_id: {
       type: 'string',
-      // The pattern is strict, because the id becomes a part of the issuer's address.
+      // The pattern is strict, because the id becomes part of the issuer's address.
       pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
       description: "Write the directory's tenant id.",
     },
@@ -47,17 +47,17 @@ function checkTenant(tenantId: unknown): readonly Finding[] {
   return [{ steps, reason: 'must name one directory: with this value, any Microsoft account could sign in', remedy }]
 }
 
-// Tenants that admit accounts of many directories. The last is the id of `consumers`, the directory of all personal
+// Tenants that admit accounts of many directories. The last one is the id of `consumers`, the directory of all personal
 // accounts.
 const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
 
 /**
- * Logins with one directory. By default, groups are those of the directory, read from Microsoft Graph. If a groups
- * claim is configured, it is read instead. A rule matches a group's object id or its display name.
+ * The preset for logins with one directory. By default, groups are those of the directory, read from Microsoft Graph.
+ * If a groups claim is configured, the claim is read instead. A rule matches a group's object id or its display name.
  *
- * Without a configured claim, the ids in the token's `groups` claim suffice if every rule contains ids and no groups
- * are mirrored: then Graph is not asked. A rule with a display name would not match ids, and mirrored groups would
- * change their names. By default, these ids also contain groups that the user is in through other groups.
+ * Without a configured claim, Graph is not called if the token's `groups` claim suffices. It does if every rule
+ * contains ids and no groups are mirrored. A rule with a display name would not match ids, and mirrored groups would
+ * change their names. By default, the claim also contains groups that the user is in through other groups.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
@@ -66,13 +66,14 @@ const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5
 export function azurePreset(graph: string, access: VendorAccess): Preset {
   return {
     title: 'Microsoft',
-    // With a configured claim, Graph is not asked: guests often may not use it, and its scope needs an administrator's
-    // consent.
+    // With a configured claim, do not request the scope for Graph. Guests often may not use Graph, and its scope needs
+    // an administrator's consent.
     scopes: ({ groups, custom }) =>
       groups?.scope && groups.claim === null && countsGroups(custom) ? [groups.scope] : [],
     renewalScope: 'offline_access',
     groupsClaim: ({ groups, custom }) => groups?.claim ?? (countsGroups(custom) ? null : 'roles'),
-    // Tokens often lack `email`. Its substitute always counts as unverified, even if the token says otherwise.
+    // Tokens often lack `email`, so `preferred_username` replaces it. A replaced address always counts as unverified,
+    // even if the token says otherwise.
     claims: (claims) =>
       !isText(claims.email) && isText(claims.preferred_username)
         ? { ...claims, email: claims.preferred_username, email_verified: false }
@@ -109,8 +110,8 @@ async function groupMemberships(
   const first = new URL(`${withoutTrailingSlashes(graph)}/v1.0/me/${method}/microsoft.graph.group`)
   first.searchParams.set('$select', 'id,displayName')
   first.searchParams.set('$top', '999')
-  // To Microsoft Graph, a list of one object type is an "advanced query". That needs this parameter and the header
-  // below.
+  // Microsoft Graph treats a list of one object type as an "advanced query". Such a query needs this parameter and the
+  // header below.
   first.searchParams.set('$count', 'true')
   const headers = { consistencylevel: 'eventual' }
   const readGroup = claim === null ? groupByName : groupById
@@ -122,7 +123,8 @@ async function groupMemberships(
     headers,
     read: (json) => readPage(json, readGroup),
   }).catch((error: unknown): Memberships => {
-    // Users cannot decline a scope at Microsoft, but anyone can remove it from the address that the browser is sent to.
+    // Users cannot decline a scope at Microsoft. But a user can remove it from the address to which the browser is
+    // redirected.
     const requested = groups?.scope && claim === null ? [groups.scope] : []
     const isRefused = error instanceof RefusedPage && error.isFirst && error.status === 403
     if (isRefused && isGroupScopeDeclined(requested, grantedScopes)) return []
@@ -131,8 +133,8 @@ async function groupMemberships(
 }
 
 /**
- * Whether the token contains no groups but a hint that they exist. For more than 200 groups, it says where they can be
- * read. An ID token that arrives through the browser says only that there are groups, if there are more than 5.
+ * Whether the token contains no groups, but a hint that they exist. For more than 200 groups, the hint says where they
+ * can be read. An ID token that arrives through the browser only says that there are groups, if there are more than 5.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
@@ -143,7 +145,7 @@ function isOverage(claims: Claims): boolean {
   )
 }
 
-/** Returns the groups in the token itself if their ids suffice for all rules. Otherwise undefined. */
+/** Returns the groups in the token itself, if their ids suffice for all rules. Otherwise returns undefined. */
 function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Membership[] | undefined {
   const rules = [...(groups?.required ?? []), ...(groups?.siteadmin ?? [])]
   if (groups?.sync !== false || !rules.every((name) => UUID.test(name))) return undefined
@@ -164,14 +166,16 @@ function readPage(json: unknown, readGroup: (entry: unknown) => Membership | und
 function groupByName(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined
-  // Every group has a name. If the token hides names, rules with a name would not match, although the user may be in
-  // the group.
+  // Every group has a name. If the response hides it, throw: rules with a name would not match, although the user may
+  // be in the group.
   if (!isText(displayName))
     throw new Error('the access token does not give access to the names of groups: see groups.scope')
   return groupOf(displayName, [id], UUID)
 }
 
-/** Reads a group for a claim that contains ids: its name is the id, so mirrored groups keep their names. */
+/**
+ * Reads a group for a claim that contains ids. The group's name is its id, so that mirrored groups keep their names.
+ */
 function groupById(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined

@@ -1,16 +1,17 @@
 /**
- * Whether the vendor granted none of the scopes for groups, because the user declined them or removed them from the
- * address. That is the user's choice, so it means no memberships. If it meant *unknown*, a former administrator could
- * stay one by declining.
+ * Whether the vendor granted none of the group scopes, because the user declined them or removed them from the address.
+ * That is the user's choice, so the user counts as a member of no group. If it meant *unknown*, a former administrator
+ * could remain one by declining.
  *
- * @param requested scopes for groups that the login requested
- * @param granted null or undefined: the vendor does not say, which means all requested scopes (RFC 6749, section 5.1)
+ * @param requested the group scopes that the login requested
+ * @param granted the granted scopes. Null or undefined if the vendor does not name them, which means all requested
+ *   scopes (RFC 6749, section 5.1)
  */
 export function isGroupScopeDeclined(
   requested: readonly string[],
   granted: readonly string[] | null | undefined,
 ): boolean {
   if (requested.length === 0 || !granted) return false
-  // Microsoft lists scopes with or without the address of the API.
+  // Microsoft lists scopes with or without the API's address.
   return !requested.some((scope) => granted.some((name) => name === scope || name.endsWith(`/${scope}`)))
 }

@@ -9,18 +9,19 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
 /**
- * Half of the API's limit, because a thousand groups with long descriptions would approach the size limit for answers.
+ * Number of groups per page. This is half of the API's limit, because 1,000 groups with long descriptions would
+ * approach the size limit for answers.
  */
 const PAGE_SIZE = '500'
 
-/** Google: any Google account, with the groups of one workspace. */
+/** The preset for Google. It admits any Google account, and reads the groups of one workspace. */
 export const google: PresetDefinition<'google', 'issuer' | 'cloudIdentity'> = {
   name: 'google',
   urls: { issuer: 'https://accounts.google.com', cloudIdentity: 'https://cloudidentity.googleapis.com' },
   members: {
     customer_id: {
       type: 'string',
-      // It becomes a part of a query that decides about memberships.
+      // The id becomes part of a query that decides about memberships, so the pattern is strict.
       pattern: '^C[0-9A-Za-z_-]*$',
       description: 'Write the customer id of the workspace account; it starts with C.',
     },
@@ -52,12 +53,12 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
 }
 
 /**
- * Logins with Google. Groups come from the Cloud Identity API: those of the workspace, or without a customer id those
- * of an identity source, mapped from another directory.
+ * The preset for logins with Google. Groups are read from the Cloud Identity API. With a customer id, they are those of
+ * the workspace. Without one, they are those of an identity source, which maps groups of another directory.
  *
  * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of
- * another company can have any. If the API does not allow a search limited to the company, a rule matches addresses
- * only: an address belongs to a domain that its company has proved to own.
+ * another company can have any name. If the API does not allow a search limited to the company, a rule matches
+ * addresses only. An address belongs to a domain whose ownership the company has proved.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
@@ -70,16 +71,16 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
     groupsClaim: () => null,
     claims: (claims) => claims,
     async memberships({ claims, accessToken, grantedScopes }, { groups, custom }) {
-      // Google lets the user decline each scope.
+      // Google lets the user decline each scope separately.
       if (isGroupScopeDeclined(requestedGroupScopes(groups, custom), grantedScopes)) return []
       if (!accessToken) throw new Error('the flow issues no access token, which the request for groups needs')
-      // The API finds members by address, and an address that Google has not verified could belong to another user.
+      // The API finds members by address. An address that Google has not verified could belong to another user.
       if (!isText(claims.email) || isEmailVerified(claims) !== true)
         throw new Error('the account has no verified address')
       const { customer_id: customerId, identitysource } = custom.presetMembers
       if (customerId === undefined && identitysource === undefined)
         throw new Error('custom.customer_id is not configured')
-      // Only Workspace Enterprise and Cloud Identity Premium may use `searchTransitiveGroups`; others get 403.
+      // `searchTransitiveGroups` requires Workspace Enterprise or Cloud Identity Premium. Other editions get 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
       const base = new URL(`${withoutTrailingSlashes(cloudIdentity)}/v1/groups/-/memberships:${method}`)
       const endsAt = access.clock.elapsed() + PAGES_MS
@@ -97,13 +98,14 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
       }
       if (customerId === undefined) {
         const query = membersQuery(claims.email, MAPPED)
-        // The parent is required, because a group's key is unique only within its identity source.
+        // Limit the search to the identity source, because a group's key is unique only within it.
         return ask(`${query} && parent == ${celText(`identitysources/${identitysource}`)}`, groupOfCompany)
       }
       const query = membersQuery(claims.email, GROUPS)
       return ask(`${query} && parent == ${celText(`customers/${customerId}`)}`, groupOfCompany).catch(
         (error: unknown) => {
-          // The API allows only administrators to name the company.
+          // The API allows only administrators to limit the search to the company. Search without the limit for other
+          // users.
           if (!(error instanceof RefusedPage && error.isFirst && error.status === 403)) throw error
           return ask(query, groupOfAnyCompany)
         },
@@ -112,7 +114,7 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
   }
 }
 
-/** The requested scopes for groups: `groups.scope`, and others of `custom.scope`, because the API accepts several. */
+/** Returns the requested group scopes: `groups.scope`, and those in `custom.scope` that the API accepts as well. */
 function requestedGroupScopes(groups: GroupSettings | null, custom: CustomSettings): readonly string[] {
   const scopes = groups?.scope ? [groups.scope] : []
   return [...scopes, ...custom.scope.filter((scope) => scope.startsWith('https://www.googleapis.com/auth/cloud'))]
@@ -126,21 +128,26 @@ function membersQuery(email: string, label: string): string {
   return `member_key_id == ${celText(email)} && '${label}' in labels`
 }
 
-/** Writes a string literal of the Common Expression Language, in which an apostrophe of an address must not end it. */
+/**
+ * Formats a string literal of the Common Expression Language. Escapes apostrophes, so that one in an address does not
+ * end the literal.
+ */
 function celText(text: string): string {
-  // The characters are not removed, because the rest could be another user's address.
+  // Refuse these characters instead of removing them, because the rest could be another user's address.
   if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new Error('the address has characters that a search cannot contain')
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 
-/** Reads an entry. Undefined: it does not have the expected shape. Null: no rule can match this group. */
+/**
+ * Reads an entry of the list. Returns undefined if its shape is unexpected, and null if no rule can match the group.
+ */
 type GroupReader = (entry: unknown) => Membership | null | undefined
 
 function readPage(json: unknown, first: URL, readGroup: GroupReader): Page | undefined {
   if (!isJsonObject(json)) return undefined
   const { memberships: entries = [], nextPageToken = '', ...otherMembers } = json
   if (!Array.isArray(entries) || typeof nextPageToken !== 'string') return undefined
-  // An empty list comes as `{}`. An answer with other members instead is not an empty list.
+  // The API returns `{}` for an empty list. An answer with other members is not an empty list.
   if (entries.length === 0 && Object.keys(otherMembers).length > 0) return undefined
   const read = entries.map(readGroup)
   if (!read.every((membership) => membership !== undefined)) return undefined
@@ -160,8 +167,8 @@ function groupOfCompany(entry: unknown): Membership | undefined {
 }
 
 /**
- * Reads a group of any company, which rules match by its address only. A group with a namespace has another id instead
- * of an address.
+ * Reads a group of any company. Rules match it by its address only. A group with a namespace has another id instead of
+ * an address, so no rule matches it.
  */
 function groupOfAnyCompany(entry: unknown): Membership | null | undefined {
   const { group, groupKey } = membersOf(entry)

@@ -4,22 +4,22 @@ import type { Memberships } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
-/** Everything that a login says about the user. */
+/** The information about the user from a login. */
 export interface Evidence {
-  /** The claims of ID token and UserInfo together. */
+  /** The combined claims of ID token and UserInfo. */
   readonly claims: Claims
-  /** True if UserInfo was needed but did not answer, so missing claims may exist. Default false. */
+  /** True if a required UserInfo request got no answer, so that claims may be missing. Default false. */
   readonly isPartial?: boolean
-  /** Scopes that the IdP granted. Null or absent: it does not say, which means all requested scopes. */
+  /** The granted scopes. Null or absent if the IdP does not name them, which means all requested scopes. */
   readonly grantedScopes?: readonly string[] | null
-  /** For the vendor's own API. Null if the flow issues none. A secret. */
+  /** The access token for the vendor's own API. A secret. Null if the flow issues none. */
   readonly accessToken: string | null
 }
 
 /**
- * Everything about one vendor, in the file with its name: its part of the configuration, and the steps of a login.
- * `Name` and `Url` are the names of the preset and of its base URLs that administrators and callers of `registerOidc`
- * may write.
+ * Defines the preset of one vendor: its configuration rules, and its behavior in a login. Each definition is in a file
+ * of its own. `Name` and `Url` are the names of the preset and of its base URLs, which administrators and callers of
+ * `registerOidc` use.
  */
 export interface PresetDefinition<Name extends string = string, Url extends string = string>
   extends PresetRules<Name, Url> {
@@ -28,20 +28,22 @@ export interface PresetDefinition<Name extends string = string, Url extends stri
 
 /** The parts of a login that differ between identity providers. */
 export interface Preset {
-  /** Text on the login button. Null: the button shows the address of the provider. */
+  /** The text on the login button. If null, the button shows the provider's address. */
   readonly title: string | null
-  /** Scopes to request in addition to `custom.scope`. */
+  /** Returns the scopes to request in addition to `custom.scope`. */
   scopes(settings: DomainSettings): readonly string[]
-  /** Requested as well if the server stores tokens, because the vendor issues no refresh token without it. */
+  /**
+   * An additional scope that is requested if the server stores tokens. The vendor issues no refresh token without it.
+   */
   readonly renewalScope?: string
-  /** The claim that {@link memberships} reads. Null if groups come from an API instead. */
+  /** Returns the name of the claim that {@link memberships} reads. Returns null if groups are read from an API. */
   groupsClaim(settings: DomainSettings): string | null
-  /** Returns the claims, with the vendor's substitutes for standard claims that it omits. */
+  /** Returns the claims. Adds the vendor's substitutes for missing standard claims. */
   claims(claims: Claims): Claims
   /**
    * Returns the groups that the user is in. Called only if groups are configured.
    *
-   * @throws Error if they cannot be read; its message says why and quotes no secret
+   * @throws Error if the groups cannot be read. The message gives the reason and quotes no secret
    */
   memberships(evidence: Evidence, settings: DomainSettings): Promise<Memberships>
 }

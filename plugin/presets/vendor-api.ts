@@ -2,7 +2,7 @@ import { type Clock, deadlineSignal } from '../clock.ts'
 import { causeCode } from '../log.ts'
 import type { Membership } from '../login/groups/memberships.ts'
 
-/** A `fetch` with our limits on time, size, redirects and plain HTTP. */
+/** A `fetch` with limits on time, size, redirects and plain HTTP. */
 export type VendorFetch = (
   url: string,
   init: {
@@ -31,20 +31,20 @@ export interface Page {
 }
 
 export interface PageReader extends VendorAccess {
-  /** A secret. */
+  /** The user's access token for the vendor's API. A secret. */
   readonly accessToken: string
-  /** Reads the groups from one page's JSON. Undefined if it does not have the expected shape. */
+  /** Reads the groups from one page's JSON. Returns undefined if the JSON does not have the expected shape. */
   readonly read: (json: unknown) => Page | undefined
-  /** Time limit for all pages together. */
+  /** Time limit for all pages together, in milliseconds. */
   readonly totalMs: number
-  /** Headers for each page, in addition to the common ones. */
+  /** Additional headers for each request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer to the request for a page with another status than 200. */
+/** An error for a page that was answered with a status other than 200. */
 export class RefusedPage extends Error {
   readonly status: number
-  /** Whether it is the first page, so no group is known yet. */
+  /** Whether this was the first page, so that no groups are known yet. */
   readonly isFirst: boolean
   constructor(hostName: string, status: number, isFirst: boolean) {
     super(`${hostName} answered the request for groups with ${status}`)
@@ -54,9 +54,9 @@ export class RefusedPage extends Error {
 }
 
 /**
- * Reads all pages of a list of groups, from the first address on.
+ * Reads all pages of a list of groups, starting at the first address.
  *
- * @throws RefusedPage, Error if a page is missing, refused or unusable, because a part of a list is worthless
+ * @throws RefusedPage, Error if a page is missing, refused or unusable, because an incomplete list is useless
  */
 export async function readPages(first: URL, reader: PageReader): Promise<readonly Membership[]> {
   const { signal, clear } = deadlineSignal(reader.clock, reader.totalMs)
@@ -68,11 +68,11 @@ async function readAll(first: URL, reader: PageReader, signal: AbortSignal): Pro
   let url: URL | undefined = first
   for (let page = 1; url; page += 1) {
     if (page > MAX_PAGES) throw new Error(`there are more than ${MAX_PAGES} pages of groups`)
-    // Checked for each page, so that the token goes to the vendor only.
+    // Check the host of each page, so that the token is sent only to the vendor.
     if (url.origin !== first.origin) throw new Error('the next page of groups is at another host')
     const response = await request(url, reader, signal)
     if (response.status !== 200) throw new RefusedPage(url.hostname, response.status, page === 1)
-    // An answer that is not JSON is not a list either.
+    // Text that is not JSON is treated as a page of the wrong shape.
     const read = reader.read(await response.json().catch(() => undefined))
     if (!read) throw new Error(`${url.hostname} did not answer with a list of groups`)
     all.push(...read.memberships)
@@ -85,7 +85,7 @@ async function request(url: URL, { fetch, accessToken, headers: extraHeaders }: 
   const headers = { ...extraHeaders, authorization: `Bearer ${accessToken}`, accept: 'application/json' }
   const init = { method: 'GET', headers, body: undefined, redirect: 'manual', signal } as const
   return fetch(url.href, init).catch((error: unknown) => {
-    // Only the code or the name of the error is used: the message of an error about a header quotes the header, which
+    // Use only the code or the name of the error. The message of an error about a header quotes the header, which
     // contains the token.
     throw unanswered(url, causeCode(error) ?? (error instanceof Error ? error.name : typeof error))
   })
@@ -95,7 +95,7 @@ function unanswered({ hostname }: URL, cause: string): Error {
   return new Error(`${hostname} did not answer the request for groups: ${cause}`)
 }
 
-/** Whether a value is a text that is not empty. */
+/** Whether a value is a non-empty string. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }

@@ -6,13 +6,13 @@ import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/** Limit of the sessions in `#unanswered` and in `#refused`. */
+/** Limit of sessions in `#unanswered`, and of those in `#refused`. */
 const MOST_REMEMBERED = 1_000
-/** How long checks pause after an IdP failed, unless its sessions are due sooner. */
+/** How long checks pause after a failure of the IdP. The pause is shorter if `everyMs` is. */
 const PAUSE_MS = 60_000
 /**
- * Errors that concern one session and not the IdP. Entra ID sends them if a second factor is due, others if the account
- * was deleted.
+ * Errors that concern one session and not the whole IdP. Entra ID sends some of them if a second factor is required,
+ * and others if the account was deleted.
  */
 const SESSION_ERRORS = new Set<unknown>([
   'interaction_required',
@@ -24,7 +24,7 @@ const SESSION_ERRORS = new Set<unknown>([
 export interface CheckOutcomesOptions {
   readonly host: Pick<Host, 'authLog' | 'clientAddress'>
   readonly clock: Clock
-  /** How often sessions in use are checked. */
+  /** How often sessions in use are checked, in milliseconds. */
   readonly everyMs: number
   readonly isClosing: () => boolean
 }
@@ -32,23 +32,24 @@ export interface CheckOutcomesOptions {
 /**
  * Tracks the outcomes of one domain's session checks, and logs them.
  *
- * - An *outage* begins with a failure that does not concern one session. It is logged once, and pauses the checks for
+ * - An *outage* begins with a failure that concerns more than one session. It is logged once, and pauses the checks for
  *   up to a minute. It ends with the next answer of the IdP.
- * - A lost answer of the token endpoint may have used up a refresh token. It is logged once more in the same outage.
- * - A failure that concerns one session pauses nothing. It is logged again only after the IdP has answered for that
- *   session.
+ * - If the answer of the token endpoint is lost, a refresh token may be used up. This is logged once more in the same
+ *   outage.
+ * - A failure that concerns only one session does not pause the checks. It is logged again only after the IdP has
+ *   answered for that session.
  */
 export class CheckOutcomes {
   readonly #domainKey: string
   readonly #options: CheckOutcomesOptions
   readonly #uncheckedSessions: UncheckedSessions
-  /** Sessions with an unanswered last renewal. */
+  /** Ids of sessions whose last renewal got no answer. */
   readonly #unanswered = new Set<string>()
-  /** Sessions whose last check failed with one of {@link SESSION_ERRORS}, the latest last. */
+  /** Ids of sessions whose last check failed with one of {@link SESSION_ERRORS}, the latest last. */
   readonly #refused = new Set<string>()
   #isFailing = false
   #isLossLogged = false
-  /** Elapsed time, as in `#loggedAt`. */
+  /** Elapsed time at which the pause ends. `#loggedAt` is an elapsed time too. */
   #pausedUntil = 0
   #loggedAt = Number.NEGATIVE_INFINITY
 
@@ -59,7 +60,7 @@ export class CheckOutcomes {
     this.#uncheckedSessions = new UncheckedSessions(domainKey, host, clock, everyMs)
   }
 
-  /** Whether there is an outage. */
+  /** Whether an outage is in progress. */
   get isFailing(): boolean {
     return this.#isFailing
   }
@@ -69,7 +70,7 @@ export class CheckOutcomes {
     return this.#options.clock.elapsed() < this.#pausedUntil
   }
 
-  /** Ends the pause of an outage. */
+  /** Ends the pause of an outage, so that the next check can run. */
   resume(): void {
     this.#pausedUntil = 0
   }
@@ -79,7 +80,7 @@ export class CheckOutcomes {
     return this.#uncheckedSessions.count()
   }
 
-  /** Logs a session that ended at the IdP. Any answer of the IdP ends the outage. */
+  /** Logs a session that ended at the IdP. Every answer of the IdP ends the outage. */
   noteOutcome({ id, signIn }: OpenSession, outcome: CheckOutcome): void {
     if (outcome === 'unknown') return
     if (outcome === 'unchecked') {
@@ -106,7 +107,7 @@ export class CheckOutcomes {
     })
   }
 
-  /** Logs an outage once, and at most one per `everyMs`. Logs a lost answer once more. */
+  /** Logs an outage once, and at most one outage per `everyMs`. Logs a lost answer once more. */
   noteFailure({ id }: OpenSession, error: unknown): void {
     const { host, clock, everyMs, isClosing } = this.#options
     if (gotNoAnswer(error) && this.#unanswered.size < MOST_REMEMBERED) this.#unanswered.add(id)
@@ -125,7 +126,7 @@ export class CheckOutcomes {
     this.#isFailing ||= isOutage
   }
 
-  /** Whether the IdP refused this session at its last check too. A user may owe the IdP a second factor for days. */
+  /** Whether the IdP also refused this session at its last check. A user may postpone a second factor for days. */
   #isRefusedAgain(id: string): boolean {
     const wasRefused = this.#refused.delete(id)
     this.#refused.add(id)
@@ -137,5 +138,5 @@ export class CheckOutcomes {
 
 const LOST_ANSWER =
   ' The answer to the renewal before was lost. An IdP that issues each refresh token once then ends the session. The user has to sign in again.'
-/** Details that give the reason, if it is known. */
+/** Names of the details that contain the reason of a failure. */
 const REASONS = ['error', 'errorDescription', 'reason']

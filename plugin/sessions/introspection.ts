@@ -6,9 +6,11 @@ import { logFailure } from '../host/auth-log.ts'
 import type { Host, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 
-/** How long an answer counts, so that a host that asks at each request does not ask the IdP each time. */
+/**
+ * How long an answer is reused. A host that asks at each request then does not cause a request to the IdP each time.
+ */
 const FRESH_MS = 10_000
-/** Remembered answers. The oldest are forgotten first. */
+/** Limit of remembered answers. The oldest are dropped first. */
 const MOST_ANSWERS = 10_000
 
 /**
@@ -19,16 +21,16 @@ const MOST_ANSWERS = 10_000
  */
 export type SessionState = 'active' | 'ended' | 'unknown'
 
-/** A domain, with the client that introspects its tokens. */
+/** A domain, with the client that introspects the tokens of its sessions. */
 export interface IntrospectedDomain {
   readonly domainKey: string
-  /** Null: the configuration has errors. */
+  /** Null if the domain's configuration has errors. */
   readonly working: { readonly client: Pick<ProviderClient, 'introspect'> } | null
 }
 
 /**
- * Returns a function that tells whether the browser's session goes on at the IdP of its domain. It repeats an answer of
- * the last 10 s, also if that answer was `unknown`. It never rejects.
+ * Returns a function that asks the IdP whether the browser's session is still active there. An answer is reused for 10
+ * s, even if it is `unknown`. The function never rejects.
  */
 export function createIntrospection(
   domains: readonly IntrospectedDomain[],
@@ -68,7 +70,7 @@ export function createIntrospection(
 }
 
 /**
- * Introspects the tokens of a session (RFC 7662). The session has ended if none of them is active.
+ * Introspects the tokens of a session (RFC 7662). The session has ended if neither token is active.
  *
  * @throws LoginError
  */
@@ -77,7 +79,7 @@ export async function introspectTokens(
   client: Pick<ProviderClient, 'introspect'>,
   now: number,
 ): Promise<SessionState> {
-  // The session may outlive its access token, so an expired one says nothing about it.
+  // Skip an expired access token. The session may outlive it, so its state says nothing about the session.
   const isExpired = accessExpiresAt !== null && accessExpiresAt <= now
   const isAccessActive = isExpired ? null : await client.introspect(access, 'access_token')
   const isActive =

@@ -2,11 +2,11 @@ import type { Request } from 'express'
 import type { OpenSession, SessionFilter, Sessions } from '../host/port.ts'
 
 /**
- * Returns a user's other sessions after the IdP ended one, so that they can be checked. Some IdPs end several sessions
- * and send a logout token for only one, for example Keycloak when an administrator ends all.
+ * Returns a user's other sessions after the IdP ended one of them, so that they can be checked. Some IdPs end several
+ * sessions but send a logout token for only one. For example, Keycloak does so when an administrator ends all.
  *
- * Call it before the session ends here: if the IdP does not name the user, only the session does. The sessions that end
- * are not among those returned, because what is stored of them may be in the middle of its removal.
+ * Call this before the session ends on this server: if the IdP does not name the user, only the session does. The
+ * result excludes the sessions that end, because their stored data may be partly removed.
  */
 export async function otherSessions(
   sessions: Sessions,

@@ -5,26 +5,26 @@ import { logFailure } from '../host/auth-log.ts'
 import type { Host, UserId } from '../host/port.ts'
 import { revokeGroupGrants } from '../login/groups/apply-groups.ts'
 
-/** A user who is in none of `groups.required`. */
+/** A user who is in none of the groups in `groups.required`. */
 export interface RefusedUser {
   readonly settings: Pick<DomainSettings, 'key' | 'groups'>
   readonly userId: UserId
-  /** The request of the login; null for a renewal. */
+  /** The request of the login. Null for a renewal. */
   readonly req: Request | null
-  /** Ends the user's sessions. Resolves to their number, or null if it is unknown. */
+  /** Ends the user's sessions. Resolves to their number, or to null if it is unknown. */
   readonly endSessions: () => Promise<number | null>
 }
 
 type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog' | 'clientAddress'>
 
 /**
- * Locks out a user who has an account and is in none of `groups.required`. Ends the sessions, suspends the login
- * tokens, and revokes what group rules gave the account.
+ * Locks out a user who has an account but is in none of the groups in `groups.required`. Ends the sessions, suspends
+ * the login tokens, and revokes what group rules gave the account.
  *
  * Call it after a login, or after a renewal whose ID token has the groups. Never call it for unknown memberships or an
  * unverified login, because that would let a stranger lock users out.
  *
- * Never rejects. A failure of one part does not stop the others, and has its own line in the authentication log.
+ * Never rejects. If one step fails, the others continue, and the failure is logged to the authentication log.
  */
 export async function lockOutRefusedUser(host: RefusingHost, user: RefusedUser): Promise<void> {
   const { settings, userId, req } = user
@@ -38,7 +38,7 @@ export async function lockOutRefusedUser(host: RefusingHost, user: RefusedUser):
     await Promise.all([
       signOut(host, user).catch(notSignedOut),
       host.loginTokens?.suspend(settings.key, userId).catch(notSignedOut),
-      // A locked account keeps its rights: a lock by an administrator takes precedence over group rules.
+      // Keep the rights of a locked account: a lock by an administrator takes precedence over group rules.
       account.locked || revoke(host, user).catch(rightsKept),
     ])
   } catch (cause) {

@@ -17,10 +17,10 @@ export interface RenewedGroupsDeps {
 }
 
 /**
- * Applies the group rules of a login to a user whose ID token was renewed, if the token has the groups claim. Confirms
- * the login tokens of the account. Never rejects: a failure is logged, and stops the changes where it happened.
+ * Applies the group rules of a login after a renewal, if the new ID token has the groups claim. Also confirms the login
+ * tokens of the account. Never rejects. A failure is logged, and the remaining changes are skipped.
  *
- * @returns false: the rules no longer admit the user, and the user's sessions have ended
+ * @returns false if the rules no longer admit the user, whose sessions have then ended
  */
 export async function followRenewedGroups(
   session: OpenSession,
@@ -37,7 +37,7 @@ export async function followRenewedGroups(
       return false
     }
     const account = await host.accounts.find(settings.key, userId)
-    // A lock by an administrator takes precedence over group rules.
+    // Change nothing for a locked account: a lock by an administrator takes precedence over group rules.
     if (!account || account.locked) return true
     if (memberships !== 'unknown') {
       logChanges(host, session, await applyGroupRules(userId, memberships, settings, host))
@@ -50,7 +50,10 @@ export async function followRenewedGroups(
   return true
 }
 
-/** Returns `unknown` also if the token has no groups claim, because some IdPs send it only at a login. */
+/**
+ * Reads the memberships from a renewed ID token. Returns `unknown` if the token has no groups claim, because some IdPs
+ * send it only at a login.
+ */
 async function membershipsIn(
   { claims, tokens }: Renewed,
   settings: DomainSettings,

@@ -7,38 +7,39 @@ import { introspectTokens } from './introspection.ts'
 /**
  * The outcome of checking a session.
  *
- * - `active`: it goes on at the IdP.
- * - `unknown`: it was not checked now, for example because another process checks it.
- * - `unchecked`: it can never be checked, because it has no refresh token and its access token cannot be introspected.
- * - `refused`: the IdP renewed it, but group rules no longer admit its user.
- * - an object: it ended at the IdP. `reason` is the IdP's refusal or the fault of the new tokens; null: the access
- *   token is inactive.
+ * - `active`: the session is still alive at the IdP.
+ * - `unknown`: the session was not checked this time, for example because another process checks it.
+ * - `unchecked`: the session can never be checked, because it has no refresh token and its access token cannot be
+ *   introspected.
+ * - `refused`: the IdP renewed the session, but group rules no longer admit its user.
+ * - an object: the session ended at the IdP. `reason` is the IdP's refusal, or the fault of the new tokens. It is null
+ *   if the access token is inactive.
  */
 export type CheckOutcome = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
 
 export interface CheckDeps {
   readonly client: Pick<ProviderClient, 'introspect' | 'renew'>
   readonly lease: Sessions['lease']
-  /** Tokens that any process renewed less than this long ago count as checked. */
+  /** Tokens are not checked again if any process renewed them less than this many milliseconds ago. */
   readonly freshMs: number
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
   /** Whether this process is about to stop. It then begins no renewal, because it could lose the answer. */
   readonly isClosing: () => boolean
-  /** Makes the process wait for a renewal before it stops. */
+  /** Registers a renewal that the process must finish before it stops. */
   readonly untilClosed: <Outcome>(renewal: Promise<Outcome>) => Promise<Outcome>
   /**
-   * Applies the groups of a renewed ID token, after its tokens were written. Returns false if they no longer admit the
-   * user. Never rejects.
+   * Applies the groups of a renewed ID token, after the new tokens were stored. Returns false if the groups no longer
+   * admit the user. Never rejects.
    */
   readonly followGroups: (session: OpenSession, renewed: Renewed) => Promise<boolean>
 }
 
 /**
- * Checks whether a session still lives at the IdP, and ends it here if it does not. Renews it by its refresh token (RFC
- * 6749, section 6), or introspects its access token if it has none.
+ * Checks whether a session is still alive at the IdP, and ends it here if it is not. Renews the session with its
+ * refresh token (RFC 6749, section 6). If it has none, introspects its access token.
  *
- * @throws whatever prevented an answer; the session then goes on
+ * @throws the error that prevented an answer; the session then continues
  */
 export async function checkSession(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const release = await deps.lease?.(session.id)
@@ -54,7 +55,7 @@ export async function checkSession(session: OpenSession, deps: CheckDeps): Promi
 async function checkLeased(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const { client, freshMs, now } = deps
   const { tokens, idToken, renewedAt } = await session.read()
-  // A session that has ended meanwhile has no ID token either.
+  // If there is no ID token either, the session has ended in the meantime.
   if (!tokens) return idToken === null ? 'unknown' : 'unchecked'
   if (deps.isClosing()) return 'unknown'
   const { access, accessExpiresAt, refresh } = tokens
@@ -80,7 +81,7 @@ async function renew(
     return (await followGroups(session, renewed)) ? 'active' : 'refused'
   } catch (error) {
     if (!endsSession(error)) throw error
-    // If another process has renewed the tokens meanwhile, the IdP refused only the old ones.
+    // If another process has renewed the tokens in the meantime, the IdP refused only the old ones.
     const { tokens: current } = await session.read()
     if (!current) return 'unknown'
     return current.refresh === refresh ? end(session, error) : 'active'
@@ -92,7 +93,10 @@ async function end(session: OpenSession, reason: LoginError | null): Promise<Che
   return { reason }
 }
 
-/** Source: RFC 6749, section 5.2; OpenID Connect Core 1.0, section 12.2. */
+/**
+ * Whether an error means that the session ended at the IdP. Source: RFC 6749, section 5.2; OpenID Connect Core 1.0,
+ * section 12.2.
+ */
 function endsSession(error: unknown): error is LoginError {
   if (!(error instanceof LoginError)) return false
   return error.code === 'id_token_invalid' || error.details.error === 'invalid_grant'

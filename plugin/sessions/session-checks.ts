@@ -3,37 +3,40 @@ import type { Host, OpenSession } from '../host/port.ts'
 import { CheckOutcomes } from './check-outcomes.ts'
 import { type CheckDeps, checkSession } from './session-check.ts'
 
-/** Checks that run at the same time for one domain. So an IdP that hangs delays no other domain. */
+/** Limit of concurrent checks per domain. Because it is per domain, an IdP that hangs delays no other domain. */
 const MOST_AT_ONCE = 8
-/** How often to look for sessions that are due. A user who returns after a long pause is checked within this time. */
+/**
+ * How often to look for due sessions. The session of a user who returns after a long pause is checked within this time.
+ */
 const LOOK_MS = 10_000
-/** Longer than a renewal takes: its answer comes within 8 s, and is then written. */
+/** How long `close` waits. Longer than a renewal, whose answer takes up to 8 s and must then be stored. */
 const CLOSE_MS = 12_000
 /**
- * When to check a user's other sessions again after the IdP ended one. Keycloak calls some of them active until its
- * logout token is answered.
+ * When to check a user's other sessions again after the IdP ended one. Keycloak reports some ended sessions as active
+ * until its logout token is answered.
  */
 const AGAIN_MS = [1_000, 30_000]
 
 export interface ChecksOptions {
   readonly host: Host
-  /** Creates its client when it is first read. */
+  /** The provider. Its client is created when it is first read. */
   readonly provider: Pick<CheckDeps, 'client'>
   readonly clock: Clock
-  /** How often to check a session in use, if the host keeps track of use. 0: never. */
+  /** How often to check a session in use, if the host tracks use. In milliseconds; 0 means never. */
   readonly everyMs: number
-  /** Applies the groups of a renewed ID token. Absent: they have no effect. */
+  /** Applies the groups of a renewed ID token. If absent, renewed groups have no effect. */
   readonly followGroups?: CheckDeps['followGroups']
 }
 
 /**
- * Checks with the IdP of one domain whether sessions still live. Only an answer of the IdP ends a session; a failure
- * never does.
+ * Checks with the IdP of one domain whether sessions are still alive. Only an answer of the IdP ends a session; a
+ * failure never does.
  *
  * A session is *due* if it was used and its last check was `everyMs` ago. A timer looks for due sessions every 10 s.
- * `checkNow` checks sessions whether due or not. A check is *under way* from its request to its outcome: at most eight
- * at a time, and one per session. After a failure, {@link CheckOutcomes} pauses the checks, and then allows one at a
- * time until the IdP answers. `close` is final: no check begins after it, and it waits for the renewals under way.
+ * `checkNow` checks the given sessions even if they are not due. A check is *under way* from its request to its
+ * outcome. At most eight are under way at a time, and one per session. After a failure, {@link CheckOutcomes} pauses
+ * the checks, and then allows one at a time until the IdP answers. `close` is final: afterwards no check begins, and
+ * `close` waits for the renewals under way.
  */
 export class SessionChecks {
   readonly #domainKey: string
@@ -41,7 +44,10 @@ export class SessionChecks {
   readonly #outcomes: CheckOutcomes
   /** Checks under way, by session id. */
   readonly #underWay = new Map<string, Promise<void>>()
-  /** Renewals under way. These promises never reject. Other checks are not in it: if interrupted, they lose nothing. */
+  /**
+   * Renewals under way, as promises that never reject. Other checks are not included, because an interruption loses
+   * nothing.
+   */
   readonly #renewals = new Set<Promise<unknown>>()
   readonly #repetitions = new Set<Timer>()
   #look: Timer | undefined
@@ -55,10 +61,10 @@ export class SessionChecks {
     if (everyMs > 0 && host.sessions.inUse) this.#lookLater()
   }
 
-  /** Checks these sessions now, after 1 s and after 30 s. Resolves after the first checks, and never rejects. */
+  /** Checks these sessions now, and again after 1 s and after 30 s. Resolves after the first checks. Never rejects. */
   async checkNow(sessions: readonly OpenSession[]): Promise<void> {
     const check = () => {
-      // An IdP that has just sent a logout token can be reached.
+      // Resume paused checks, because an IdP that has just sent a logout token is reachable.
       this.#outcomes.resume()
       return this.#checkAll(sessions, 0)
     }
@@ -73,7 +79,7 @@ export class SessionChecks {
 
   /**
    * Begins no further check, and waits up to 12 s for the renewals under way. Some IdPs issue each refresh token once,
-   * so to lose the answer to a renewal would end the session. Never rejects.
+   * so losing the answer to a renewal would end the session. Never rejects.
    */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -86,7 +92,7 @@ export class SessionChecks {
     const { host, clock, everyMs } = this.#options
     this.#look = clock.after(Math.min(everyMs, LOOK_MS), async () => {
       const due = host.sessions.inUse?.(this.#domainKey, everyMs) ?? []
-      // If another process renewed a session within half that time, it counts as checked.
+      // Skip a session that another process renewed within half of `everyMs`.
       await this.#checkAll(due, everyMs / 2)
       if (!this.#isClosed) this.#lookLater()
     })
@@ -100,11 +106,14 @@ export class SessionChecks {
     this.#repetitions.add(timer)
   }
 
-  /** Begins a check of each session that has none under way. Never rejects. @returns the checks, once all have begun */
+  /**
+   * Begins a check of each session, unless one is under way for it. Never rejects. @returns the checks, once all have
+   * begun
+   */
   async #checkAll(sessions: Iterable<OpenSession>, freshMs: number): Promise<readonly Promise<void>[]> {
     const begun: Promise<void>[] = []
     for (const session of sessions) {
-      // During an outage, one check shows whether the IdP answers again.
+      // During an outage, a single check shows whether the IdP answers again.
       while (this.#underWay.size >= (this.#outcomes.isFailing ? 1 : MOST_AT_ONCE)) {
         await Promise.race(this.#underWay.values())
       }

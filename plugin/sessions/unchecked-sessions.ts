@@ -1,24 +1,24 @@
 import type { Clock } from '../clock.ts'
 import type { Host } from '../host/port.ts'
 
-/** Sessions that are counted. If there are more, the count is too low. */
+/** Limit of counted sessions. If there are more, the count is too low. */
 const MOST_COUNTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Counts the sessions in use that can never be checked. A session counts until it was out of use for two rounds of
- * checks. The first session of a day is logged.
+ * Counts the sessions in use that can never be checked. A session is counted until it was unused for two rounds of
+ * checks. The first such session of a day is logged.
  */
 export class UncheckedSessions {
   readonly #domainKey: string
   readonly #host: Pick<Host, 'authLog'>
   readonly #clock: Clock
   readonly #lifeMs: number
-  /** Session id to the elapsed time at which it was noted, oldest first. */
+  /** The elapsed time at which each session was noted, by session id. Oldest first. */
   readonly #noted = new Map<string, number>()
   #loggedAt = Number.NEGATIVE_INFINITY
 
-  /** @param everyMs how often sessions in use are checked */
+  /** @param everyMs how often sessions in use are checked, in milliseconds */
   constructor(domainKey: string, host: Pick<Host, 'authLog'>, clock: Clock, everyMs: number) {
     this.#domainKey = domainKey
     this.#host = host

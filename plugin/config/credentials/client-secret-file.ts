@@ -13,7 +13,7 @@ export const MAX_SECRET_BYTES = 8192
  * Reads a file. Throws like `readFileSync`.
  *
  * @param maxBytes undefined to read the whole file. Otherwise reading may stop after one byte more, which shows that
- * the file is too long
+ *   the file is too long
  */
 export type ReadFile = (file: string, maxBytes?: number) => string
 

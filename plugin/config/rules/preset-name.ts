@@ -14,7 +14,7 @@ export interface PresetChoice {
  * client id decides: the preset of the vendor that issued it applies. Source: Custom object, preset rules.
  *
  * @param infer whether a preset's own members select that preset. A configured issuer then replaces the preset's
- * issuer, as in MeshCentral's built-in strategy
+ *   issuer, as in MeshCentral's built-in strategy
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}

@@ -3,21 +3,21 @@ import { causeCode, deepestMessage, type Log } from '../../log.ts'
 import type { DiscoveryDeps } from '../../provider/issuer/discovery.ts'
 import { unpublished } from '../../provider/issuer/published-lists.ts'
 
-/** Lines about failed attempts that a domain writes in one second. */
+/** Limit of log lines about failed attempts that a domain writes in one second. */
 const MOST_LINES = 10
 
-/** The state of discovery. Times are milliseconds since 1970. */
+/** The state of discovery. All times are milliseconds since 1970. */
 export interface DiscoveryStatus {
-  /** When the IdP was first discovered; null: not since the start of this process. */
+  /** When the IdP was first discovered. Null if it was not discovered since this process started. */
   readonly discoveredSince: number | null
-  /** Set while discovery fails; the metadata found before stays in use. Null: the last attempt succeeded. */
+  /** Set while discovery fails. Metadata from an earlier attempt stays in use. Null if the last attempt succeeded. */
   readonly failure: DiscoveryFailure | null
 }
 
 export interface DiscoveryFailure {
-  /** When the first of the failed attempts was. */
+  /** The time of the first failed attempt in a row. */
   readonly since: number
-  /** For example `ECONNREFUSED`; null if the IdP answered. */
+  /** The error code, for example `ECONNREFUSED`. Null if the IdP answered. */
   readonly causeCode: string | null
   readonly remedy: string
 }
@@ -27,9 +27,9 @@ export interface DiscoveryWatch extends Pick<DiscoveryDeps, 'onFailure' | 'onDis
 }
 
 /**
- * Tracks the discovery of one domain's IdP, and logs it.
+ * Tracks and logs the discovery of one domain's IdP.
  *
- * @param now milliseconds since 1970
+ * @param now returns the current time in milliseconds since 1970
  */
 export function watchDiscovery(settings: DomainSettings, log: Log, now: () => number): DiscoveryWatch {
   const about = { domain: settings.key, issuer: settings.issuer.issuer }
@@ -49,7 +49,8 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
         remedy: error.message,
         ...(leftOut > 0 ? { leftOut } : {}),
       }
-      // A stranger causes an attempt with each login. The next line says how many lines were left out.
+      // Limit the lines, because a stranger can cause an attempt with each login. The next line contains the number of
+      // omitted lines.
       if (now() < second.beganAt || now() - second.beganAt >= 1_000) second = { beganAt: now(), written: 0 }
       if (!byHand && second.written >= MOST_LINES) {
         leftOut += 1
@@ -59,7 +60,7 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
       leftOut = 0
       const message = `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`
       if (!byHand) log.error('discovery-failed', message, fields)
-      // Logins go on with the configured endpoints, so an outage is logged once.
+      // Logins continue with the configured endpoints, so an outage is logged only once.
       else if (begins) log.warn('discovery-failed', `${message} Logins use the endpoints in \`issuer\`.`, fields)
     },
     onDiscovered(metadata) {

@@ -7,44 +7,48 @@ import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addres
 import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
 
 /**
- * The state of a domain's single sign-on, for an administrator's page. It has no secret, and no personal data but
- * account names. All times are milliseconds since 1970.
+ * The state of a domain's single sign-on, for an administrator's page. It contains no secret, and no personal data
+ * except account names. All times are milliseconds since 1970.
  */
 export interface DomainStatus {
-  /** Key under `domains` in the server's configuration; empty for the default domain. */
+  /** The domain's key under `domains` in the configuration. The key of the default domain is empty. */
   readonly domainKey: string
-  /** False: the configuration has errors, and every login is refused. */
+  /** False if the configuration has errors. Every login is then refused. */
   readonly configured: boolean
-  /** Errors of the configuration, with path and remedy. They quote no value. */
+  /** Errors of the configuration, with path and remedy. Their texts quote no values. */
   readonly problems: readonly Problem[]
   /** Settings that are valid but probably not intended. */
   readonly warnings: readonly Warning[]
-  /** The configured issuer; null if the configuration has errors. */
+  /** The configured issuer. Null if the configuration has errors. */
   readonly issuer: string | null
   /** Null if the configuration has errors. */
   readonly discovery: DiscoveryStatus | null
   /**
-   * Milliseconds since the last usable keys of the IdP were requested; null: none yet. Each login requests them again.
+   * Milliseconds since the last usable keys of the IdP were requested, or null if there are none. Each login requests
+   * the keys again.
    */
   readonly keySetAgeMs: number | null
-  /** The last login since the start of this process; null: none. */
+  /** The time of the last login since this process started. Null if there was none. */
   readonly lastLogin: number | null
-  /** The last ten refusals since the start of this process, the latest first. */
+  /** The last ten refusals since this process started, the latest first. */
   readonly refusals: readonly Refusal[]
-  /** The last ten warnings about logins since the start of this process, the latest first. */
+  /** The last ten warnings about logins since this process started, the latest first. */
   readonly loginWarnings: readonly LoginWarning[]
   /**
    * Number of sessions in use that can never be checked, because they have no refresh token and cannot be introspected.
-   * At most 10,000.
+   * Counts up to 10,000.
    */
   readonly uncheckedSessions: number
-  /** The rights that each group gives its members (`groups.rights`). Null: not configured, or errors. */
+  /**
+   * The rights that each group gives its members (`groups.rights`). Null if they are not configured, or if the
+   * configuration has errors.
+   */
   readonly groupRights: readonly GroupRights[] | null
-  /** Addresses to enter at the IdP; null if the configuration has errors. */
+  /** The addresses to enter at the IdP. Null if the configuration has errors. */
   readonly addresses: IdpAddresses | null
 }
 
-/** The parts of a domain that its status is read from. */
+/** The parts that provide a domain's status. */
 export interface WorkingDomain {
   readonly settings: DomainSettings
   readonly routes: RoutesForIdp
@@ -53,7 +57,7 @@ export interface WorkingDomain {
   readonly checks: Pick<SessionChecks, 'unchecked'>
 }
 
-/** Returns the state of a domain. @param working null: the configuration has errors */
+/** Returns the state of a domain. @param working null if the configuration has errors */
 export function domainStatus(
   { key: domainKey, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
   working: WorkingDomain | null,

@@ -1,25 +1,25 @@
 import type { DomainSettings } from '../../config/settings.ts'
 import { publishedKeys } from '../../provider/authentication/published-keys.ts'
 
-/** Addresses that an administrator enters at the IdP, character by character. */
+/** Addresses that an administrator enters at the IdP. They must match character by character. */
 export interface IdpAddresses {
   readonly redirect: string
-  /** Null: the plugin sends none, so there is none to register. */
+  /** Null if the plugin sends no post-logout redirect address, so that none needs to be registered. */
   readonly postLogout: string | null
   readonly backchannelLogout: string
   readonly frontchannelLogout: string
-  /** Null: this client has no keys to publish. */
+  /** Null if this client has no keys to publish. */
   readonly keySet: string | null
 }
 
-/** Paths that an IdP requests. */
+/** Paths that an IdP or its pages request. */
 export interface RoutesForIdp {
   readonly backchannelLogout: string
   readonly frontchannelLogout: string
   readonly jwks: string
 }
 
-/** Returns the addresses of a domain to enter at its IdP. */
+/** Returns the addresses of a domain that the administrator enters at the IdP. */
 export function idpAddresses(settings: DomainSettings, routes: RoutesForIdp): IdpAddresses {
   const { client, origin } = settings
   return {

@@ -5,40 +5,40 @@ import { printableText } from '../../log.ts'
 const MOST_REFUSALS = 10
 const MOST_WARNINGS = 10
 
-/** Events that become a {@link LoginWarning}, because an administrator should know of them. */
+/** Events that are shown as a {@link LoginWarning}, because an administrator should know about them. */
 const WARNINGS: readonly string[] = ['userinfo-failed', 'account-under-other-id']
 
-/** A refusal or failure. Times are milliseconds since 1970. */
+/** A refused or failed login or logout. All times are milliseconds since 1970. */
 export interface Refusal {
-  /** When it last happened. */
+  /** When it last occurred. */
   readonly time: number
-  /** How often it happened, in a row or not. */
+  /** How often it occurred. The occurrences need not be consecutive. */
   readonly times: number
-  /** Event of the authentication log, such as `login-failed` or `backchannel-logout-refused`. */
+  /** The event in the authentication log, such as `login-failed` or `backchannel-logout-refused`. */
   readonly event: string
   readonly code: LoginErrorCode
   readonly remedy: string
-  /** The account concerned; null if it is unknown. */
+  /** The affected account. Null if it is unknown. */
   readonly account: string | null
 }
 
-/** A problem with logins that an administrator should fix. Times are milliseconds since 1970. */
+/** A problem with logins that an administrator should fix. All times are milliseconds since 1970. */
 export interface LoginWarning {
-  /** When it last happened. */
+  /** When it last occurred. */
   readonly time: number
-  /** How often it happened. */
+  /** How often it occurred. */
   readonly times: number
-  /** Event of the authentication log: `userinfo-failed` or `account-under-other-id`. */
+  /** The event in the authentication log: `userinfo-failed` or `account-under-other-id`. */
   readonly event: string
-  /** The event, and what to do about it. */
+  /** What happened, and what to do about it. */
   readonly message: string
-  /** The account concerned; null if there is none. */
+  /** The affected account. Null if there is none. */
   readonly account: string | null
-  /** Another account of the same user, for `account-under-other-id`. */
+  /** Another account of the same user, for `account-under-other-id`. Otherwise null. */
   readonly otherAccount: string | null
 }
 
-/** The latest entries of the authentication log about logins, for each domain. */
+/** Stores the latest entries about logins in the authentication log, for each domain. */
 export interface LoginHistory {
   note(entry: AuthLogEntry): void
   of(domainKey: string): Readonly<DomainHistory>
@@ -46,18 +46,18 @@ export interface LoginHistory {
 
 interface DomainHistory {
   lastLogin: number | null
-  /** The latest first. */
+  /** The refusals, the latest first. */
   refusals: readonly Refusal[]
-  /** The latest first. */
+  /** The warnings, the latest first. */
   loginWarnings: readonly LoginWarning[]
 }
 
 /**
- * Keeps the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only counts
- * up. So a stranger without an account, who repeats a request, cannot push out other entries.
+ * Stores the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only
+ * increases a counter. So a stranger without an account, who repeats a request, cannot displace other entries.
  *
- * @param domainKeys keys of the domains to keep entries of
- * @param now milliseconds since 1970
+ * @param domainKeys keys of the domains whose entries are stored
+ * @param now returns the current time in milliseconds since 1970
  */
 export function createLoginHistory(domainKeys: Iterable<string>, now: () => number): LoginHistory {
   const domains = new Map<string, DomainHistory>()
@@ -91,7 +91,7 @@ function isCode(code: unknown): code is LoginErrorCode {
 
 type Occurrence = Pick<Refusal, 'event' | 'times' | 'account'> & { readonly code?: LoginErrorCode }
 
-/** Puts the latest item first. It replaces an equal earlier item, and continues its count. */
+/** Puts the latest item first. If an equal item exists, removes it and continues its count. */
 function withLatest<Item extends Occurrence>(latest: Item, items: readonly Item[], most: number): readonly Item[] {
   const earlier = items.find((item) => isSame(item, latest))
   const different = items.filter((item) => item !== earlier)

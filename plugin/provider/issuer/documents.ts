@@ -8,7 +8,7 @@ import { loadDocument } from './discovery-document.ts'
  *
  * @param issuer the configured issuer
  * @param fetch a `fetch` with time and size limits. A domain with a client certificate has its own `fetch`, so it
- * shares no requests
+ *   shares no requests
  * @throws UnusableDocument, UnansweredRequest
  */
 export type Documents = (issuer: string, fetch: Fetch) => Promise<ServerMetadata>

@@ -23,7 +23,7 @@ export interface KeySet {
    * withdraws stops working within a second. However many callers there are, the IdP gets at most one request a second.
    *
    * @param kid the key id that is needed. If the set lacks it, the set is requested again after that second, because
-   * the keys may have changed just after the first request.
+   *   the keys may have changed just after the first request.
    * @throws LoginError `provider_unreachable`, or `id_token_invalid` if the published document is no usable key set
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>

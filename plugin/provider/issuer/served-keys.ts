@@ -18,7 +18,7 @@ export function keyIdOf(token: string): string | undefined {
  *
  * @param inner sends all other requests
  * @param token the token whose signature the library is about to verify. If an answer is itself a signed token, that
- * token replaces it
+ *   token replaces it
  */
 export function withServedKeys(inner: Fetch, keySet: KeySet, jwksUri: string | undefined, token?: string): Fetch {
   let kid = token === undefined ? undefined : keyIdOf(token)

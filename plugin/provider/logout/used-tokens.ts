@@ -36,7 +36,7 @@ export interface UsedTokens {
    * Runs `act` once for each token. If `act` rejects, the token may be used again.
    *
    * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`, also for a copy of the token
-   * that arrived while `act` was running
+   *   that arrived while `act` was running
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }

@@ -11,7 +11,7 @@ import type { RenewalDeps } from './renewal.ts'
  * because an IdP authenticates the client before it reads the code (RFC 6749, section 3.2.1). Never rejects.
  *
  * @returns the IdP's error, in which `invalid_grant` as `error` means that the IdP accepts this client; null if there
- * is no error
+ *   is no error
  */
 export type OfferMadeUpCode = () => Promise<LoginError | null>
 

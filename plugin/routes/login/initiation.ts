@@ -75,7 +75,7 @@ const MOST_PATH_CHARACTERS = 512
  *
  * @param value the parameter; `undefined` if it is missing, an array if it is repeated
  * @param excludedRoutes normalized paths of the plugin's own routes. A return to one would loop, or sign the user out
- * again
+ *   again
  */
 export function localReturnPath(value: unknown, excludedRoutes: ReadonlySet<string>): string | undefined {
   if (typeof value !== 'string' || value.length > MOST_PATH_CHARACTERS || !value.startsWith('/')) return undefined

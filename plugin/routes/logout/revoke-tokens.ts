@@ -21,8 +21,8 @@ export interface Revocation {
  * the background, within the usual time limit. Never rejects.
  *
  * @param endsAtIdp whether the browser continues to the IdP's end-session endpoint. If so, the refresh token is revoked
- * only if it was granted for offline use. Many IdPs end their session with its refresh token. The endpoint would then
- * find no session to end, and would not sign the user out of a second IdP behind it.
+ *   only if it was granted for offline use. Many IdPs end their session with its refresh token. The endpoint would then
+ *   find no session to end, and would not sign the user out of a second IdP behind it.
  */
 export async function revokeTokens(
   client: Pick<ProviderClient, 'revoke'>,
