@@ -198,7 +198,7 @@ export class LoginError extends Error {
   override readonly name = 'LoginError'
   readonly code: LoginErrorCode
   readonly details: Readonly<Record<string, unknown>>
-  /** The message that the user sees. */
+  /** The code of the message that the user sees. */
   readonly told: MessageCode
   constructor(code: LoginErrorCode, options: LoginErrorOptions = {}) {
     super(options.remedy ?? LOGIN_ERRORS[code].remedy, 'cause' in options ? { cause: options.cause } : undefined)

@@ -21,7 +21,7 @@ export type IssuerConfig = { readonly issuer?: string } & {
     : ManualMetadata[Name]
 }
 
-/** The `client` member. */
+/** The `client` member of an `oidc` object. */
 export type ClientConfig = Pick<ClientSettings, 'client_id'> &
   Partial<Omit<ClientSettings, 'client_id' | 'client_secret' | 'post_logout_redirect_uri' | 'response_types'>> & {
     readonly client_secret?: string
@@ -29,7 +29,7 @@ export type ClientConfig = Pick<ClientSettings, 'client_id'> &
     readonly response_types?: string | readonly string[]
   }
 
-/** The `custom` member, without the members that presets add to it. */
+/** The `custom` member of an `oidc` object, without the members that presets add to it. */
 export interface CustomConfig {
   readonly scope?: string | readonly string[]
   readonly claims?: Partial<CustomSettings['claims']>
@@ -43,7 +43,7 @@ export interface CustomConfig {
   readonly authorities?: string | readonly string[]
 }
 
-/** The `groups` member. */
+/** The `groups` member of an `oidc` object. */
 export interface GroupsConfig {
   readonly recursive?: boolean
   readonly required?: string | readonly string[]

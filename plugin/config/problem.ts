@@ -12,10 +12,10 @@ export interface Problem {
 }
 
 export const WARNING_CODES = [
-  'deprecated_key', // the remedy names the new place
+  'deprecated_key', // the key has moved; the remedy names its new place
   'deprecated_value',
   'unknown_key',
-  'issuer_ignored', // the preset's issuer is used
+  'issuer_ignored', // the issuer is ignored, because the preset supplies its own
   'issuer_kept', // the issuer is used although other members imply a preset
   'unknown_algorithm',
   'certificate_expired',

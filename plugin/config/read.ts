@@ -37,9 +37,8 @@ export interface ConfigReadOptions
   /** Whether groups can give rights to accounts on this host. Default false: `groups.rights` causes a warning. */
   readonly hasRights?: boolean
   /**
-   * Whether to read the configuration as MeshCentral does. Default false. As in MeshCentral, names that begin with `_`
-   * are comments, `domaindefaults` applies, a port in a string is ignored, and a `newAccounts` that is not a boolean
-   * means false.
+   * Whether to read the configuration as MeshCentral does: names that begin with `_` are comments, and `domaindefaults`
+   * applies. A port in a string is ignored, and a `newAccounts` that is not a boolean means false. Default false.
    */
   readonly meshCentral?: boolean
 }

@@ -129,7 +129,7 @@ export interface ClientSettings {
   readonly introspection_endpoint_auth_signing_alg?: string
   readonly revocation_endpoint_auth_signing_alg?: string
   readonly tls_client_certificate_bound_access_tokens: boolean
-  /** Whether access tokens are bound to a key of this process (RFC 9449). */
+  /** Whether access tokens are bound to a key of this process, by DPoP (RFC 9449). */
   readonly dpop_bound_access_tokens: boolean
   /**
    * Audience of client assertions: `issuer`, `address` (of the endpoint), or an explicit audience. Undefined if the

@@ -37,7 +37,7 @@ const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
 const LEAST_SECRET_CHARACTERS = 32
 
-/** The options of `registerOidc`. */
+/** Options of `registerOidc`. */
 export interface MountOptions {
   /** The server's whole JSON configuration. */
   readonly config: unknown
@@ -108,7 +108,7 @@ export interface LoginOption {
   readonly iconUrl?: string
 }
 
-/** Single sign-on on one server. */
+/** The single sign-on of one server, as its own code uses it. */
 export interface Oidc {
   /** Returns the buttons for a domain's login page. Returns none while the domain's configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]

@@ -31,7 +31,7 @@ export interface DomainDeps {
   readonly everyMs: number
 }
 
-/** A domain with its strategy. */
+/** An opened domain, with its strategy. */
 export interface OpenedDomain {
   readonly reading: DomainReading
   readonly strategy: Strategy

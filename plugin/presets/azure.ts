@@ -55,9 +55,9 @@ const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5
  * The preset for logins with one directory. By default, groups are those of the directory, read from Microsoft Graph.
  * If a groups claim is configured, the claim is read instead. A rule matches a group's object id or its display name.
  *
- * Without a configured claim, Graph is not called if the token's `groups` claim suffices. It does if every rule
- * contains ids and no groups are mirrored. A rule with a display name would not match ids, and mirrored groups would
- * change their names. By default, the claim also contains groups that the user is in through other groups.
+ * Without a configured claim, Graph is not called if the ids in the token's `groups` claim suffice. They suffice if
+ * every rule contains ids and no groups are mirrored. Display names in rules would not match ids, and mirrored groups
+ * would change their names. By default, the claim also contains groups that the user is in through other groups.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof

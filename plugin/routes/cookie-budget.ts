@@ -15,8 +15,8 @@ const MOST_BYTES = 3_072
 const IDENTIFIER_BYTES = 300
 
 /**
- * Returns how many bytes of `Set-Cookie` a response can still take. Subtracts the cookies that it already sets, and
- * those that the session may set.
+ * Returns how many bytes of `Set-Cookie` a response can still take. Subtracts the cookies that the response already
+ * sets, and those that the session may set.
  */
 export function remainingCookieBytes(res: Response, sessions: Sessions, address = ''): number {
   const setCookies = [res.getHeader('Set-Cookie') ?? []].flat().join('')

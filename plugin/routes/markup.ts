@@ -2,8 +2,8 @@
  * Returns a small HTML page. It uses the browser's light or dark colors.
  *
  * @param title plain text without markup characters
- * @param body HTML, already escaped
- * @param head HTML for the `head` element, already escaped
+ * @param body HTML markup
+ * @param head additional HTML markup for the `head` element
  */
 export function smallPage(title: string, body: string, head = ''): string {
   return (

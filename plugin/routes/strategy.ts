@@ -57,7 +57,7 @@ export interface RoutePaths {
 }
 
 /**
- * Returns the paths of a domain's routes. Source: contracts, Plugin; Endpoints table of the specification.
+ * Returns the paths of a domain's routes. Source: "Plugin" in the contracts; the Endpoints table of the specification.
  *
  * @param presets names of the presets
  */

@@ -6,7 +6,7 @@ import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/** Limit of sessions in `#unanswered`, and of those in `#refused`. */
+/** Limit of sessions in each of `#unanswered` and `#refused`. */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after a failure of the IdP. The pause is shorter if `everyMs` is. */
 const PAUSE_MS = 60_000

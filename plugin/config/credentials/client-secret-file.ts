@@ -44,7 +44,7 @@ const NONE: ClientSecretReading = { named: null, findings: [] }
 /**
  * Reads the file that `client.client_secret_file` names.
  *
- * @param oidc under canonical names
+ * @param oidc the `oidc` object with canonical names
  */
 export function readClientSecret({ client }: JsonObject, options: SecretFileOptions): ClientSecretReading {
   const configured = isJsonObject(client) ? client.client_secret_file : undefined

@@ -9,7 +9,7 @@ export interface ServerReading {
   readonly warnings: readonly Warning[]
 }
 
-/** The domains that MeshCentral reads, with or without a login strategy. */
+/** Returns the domains that MeshCentral reads, including those without a login strategy. */
 export function domainsOf(config: JsonObject): readonly { readonly key: string; readonly domain: JsonObject }[] {
   const { value } = soleMember(config, 'domains', [])
   if (!isJsonObject(value)) return []

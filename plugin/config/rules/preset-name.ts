@@ -5,7 +5,7 @@ import type { PresetRules } from './preset-rules.ts'
 export interface PresetChoice {
   /** Null if no preset applies. Undefined if `custom.preset` is invalid, so that the preset is unknown. */
   readonly preset: PresetRules | null | undefined
-  /** Whether a configured issuer replaces the preset's own. */
+  /** Whether a configured issuer replaces the preset's issuer. */
   readonly keepsIssuer: boolean
 }
 

@@ -31,7 +31,7 @@ export interface PresetRules<Name extends string = string, Url extends string = 
   issuer(urls: VendorUrls<Url>, members: Readonly<Record<string, string>>): string
 }
 
-/** Returns the base URLs of a preset with overrides applied. */
+/** Returns a preset's base URLs, with the overrides applied. */
 export function vendorUrls<Url extends string>(
   { name, urls }: Pick<PresetRules<string, Url>, 'name' | 'urls'>,
   overrides: UrlOverrides,

@@ -29,8 +29,8 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 }
 
 /**
- * Warns about a host other than the one at which browsers reach the domain, because a login's cookie stays at the host
- * where the login began. This is only a warning, because a server can have host names that its configuration does not
+ * Warns about a host other than the one at which browsers reach the domain. A login's cookie stays at the host where
+ * the login began. This is only a warning, because a server can have host names that its configuration does not
  * contain.
  */
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {

@@ -14,7 +14,7 @@ export type Access =
  */
 export function decideAccess(memberOf: Memberships, rules: GroupSettings | null): Access {
   if (!rules) return { admitted: true, siteAdmin: 'keep' }
-  // An administrator wrote an empty list deliberately, so it admits no user. A missing list admits all users.
+  // An administrator configured an empty list deliberately, so it admits no user. A missing list admits all users.
   if (rules.required && !isInOneOf(memberOf, rules.required)) {
     return { admitted: false, code: memberOf === 'unknown' ? 'memberships_unknown' : 'not_in_required_group' }
   }

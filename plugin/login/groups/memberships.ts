@@ -10,7 +10,7 @@ export interface Membership {
   readonly aliases: readonly string[]
 }
 
-/** The claims of a login. */
+/** The claims of a login, from which memberships are read. */
 export interface ClaimEvidence {
   readonly claims: Claims
   /** Whether a required UserInfo request got no answer, so that claims may be missing. */

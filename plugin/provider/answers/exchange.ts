@@ -14,7 +14,9 @@ import { objectionToFrontToken } from '../tokens/id-token-rules.ts'
 import { NO_ACCESS_TOKEN } from './no-access-token.ts'
 import { type OpenedAnswer, verifiedParameters } from './signed-answer.ts'
 
-/** The result of an authorization response: a verified ID token, and the tokens that the IdP issued with it. */
+/**
+ * The result of a verified authorization response: the ID token's claims, and the tokens that the IdP issued with it.
+ */
 export interface Exchanged {
   readonly claims: oidc.IDToken
   /** A secret. Must never be logged. */
@@ -23,7 +25,7 @@ export interface Exchanged {
   readonly tokens: Tokens | null
   /** Null if the IdP does not name the granted scopes, or if the flow grants none. */
   readonly grantedScopes: readonly string[] | null
-  /** When the tokens were requested, in milliseconds since 1970; null if the flow has no token request. */
+  /** When the tokens were requested, in milliseconds since 1970. Null if the flow has no token request. */
   readonly requestedAt: number | null
 }
 
@@ -102,7 +104,7 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   if (dpop && response.token_type !== 'dpop') {
     throw new LoginError('access_token_invalid', { details: { reason: 'it is not bound to the key of this server' } })
   }
-  // Because a nonce is expected, the library guarantees an ID token.
+  // The library guarantees an ID token, because the request expects a nonce.
   const claims = response.claims() as oidc.IDToken
   const idToken = response.id_token as string
   // The library relies on TLS for answers of the token endpoint, so this server verifies the signature itself. If the

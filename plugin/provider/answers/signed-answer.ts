@@ -5,7 +5,7 @@ import type { ClientIdentity } from '../authentication/client-signature.ts'
 import { isSignedMode } from '../authorization/response-mode.ts'
 import { decrypt, encryptionOf, isEncrypted } from '../protection/encryption.ts'
 
-/** Tolerated difference between the clocks of this server and the IdP. */
+/** Tolerated difference between the clocks of this server and the IdP, in seconds. */
 const TOLERANCE_S = 30
 
 /** An IdP's answer to a login, decrypted but not verified. */

@@ -40,7 +40,7 @@ export async function askUserInfo(
 
 /**
  * Refuses a login that cannot succeed without UserInfo. Either the ID token lacks the claim that identifies the user,
- * or that claim is an e-mail address and only UserInfo could say whether it is verified.
+ * or that claim is an e-mail address. In the second case, only UserInfo could say whether the address is verified.
  */
 function assertSuffices(idClaims: Claims, names: DomainSettings['custom']['claims'], failure: LoginError): void {
   const { code, cause, details } = failure

@@ -41,7 +41,7 @@ export class ClientSecret {
   #readAt = Number.NEGATIVE_INFINITY
   #isUsable = true
 
-  /** @param now milliseconds since 1970 */
+  /** @param now returns the current time in milliseconds since 1970 */
   constructor(file: string, current: string, source: SecretSource, now: () => number) {
     this.#file = file
     this.#current = current

@@ -8,7 +8,7 @@ export type ClientIdentity = Pick<DomainSettings, 'client' | 'credentials'>
 /** A signing key with its algorithm. */
 export interface Signer {
   readonly algorithm: string
-  /** A secret. */
+  /** The private key or the client secret. Must never be logged. */
   readonly key: PrivateJwk | Uint8Array
   /** Header parameters that identify the key to the IdP. */
   readonly header: Readonly<Record<string, string>>

@@ -62,8 +62,8 @@ export async function authorizationUrl(
     })
   }
   const { response_type, scope } = parameters
-  // OpenID Connect Core 1.0, section 6.1, requires these two next to the request object, although the IdP uses those in
-  // the object.
+  // OpenID Connect Core 1.0, section 6.1, requires these two parameters outside the request object too. The IdP uses
+  // the values in the object.
   return oidc.buildAuthorizationUrl(config, request === undefined ? parameters : { request, response_type, scope })
 }
 

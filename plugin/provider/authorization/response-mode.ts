@@ -28,7 +28,7 @@ export function mayComeInFragment({ response_types: [type], response_mode: mode 
   return type !== 'code' || mode === 'fragment' || mode === 'fragment.jwt'
 }
 
-/** Whether answers must be signed as a whole. Source: JWT Secured Authorization Response Mode for OAuth 2.0 (JARM). */
+/** Whether the whole answer must be signed (JARM). Source: JWT Secured Authorization Response Mode for OAuth 2.0. */
 export function isSignedMode(mode: ResponseMode | undefined): boolean {
   return mode?.endsWith('jwt') ?? false
 }

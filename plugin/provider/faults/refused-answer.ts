@@ -11,7 +11,7 @@ const CODES: Readonly<Record<string, LoginErrorCode>> = {
   userinfo_endpoint: 'userinfo_failed',
   introspection_endpoint: 'introspection_failed',
   revocation_endpoint: 'revocation_failed',
-  // Reading keys needs no permission, so a refusal counts as an outage.
+  // An IdP refuses its public keys to no one, so an unsuccessful answer is an outage.
   jwks_uri: 'provider_unreachable',
 }
 

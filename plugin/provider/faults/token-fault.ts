@@ -15,7 +15,7 @@ const CODES = { id_token: 'id_token_invalid', userinfo: 'userinfo_failed' } as c
 >
 const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 
-/** Members of the Client object that require `auth_time` in ID tokens. */
+/** The members of the Client object that require `auth_time` in ID tokens. */
 export type TimeRules = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
 
 /** The details of a fault, its remedy, and an error code if it differs from the default. */
@@ -78,7 +78,7 @@ function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   // Among errors with this code, only that of an encrypted token has the token as its cause.
   if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
     return encryptedUnexpectedly(fault.cause, kind)
-  // This error has no code. It means that no algorithm is configured, published or assumed by default.
+  // The library's error has no code. It means that no algorithm is configured, published or assumed by default.
   if ('fallback' in facts) return signedUnexpectedly(kind)
   if (typeof facts.claim === 'string') return otherClaim(facts.claim, facts)
   if (code !== 'OAUTH_INVALID_RESPONSE') return { details: {} }

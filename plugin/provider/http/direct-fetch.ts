@@ -21,11 +21,12 @@ import { VERIFIED } from './verification.ts'
 const IDLE_MS = 4_000
 
 /**
- * Returns a `fetch` for requests to an identity provider. It uses Node's own HTTP client, because Node's `fetch` takes
- * twice as long for the two or three requests of a login and cannot present a client certificate.
+ * Returns a `fetch` for requests to an identity provider. It uses Node's own HTTP client for two reasons. Node's
+ * `fetch` takes twice as long for the two or three requests of a login, and it cannot present a client certificate.
  *
- * It follows no redirect. It accepts no compressed answer, because a small one could unpack to more than the limit. It
- * uses the proxy that the environment names. It always verifies certificates. It repeats only GET requests.
+ * The returned `fetch` follows no redirect and repeats only GET requests. It accepts no compressed answer, because a
+ * small one could unpack to more than the limit. It uses the proxy that the environment names, and always verifies
+ * certificates.
  */
 export function directFetch(
   limits: FetchLimits,

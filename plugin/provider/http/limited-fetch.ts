@@ -5,9 +5,9 @@ import { type Clock, deadlineSignal } from '../../clock.ts'
 export type Fetch = CustomFetch
 
 export interface FetchLimits {
-  /** Time limit for the whole exchange, including the last byte of the body. */
+  /** Time limit for the whole exchange, including the last byte of the body, in milliseconds. */
   readonly totalMs: number
-  /** Size limit of the decoded body. */
+  /** Size limit of the decoded body, in bytes. */
   readonly maxBytes: number
 }
 
@@ -45,7 +45,7 @@ export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fet
   }
 }
 
-/** @throws ForbiddenExchange `PLAIN_HTTP` */
+/** Throws unless an address uses TLS or is on loopback. @throws ForbiddenExchange `PLAIN_HTTP` */
 export function assertAllowedAddress(url: URL): void {
   if (isAllowedAddress(url)) return
   throw new ForbiddenExchange('PLAIN_HTTP', 'An IdP is reached over TLS; plain HTTP is accepted on loopback only')
@@ -59,7 +59,7 @@ export function isAllowedAddress(url: URL): boolean {
 /**
  * Whether a host is on loopback.
  *
- * @param host as in a URL
+ * @param host the host in the notation of a URL
  */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)

@@ -9,7 +9,7 @@ import { UnansweredRequest } from '../http/noted-exchange.ts'
 import { assertSafeAddresses, UnusableDocument } from './discovery-document.ts'
 import type { Documents } from './documents.ts'
 
-/** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
+/** The pause after the first failed attempt. It doubles with each failure, up to {@link LONGEST_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /**
@@ -79,7 +79,7 @@ interface Discovered {
 class DiscoveredIssuer implements Issuer {
   readonly #settings: IssuerSettings
   readonly #deps: DiscoveryDeps
-  /** The configured metadata, if it suffices for a login. */
+  /** The configured metadata, if it suffices for a login without discovery. */
   readonly #fallback: oidc.ServerMetadata | undefined
   #discovered: Discovered | undefined
   #attempt: Promise<oidc.ServerMetadata> | undefined

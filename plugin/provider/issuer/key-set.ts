@@ -16,7 +16,7 @@ export interface PublishedKeys {
   readonly find: JWTVerifyGetKey
 }
 
-/** The IdP's keys for one domain, which verify its logins and its logout tokens. */
+/** The keys of one domain's IdP. They verify logins and logout tokens. */
 export interface KeySet {
   /**
    * Returns the keys as published within the last second. So a key that the IdP adds works at once, and a key that it

@@ -11,7 +11,7 @@ export interface Unpublished {
   readonly configured: string
   /** The list's name in the IdP's metadata. */
   readonly list: string
-  /** The first entries of the list. */
+  /** The first entries of the published list. */
   readonly published: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export function unpublished(metadata: ServerMetadata, settings: DomainSettings):
       configured: scope,
       list: 'scopes_supported',
     })),
-    // No member of the configuration switches PKCE on, because it is always used.
+    // PKCE is always used, so no member of the configuration names it.
     { member: 'PKCE', configured: 'S256', list: 'code_challenge_methods_supported' },
   ]
   return wanted.flatMap((value) => check(value, metadata))

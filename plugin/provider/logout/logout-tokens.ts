@@ -80,9 +80,9 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   /**
    * Whether one of the stored keys signed the token. Stored keys suffice if the IdP does not serve its current keys in
-   * time: an IdP with a single worker serves them only after the answer to its logout token. A key that was withdrawn
-   * meanwhile is accepted too. A thief of such a key can sign users out for at most a day, while the IdP does not
-   * answer, but can sign nobody in.
+   * time. For example, an IdP with a single worker serves no keys until its logout token is answered. A key that the
+   * IdP has withdrawn in the meantime is accepted too. A thief of such a key can sign users out for at most a day,
+   * while the IdP does not answer. The thief cannot sign in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
     return verifySignature(token, find, rules.algorithm).then(

@@ -87,7 +87,7 @@ async function startSession(
     // The IdP may have ended the session while the login was in progress.
     const begun = await sessions.current(req)
     if (!begun) throw new LoginError('session_ended', { details })
-    // The host may have kept a session that another tab started meanwhile.
+    // The host may have kept a session that another tab started in the meantime.
     return begun.startedAt
   } catch (error) {
     if (error instanceof LoginError) throw error

@@ -71,8 +71,8 @@ async function endAtIdp(
 }
 
 /**
- * Returns the browser's session, with the tokens that the host stores elsewhere. If these cannot be read, returns the
- * session without them.
+ * Returns the browser's session, including tokens that the host stores elsewhere. If these tokens cannot be read,
+ * returns the session without them.
  */
 async function sessionOf(
   sessions: Sessions,

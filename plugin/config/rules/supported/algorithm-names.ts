@@ -12,7 +12,7 @@ const BY_CURVE: ReadonlyMap<string, string> = new Map([
 ])
 const ED25519 = ['EdDSA', 'Ed25519']
 
-/** Signatures with a key pair that this server can create and verify. */
+/** Signature algorithms with a key pair that this server can use to sign and verify. */
 export const KEY_PAIR_SIGNATURES = [...RSA, ...BY_CURVE.values(), ...ED25519]
 
 const RSA_OAEP = ['RSA-OAEP-256', 'RSA-OAEP', 'RSA-OAEP-384', 'RSA-OAEP-512']
