@@ -48,7 +48,7 @@ export function deepestMessage(error: unknown): string {
   return printableText(causes(error).at(-1)?.message ?? String(error))
 }
 
-/** Returns an error and its causes, outermost first. Limit of eight errors. */
+/** Returns an error and its causes, outermost first, up to a limit of eight. */
 export function causes(error: unknown): readonly Error[] {
   const chain: Error[] = []
   let current = error

@@ -15,7 +15,7 @@ export const WARNING_CODES = [
   'deprecated_key', // the key has moved; the remedy names its new place
   'deprecated_value',
   'unknown_key',
-  'issuer_ignored', // the issuer is ignored, because the preset supplies its own
+  'issuer_ignored', // the configured issuer has no effect, because the preset supplies one
   'issuer_kept', // the issuer is used although other members imply a preset
   'unknown_algorithm',
   'certificate_expired',

@@ -132,8 +132,8 @@ export interface ClientSettings {
   /** Whether access tokens are bound to a key of this process, by DPoP (RFC 9449). */
   readonly dpop_bound_access_tokens: boolean
   /**
-   * Audience of client assertions: `issuer`, `address` (of the endpoint), or an explicit audience. Undefined if the
-   * plugin shall find out which audience the IdP accepts.
+   * Audience of client assertions: `issuer`, `address` (of the endpoint), or an explicit audience. If undefined, the
+   * plugin finds out which audience the IdP accepts.
    */
   readonly assertion_audience?: string
 }

@@ -13,7 +13,7 @@ export function domainMatcher(config: unknown, host: Host): (req: Request) => st
     // Express's types promise a host name. But HTTP/1.0 requests need no `Host` header, and load balancers send such
     // requests.
     const name: string | undefined = req.hostname
-    // A host name may end with a dot. Source: RFC 1034, section 3.1.
+    // Remove a dot at the end, because a host name may have one. Source: RFC 1034, section 3.1.
     return byHostName.get(name?.toLowerCase().replace(/\.$/, '') ?? '') ?? ''
   }
 }

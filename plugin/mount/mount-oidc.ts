@@ -108,7 +108,7 @@ export interface LoginOption {
   readonly iconUrl?: string
 }
 
-/** The single sign-on of one server, as its own code uses it. */
+/** Single sign-on on one server. The server's own code calls these methods. */
 export interface Oidc {
   /** Returns the buttons for a domain's login page. Returns none while the domain's configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]

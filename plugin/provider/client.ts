@@ -20,7 +20,7 @@ import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
 export interface ProviderClient extends TokenVerbs {
   /** Builds the IdP's address to which a login redirects the browser. @param hints parameters of this request only */
   authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
-  /** Returns the issuer exactly as the IdP publishes it. */
+  /** Returns the issuer in the exact spelling that the IdP publishes. */
   issuerName(): Promise<string>
   /** Opens the answer that the browser sent, for {@link redeem}. */
   openAnswer(parameters: URLSearchParams): Promise<OpenedAnswer>

@@ -8,7 +8,7 @@ import { UncheckedSessions } from './unchecked-sessions.ts'
 
 /** Limit of sessions in each of `#unanswered` and `#refused`. */
 const MOST_REMEMBERED = 1_000
-/** How long checks pause after a failure of the IdP. The pause is shorter if `everyMs` is. */
+/** How long checks pause after a failure of the IdP, unless `everyMs` is shorter. */
 const PAUSE_MS = 60_000
 /**
  * Errors that concern one session and not the whole IdP. Entra ID sends some of them if a second factor is required,

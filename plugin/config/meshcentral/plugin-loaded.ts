@@ -64,8 +64,8 @@ function resemblesName(name: string): boolean {
 }
 
 /**
- * Warns about a missing list. Without one, MeshCentral loads only plugins that were installed and enabled on its plugin
- * page, which it stores in its database.
+ * Warns about a missing `list`. Without it, MeshCentral loads only plugins that were installed and enabled on its
+ * plugin page. These are known only to its database.
  */
 function listWarnings(plugins: unknown): readonly Warning[] {
   const isOn = plugins !== undefined && plugins !== null && plugins !== false

@@ -38,7 +38,8 @@ export function groupChanges(
   }
 }
 
-// Object ids are compared without letter case, so that a mirrored group stays the same if the vendor changes the case.
+// Returns the text by which mirrored groups are compared. An object id matches in any letter case, because the vendor
+// may change it.
 function mirrorKey(name: string): string {
   return UUID.test(name) ? name.toLowerCase() : name
 }

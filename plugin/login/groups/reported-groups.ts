@@ -14,8 +14,8 @@ export interface GroupEvidence {
 }
 
 /**
- * Returns the group fields for the log line of a refusal. They show whether the user is in unexpected groups, or
- * whether the IdP sent no groups.
+ * Returns the group fields for the log line of a refusal. They show which groups the user is in, or that the IdP sent
+ * none.
  *
  * @param claim the claim with the groups; null if they are read from an API
  * @param cameForOthers whether the IdP has sent groups of other users of the domain since this process started

@@ -2,7 +2,7 @@ import { asciiLowerCase, lowerCaseButAscii } from '../../config/json/ascii-case.
 import type { GroupSettings, ServerRight } from '../../config/settings.ts'
 import { isNamed, type Membership, type Memberships } from './memberships.ts'
 
-/** What a user's groups do to the rights below site admin. */
+/** How a user's groups change the user's rights below site admin. */
 export type RightsByGroups =
   | { readonly kind: 'keep' }
   /** `rights` contains all rights that the groups give, without duplicates. */

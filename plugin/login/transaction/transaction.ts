@@ -118,8 +118,8 @@ export function createTransactions(secret: string | undefined, now: () => number
 }
 
 /**
- * The content of the cookie. State, nonce and code verifier are derived from the seed, because they would take more
- * bytes.
+ * The content of the cookie. It contains a seed, from which state, nonce and code verifier are derived. The three
+ * values themselves would take more bytes.
  */
 interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
   /** 256 random bits, base64url-encoded. The values derived from the seed do not reveal it. */
@@ -154,7 +154,7 @@ function transactionNames(cookies: Cookies, rules: CookieRules): readonly string
     .sort()
 }
 
-/** Returns the oldest cookies, which must be removed to make room for a new cookie of that size. */
+/** Returns the names of the oldest cookies, which must be removed to make room for a new cookie of that size. */
 function surplusBeside(bytes: number, cookies: Cookies, rules: CookieRules): readonly string[] {
   let room = MOST_BYTES_PER_BROWSER - bytes
   const newestFirst = [...transactionNames(cookies, rules)].reverse()

@@ -8,7 +8,7 @@ const MOST_LINES = 10
 
 /** The state of discovery. All times are milliseconds since 1970. */
 export interface DiscoveryStatus {
-  /** When the IdP was first discovered. Null if it was not discovered since this process started. */
+  /** When discovery of the IdP first succeeded. Null if it has not succeeded since this process started. */
   readonly discoveredSince: number | null
   /** Set while discovery fails. Metadata from an earlier attempt stays in use. Null if the last attempt succeeded. */
   readonly failure: DiscoveryFailure | null

@@ -7,7 +7,7 @@ const MAX_ADDRESSES = 16
 
 /** The audiences that an IdP accepts in client assertions, for each endpoint address. */
 export interface AssertionAudiences {
-  /** Returns the audiences to try, in order. Returns only one if the configuration fixes it. */
+  /** Returns the audiences to try, in order. Returns only one if the configuration names it. */
   toTry(address: string, issuer: string): readonly [first: string, second?: string]
   /** Remembers an accepted audience. From then on, it is tried first at this address. */
   accept(address: string, issuer: string, audience: string): void

@@ -95,7 +95,10 @@ function requestedParameters(
   }
 }
 
-/** Hashes the verifier. Source: RFC 7636, section 4.2. WebCrypto would use another thread for a few bytes. */
+/**
+ * Hashes the code verifier (RFC 7636, section 4.2). Does not use WebCrypto, which would use another thread for a few
+ * bytes.
+ */
 function codeChallenge(codeVerifier: string): string {
   return hash('sha256', codeVerifier, 'base64url')
 }

@@ -11,7 +11,7 @@ const CODES: Readonly<Record<string, LoginErrorCode>> = {
   userinfo_endpoint: 'userinfo_failed',
   introspection_endpoint: 'introspection_failed',
   revocation_endpoint: 'revocation_failed',
-  // An IdP refuses its public keys to no one, so an unsuccessful answer is an outage.
+  // Public keys need no permission, so an unsuccessful answer means an outage.
   jwks_uri: 'provider_unreachable',
 }
 

@@ -56,8 +56,8 @@ function decode(text: string): Buffer {
 }
 
 /**
- * Returns the connection options for a request through a proxy. An https request gets its own tunnel, so that TLS runs
- * between this server and the IdP. `signal` closes the tunnel.
+ * Returns the connection options for a request through a proxy. An https request gets its own tunnel, so that TLS is
+ * end to end between this server and the IdP. `signal` closes the tunnel.
  */
 export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal): Promise<RequestOptions> {
   const { address, authorization } = proxy

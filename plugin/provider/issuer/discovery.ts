@@ -32,7 +32,7 @@ export interface Issuer {
 export interface DiscoveryDeps {
   /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
-  /** The loader that all domains share. */
+  /** The loader of discovery documents, which all domains share. */
   readonly documents: Documents
   readonly clock: Clock
   /** Returns a number between 0 and 1. */
@@ -44,7 +44,7 @@ export interface DiscoveryDeps {
 }
 
 export interface Outage {
-  /** True if the outage begins: at the first attempt, or after a success. */
+  /** True if this failure begins an outage: it is the first attempt, or the attempt before it succeeded. */
   readonly begins: boolean
   /** True if all endpoints that a login needs are configured, so that logins work without discovery. */
   readonly byHand: boolean

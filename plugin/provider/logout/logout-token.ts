@@ -11,7 +11,10 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 /** The content of a logout token. */
 export interface Logout {
   readonly issuer: string
-  /** The user whose sessions end. With a `sid`, only that session ends. */
+  /**
+   * The subject of the user whose sessions end. If there is a `sid`, only that session ends. Null if the token has no
+   * subject.
+   */
   readonly subject: string | null
   readonly sid: string | null
   readonly jti: string

@@ -17,7 +17,10 @@ export interface SharedUse {
 }
 
 export interface UsedTokensDeps {
-  /** Distinguishes the tokens of domains, because all domains use the same shared memory. */
+  /**
+   * The domain's key in the shared memory. It keeps the tokens of domains apart, because all domains use the same
+   * memory.
+   */
   readonly domainKey: string
   readonly shared: SharedUse | undefined
   /** Returns the current time in milliseconds since 1970. */

@@ -12,7 +12,8 @@ export interface Encryption {
 /**
  * Returns the configured encryption, or undefined if none is configured.
  *
- * @param enc default of OpenID Connect Dynamic Client Registration 1.0, section 2
+ * @param enc content encryption algorithm. The default is that of OpenID Connect Dynamic Client Registration 1.0,
+ *   section 2
  */
 export function encryptionOf(alg: string | undefined, enc = 'A128CBC-HS256'): Encryption | undefined {
   return alg === undefined ? undefined : { alg, enc }

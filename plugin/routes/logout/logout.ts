@@ -30,7 +30,7 @@ export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, 
   else res.redirect(302, paths.login)
 }
 
-/** Logs a logout step that failed. */
+/** Logs a failed step of a logout and returns its error. */
 type Report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => LoginError
 
 /** Ends the session on this server. @returns false if that failed; the response then says so */

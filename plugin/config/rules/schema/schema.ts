@@ -13,7 +13,9 @@ const texts = (description: string): MemberSchema => ({
   items: { type: 'string', minLength: 1 },
   description,
 })
-/** The schema of an `acr` value. It contains no spaces, because `acr_values` separates its values with spaces. */
+/**
+ * The schema of an `acr` value. The value contains no spaces, because `acr_values` separates its values with spaces.
+ */
 const CONTEXT = { pattern: '^[!-~]{1,255}$' }
 const list = (noun: string): MemberSchema => ({
   type: 'string',
