@@ -4,7 +4,7 @@ import type { Acknowledgeable } from './ack-throttle.ts'
 
 /** Acknowledges messages to their senders. */
 export interface AckSender {
-  /** Whether an ack could be sent now. */
+  /** Returns whether an ack could be sent now. */
   ready(): boolean
   /** Sends the ack of a durable message. Call only if the store has assigned the ack to this process. */
   acknowledge(message: Acknowledgeable): void
@@ -15,16 +15,20 @@ export interface AckSender {
 }
 
 interface AckSenderParts {
-  /** Sends a line without line break by a verified connection. Returns false if there is none. Never throws. */
+  /**
+   * Sends a line, given without its line break, over a verified connection. Returns false if there is none. Never
+   * throws.
+   */
   readonly send: (line: string) => boolean
   /**
-   * Whether {@link AckSenderParts.send} would find a verified connection. Called for each read, so it must be cheap.
+   * Whether {@link AckSenderParts.send} would find a verified connection. Called for each chunk of lines that arrives,
+   * so it must be cheap.
    */
   readonly canSend: () => boolean
   readonly metrics: Metrics
 }
 
-/** An ack that cannot be sent is not sent later: the sender retransmits its message, and that is acknowledged. */
+/** Creates the sender of acks. It never queues an ack: the sender retransmits its message, which gets another ack. */
 export function createAckSender({ send, canSend, metrics }: AckSenderParts): AckSender {
   return {
     ready: canSend,

@@ -1,6 +1,6 @@
 import { canonicalKey } from '../aprs/station.ts'
 
-/** The parts of a message that its ack repeats. Equal parts give equal acks. */
+/** The parts of a message that determine its ack. Messages with equal parts get identical acks. */
 export interface Acknowledgeable {
   /** The sender's callsign exactly as it was received. */
   readonly from: string
@@ -9,7 +9,10 @@ export interface Acknowledgeable {
   readonly seqId: string
 }
 
-/** Decides which acks may be sent. `now` is in milliseconds. If it steps backwards, later times are forgotten. */
+/**
+ * Decides which acks may be sent. `now` is in milliseconds. If the clock steps backwards, acks recorded at later times
+ * are ignored.
+ */
 export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
   /** Counts an ack that was sent. */
@@ -19,25 +22,27 @@ export interface AckThrottle {
 export interface AckLimits {
   /** Minimum time between two acks of the same message. The network drops identical packets for about 30 s anyway. */
   readonly minIntervalMs: number
-  /** Per sender and station. For a sender and all stations together, ten times as many. */
+  /**
+   * Limit of acks per minute from one station to one sender. The limit of all stations together is ten times as high.
+   */
   readonly maxPerSenderPerMinute: number
 }
 
 const MINUTE_MS = 60_000
 /**
  * How many stations may acknowledge one sender at the full rate. A message to a net goes to each of its stations, and
- * each acknowledges it. Even more acks indicate a flood, or a sender that uses the callsign of another.
+ * each acknowledges it. More acks than that indicate a flood, or a sender that uses another's callsign.
  */
 const STATIONS_PER_SENDER = 10
 /**
- * Maximum number of entries in each of three lists: acks, senders, and pairs of sender and station. Beyond it, the
- * oldest entry is forgotten, and the throttle may allow one ack too many. Withholding the ack would be worse.
+ * Maximum number of entries in each of three lists: acks, senders, and pairs of sender and station. Above it, the
+ * throttle forgets the oldest entry and may allow one ack too many. A missing ack would be worse.
  */
 const MAX_REMEMBERED = 10_000
 
 /** Creates a throttle that has counted no ack yet. */
 export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckLimits): AckThrottle {
-  // In the order of the last ack, so that the entries to forget are in front.
+  // Ordered by the time of the last ack, so that the oldest entries come first.
   const sentAt = new Map<string, number>()
   const ofPair = createMinuteCount(maxPerSenderPerMinute)
   const ofSender = createMinuteCount(maxPerSenderPerMinute * STATIONS_PER_SENDER)
@@ -61,7 +66,7 @@ export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckL
 
 /** Counts events of the last minute by key. */
 function createMinuteCount(max: number) {
-  // In the order of each key's last event.
+  // Ordered by the time of each key's last event.
   const timesOf = new Map<string, readonly number[]>()
   const inLastMinute = (key: string, now: number) =>
     (timesOf.get(key) ?? []).filter((time) => isWithin(MINUTE_MS, time, now))
@@ -74,7 +79,7 @@ function createMinuteCount(max: number) {
   }
 }
 
-/** Whether `time` is less than `spanMs` ago. A time ahead of now is from before a backward step of the clock. */
+/** Whether `time` is less than `spanMs` ago. A `time` after `now` was recorded before the clock stepped backwards. */
 function isWithin(spanMs: number, time: number, now: number): boolean {
   return time <= now && now - time < spanMs
 }

@@ -16,8 +16,8 @@ export interface CallsignRules {
   isBlocked(sender: string): boolean
   /**
    * The registry without the stations whose callsigns have become reserved. These stay registered until they expire,
-   * because an entry of the list may be a mistake. Their messages are neither requested nor stored. `get` is called for
-   * each packet, so it uses the reserved stations that the last `keys` found.
+   * because an entry of the list may be a mistake. Meanwhile the sidecar neither requests nor stores their messages.
+   * `get` is called for each packet, so it uses the set of reserved stations computed by the last call of `keys`.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys'>
   /** Replaces the lists. */
@@ -26,7 +26,7 @@ export interface CallsignRules {
 
 interface CallsignRulesParts {
   readonly lists: CallsignLists
-  /** The callsigns that the sidecar logs in with, which are always reserved. */
+  /** The callsigns with which the sidecar logs in to APRS-IS. They are always reserved. */
   readonly loginCallsigns: readonly string[]
   readonly stations: Pick<Stations, 'get' | 'keys'>
   readonly log: Log
@@ -87,7 +87,7 @@ export function createCallsignRules({
 type CallsignMatcher = (callsign: string) => boolean
 
 /**
- * Creates a matcher for a list of callsigns. Letter case and an SSID of 0 do not count. A final `*` in an entry matches
+ * Creates a matcher for a list of callsigns. It ignores letter case and an SSID of 0. A final `*` in an entry matches
  * any ending. The time of a match does not depend on the length of the list.
  */
 export function callsignMatcher(entries: readonly string[]): CallsignMatcher {

@@ -1,6 +1,6 @@
 import type { Device, StationKey } from './station.ts'
 
-/** A message of a ring, as a database holds it. */
+/** A message in a station's ring, as a database stores it. */
 export interface RingMessage {
   readonly stamp: number
   readonly source: string
@@ -10,24 +10,24 @@ export interface RingMessage {
   readonly receivedAt: number
 }
 
-/** A device with all its data. */
+/** A device with all its stored data. */
 export interface DeviceContents extends Device {
-  /** Stamp of the newest message that it was notified of. */
+  /** Stamp of the newest message of which the device was notified. */
   readonly pushedThrough: number
-  /** The newest cursor that it has sent; 0 if none. */
+  /** The newest cursor that the device has sent; 0 if none. */
   readonly newestCursor: number
-  /** Its first push token, once another token has replaced it; null before. */
+  /** The device's first push token; null unless another token has replaced it. */
   readonly firstToken: string | null
 }
 
-/** A station with all its data. */
+/** A station with all its stored data. */
 export interface StationContents {
   readonly key: StationKey
   readonly registeredAt: number
-  /** Whether it is known to belong to a real phone; see {@link Stations.prove}. */
+  /** Whether the station is known to belong to a real phone; see {@link Stations.prove}. */
   readonly proven: boolean
   readonly devices: readonly DeviceContents[]
-  /** Undefined if it never set one. All texts are empty if it cleared its avatar. */
+  /** Undefined if the station never set an avatar. All strings are empty if it cleared its avatar. */
   readonly avatar:
     | { readonly icon: string; readonly hash: string; readonly updatedAt: number; readonly image: string }
     | undefined
@@ -35,7 +35,7 @@ export interface StationContents {
   readonly messages: readonly RingMessage[]
 }
 
-/** A message that a full ring has dropped. It is kept to recognize its duplicates. */
+/** A message that was dropped from a full ring. It is kept so that its duplicates are recognized. */
 export interface DroppedMessage extends Omit<RingMessage, 'time'> {
   readonly station: StationKey
 }
@@ -50,11 +50,11 @@ export interface ContentCounts {
 }
 
 /**
- * A snapshot of all stations in a database, to be copied to another. Read in pages, so that it need not fit in memory.
+ * A snapshot of all stations in a database, for copying to another. It is read in pages, so it need not fit in memory.
  */
 export interface Contents {
   readonly counts: ContentCounts
-  /** The last stamp that was issued. */
+  /** The last stamp that the database issued. */
   readonly lastStamp: number
   /** Number of messages in the fullest ring. */
   readonly fullestRing: number

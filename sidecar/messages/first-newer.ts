@@ -1,4 +1,4 @@
-/** Returns the index of the first of the ascending `times` that is above `since`, or their number if none is. */
+/** Returns the index of the first entry above `since` in the ascending `times`, or `times.length` if there is none. */
 export function firstNewer(times: readonly number[], since: number): number {
   let low = 0
   let high = times.length

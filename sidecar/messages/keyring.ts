@@ -1,4 +1,4 @@
-/** Keys that all processes sharing a store must have in common. They are secret and appear in no log or error. */
+/** The secret keys that all processes sharing a store must have in common. No log or error contains them. */
 export interface Keyring {
   /**
    * Returns the value stored under `name`. If there is none, stores and returns `proposal`. If several processes

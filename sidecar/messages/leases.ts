@@ -1,14 +1,14 @@
-/** Duration of a lease in milliseconds. Its holder renews it several times within this. */
+/** Duration of a lease in milliseconds. Its holder renews it several times in that time. */
 export const LEASE_MS = 6000
 
-/** Leases that one process at a time holds, of those that share a store. An exclusive store grants all of them. */
+/** Leases among the processes that share a store. One process at a time holds each. An exclusive store grants all. */
 export interface Leases {
   /**
-   * Leases those of `names` that no other process holds, and renews those that this process holds, for
-   * {@link LEASE_MS}. Resolves with the names that this process holds now. Other processes can read `note`.
+   * For {@link LEASE_MS}, leases those of `names` that no other process holds, and renews those of this process.
+   * Resolves with the names that this process holds now. Other processes can read `note`.
    *
-   * An expired lease of another process is taken only after this process has been in touch with the store for
-   * {@link LEASE_MS} without a break. So after an outage of the store, the holder can renew its lease first.
+   * This process takes over an expired lease only after {@link LEASE_MS} of uninterrupted contact with the store. So
+   * after an outage of the store, the former holder can renew its lease first.
    */
   hold(names: readonly string[], note?: string): Promise<ReadonlySet<string>>
   /** Releases those of `names` that this process holds, so that others can lease them at once. */
@@ -31,7 +31,7 @@ export interface Instances {
   readonly name: string
   /** Returns the processes that were seen within the last {@link LEASE_MS}, this one included, sorted by name. */
   list(): Promise<readonly Instance[]>
-  /** Sets what other processes read of this one in {@link Instance.note}. */
+  /** Publishes `note` to other processes, which read it as {@link Instance.note}. */
   publishNote(note: string): void
 }
 
@@ -39,6 +39,6 @@ export interface Instance {
   readonly name: string
   /** Wall-clock time in milliseconds since 1970. */
   readonly startedAt: number
-  /** JSON that the process published about itself; empty before the first. */
+  /** The JSON that the process last published about itself; empty if it has published none. */
   readonly note: string
 }

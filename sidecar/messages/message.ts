@@ -10,7 +10,7 @@ export interface IncomingMessage {
   readonly text: Buffer
 }
 
-/** A received message, with what its ack needs. */
+/** A received message with the data that its ack needs. */
 export interface ReceivedMessage extends IncomingMessage {
   /** The sender's callsign exactly as it was received, which is the addressee of the ack. */
   readonly sourceAsReceived: string

@@ -1,45 +1,49 @@
 import type { StoredMessage } from './message.ts'
 import type { Device, Platform, StationKey } from './station.ts'
 
-/** With a shared store, for how long a claimed device is leased: three times the time limit of a push gateway. */
+/** How long a shared store leases a claimed device: three times the time limit of a push gateway. */
 export const PUSH_LEASE_MS = 30_000
 
 /**
- * The devices to notify, and when each is due. A device has one entry from its first message without a notification
- * until that is settled. The entry is stored in the same transaction as the message, so no durable message lacks its
+ * The devices to notify, and when each is due. A device has one entry from its first unnotified message until that
+ * notification is settled. The entry is stored in the same transaction as the message, so no durable message lacks its
  * notification. Only one notification per entry is in flight at a time.
  */
 export interface PushQueue {
   /**
-   * Leases due devices to the caller, those due the longest first, and at most `free[platform]` of each platform. No
-   * other caller gets them until they are settled or retried later. With a shared store, the lease also ends after
-   * {@link PUSH_LEASE_MS}. If the store rejects, this rejects too. The devices then stay due, and {@link onDue} says
-   * when to claim again.
+   * Leases due devices to the caller: the longest due first, at most `free[platform]` of each platform. No other caller
+   * gets them until they are settled or retried later. With a shared store, the lease also ends after {@link
+   * PUSH_LEASE_MS}. If the store rejects, this rejects too. The devices then stay due, and {@link onDue} notifies the
+   * caller when to claim again.
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
    * Ends a claim: the phone was notified of everything up to `claim.unpushed.newest`, or never will be. Messages stored
-   * since are due at the end of their own window, or now if that has passed.
+   * since then are due at the end of their own window, or now if it has passed.
    *
-   * If this rejects, the phone may be notified again. The same holds for a crash within 100 ms, unless no other claim
-   * was in flight.
+   * If this rejects, the phone may be notified again. The same is true after a crash within 100 ms, if other claims
+   * were in flight.
    */
   settle(claim: PushClaim): Promise<void>
   /**
-   * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier, and are part of
-   * that notification. The next claim has these `tries` and `refusals`; without tries, it starts a new notification.
+   * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier. They join the
+   * postponed notification. The next claim has these `tries` and `refusals`; without tries, it starts a new
+   * notification.
    */
   retryLater(
     claim: PushClaim,
     next: { readonly delayMs: number; readonly tries: number; readonly refusals: number },
   ): Promise<void>
   /**
-   * Calls `listener` whenever a device may be due. That is at the end of a window, a delay or another process's lease,
-   * and some time after a rejected claim. For devices that were due at the last stop, calls it at once. The listener
+   * Calls `listener` whenever a device may be due. That is when a window, a delay or another process's lease ends, and
+   * some time after a rejected claim. If devices were due when the sidecar last stopped, calls it at once. The listener
    * must not throw.
    */
   onDue(listener: () => void): void
-  /** Returns how many devices of a platform have an entry, as far as this process knows. Looks at all entries. */
+  /**
+   * Returns how many devices of a platform have an entry, as far as this process knows. Takes time in proportion to the
+   * number of entries.
+   */
   waiting(platform: Platform): number
   /** Stops all calls of listeners and all timers. Claims can still be settled. Idempotent. */
   close(): void
@@ -53,9 +57,9 @@ export interface PushClaim {
   readonly unpushed: Unpushed
   /** Number of earlier tries of this notification. */
   readonly tries: number
-  /** Number of tries in a row at which the push gateway refused the sidecar. */
+  /** Number of consecutive tries at which the push gateway refused the sidecar. */
   readonly refusals: number
-  /** Elapsed milliseconds since the first try of this notification began; 0 before it. */
+  /** Elapsed milliseconds since the first try of this notification began; 0 before the first try. */
   readonly firstTryMs: number
   /** Elapsed milliseconds since the oldest message of this notification arrived. */
   readonly waitedMs: number

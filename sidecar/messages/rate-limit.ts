@@ -1,7 +1,7 @@
-/** Counts the actions of each client, and tells when they exceed a limit. Time is a parameter. */
+/** Counts the actions of each client, and reports when they exceed a limit. Callers pass the time. */
 export interface RateLimit {
   /**
-   * Counts `weight` more actions of `client`, 1 by default. Returns false above the limit. `now`: elapsed milliseconds.
+   * Counts `weight` more actions of `client` (default 1). Returns false above the limit. `now`: elapsed milliseconds.
    */
   take(client: string, now: number, weight?: number): boolean
 }
@@ -11,15 +11,13 @@ interface Window {
   count: number
 }
 
-/**
- * Clients remembered in each of the two generations, about 10 MB together. Above it, the older generation is dropped.
- */
+/** Maximum number of clients in each of two generations. Both take about 10 MB. Above it, the older one is dropped. */
 const MAX_CLIENTS = 50_000
 
 /** Allows each client `max` actions in `windowMs` milliseconds from its first one. Then a new window begins. */
 export function createRateLimit({ windowMs, max }: { readonly windowMs: number; readonly max: number }): RateLimit {
-  // Two generations, each as long as a window, so that expired windows are dropped together. Deleting the oldest entry
-  // of a single map gets slower with each entry that was deleted before.
+  // Two generations, each as long as a window, so that expired windows are dropped together. With a single map,
+  // deleting the oldest entry would get slower with each earlier deletion.
   let young = new Map<string, Window>()
   let old = new Map<string, Window>()
   let generationAt = Number.NEGATIVE_INFINITY

@@ -7,9 +7,9 @@ import { wantsAcks } from './station.ts'
 import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.ts'
 
 /**
- * Processes the packet lines of one read from a connection, as Latin-1 without line breaks. Resolves once their
- * messages are stored or lost; never rejects. The caller must limit how many calls are open, because nothing else
- * limits the messages that wait to be stored.
+ * Processes the packet lines that one read from a connection returned, as Latin-1 without line breaks. Resolves once
+ * their messages are stored or lost; never rejects. The caller must limit the calls in progress, because nothing else
+ * limits how many messages wait to be stored.
  */
 export type Receiver = (lines: readonly string[]) => Promise<void>
 
@@ -33,8 +33,8 @@ type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_n
 
 /**
  * Creates the pipeline of received lines: parse, store once, acknowledge. Storing a message also makes its notification
- * due. A message has no effect outside before it is durable. A message that a station sends to itself is treated like
- * any other, because people test their setup that way.
+ * due. No ack or notification is sent before the message is durable. A message from a station to itself is handled like
+ * any other, because users test their setup that way.
  */
 export function createReceiver({ stations, history, isBlocked, acks, metrics, log }: ReceiverParts): Receiver {
   const losses = new Losses(metrics, log)
@@ -67,7 +67,7 @@ export function createReceiver({ stations, history, isBlocked, acks, metrics, lo
   }
 }
 
-/** Reads a message to a registered station from a line. Returns the counter of its kind for any other line. */
+/** Reads a message to a registered station from a line. For any other line, returns the counter of the reason. */
 function readMessage(
   line: string,
   stations: Pick<Stations, 'get'>,
@@ -81,7 +81,7 @@ function readMessage(
   if (message.kind !== 'message') return 'messages_not_for_operator'
   if (isBlocked(packet.source)) return 'messages_blocked'
   const { to, seqId, text } = message
-  // Copied: a view would keep the whole chunk in memory while the message waits.
+  // The text is copied, because a view would keep the whole chunk in memory while the message waits.
   const bytes = Buffer.from(text, 'latin1')
   return { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
 }

@@ -10,8 +10,8 @@ import {
 import type { AvatarUpload, Registration } from './store.ts'
 
 /**
- * A station as a database row, with its avatar but for the image. The members of the avatar are null if it never set
- * one.
+ * A station as a database row, including its avatar without the image. If it never set an avatar, the avatar's members
+ * are null.
  */
 export interface StationRecord {
   readonly key: StationKey
@@ -22,10 +22,10 @@ export interface StationRecord {
   readonly updatedAt: number | null
 }
 
-/** A device whose {@link Device.lastSeenAt} is updated in place. */
+/** A device with a writable {@link Device.lastSeenAt}, which each heartbeat updates. */
 export type SeenDevice = Device & { lastSeenAt: number }
 
-/** A station whose devices' heartbeats are recorded in place. */
+/** A station whose heartbeats are recorded in its device objects. */
 export interface SeenStation extends Station {
   readonly devices: readonly SeenDevice[]
 }
@@ -58,7 +58,7 @@ export function avatarAfter(current: Avatar, uploaded: AvatarUpload | undefined,
   return current.state === 'set' && current.hash === hash ? current : { state: 'set', icon, hash, updatedAt }
 }
 
-/** Whether a registration changes nothing of the station and its device but the time of the last registration. */
+/** Whether a registration changes only the time of the last registration of its device. */
 export function changesNothing(registration: Registration, station: Station): boolean {
   const { deviceId, platform, pushToken, ackMessages, avatar } = registration
   const device = deviceOf(station, deviceId)
@@ -75,16 +75,16 @@ const HOUR_MS = 3_600_000
 const MONTH_HOURS = 30 * 24
 
 /**
- * Returns after how many milliseconds without a registration a device may be replaced, if its station has the maximum
- * number of devices.
+ * Returns how long a device must be silent before a new one may replace it, in milliseconds. This applies to stations
+ * with the maximum number of devices.
  */
 export function replaceableAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS
 }
 
-/** Counts stations and devices by platform. Updated with each change, so that reading the counts needs no scan. */
+/** Counts of stations and devices by platform. They are updated with each change, so reading them needs no scan. */
 export interface PlatformCounts {
-  /** A station was added, changed or removed. */
+  /** Updates the counts after a station was added (`former` undefined), changed or removed (`current` undefined). */
   change(former: Station | undefined, current: Station | undefined): void
   stations(): ByPlatform
   devices(): ByPlatform

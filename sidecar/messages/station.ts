@@ -24,7 +24,7 @@ export type DeviceId = string
 /** The maximum number of devices of a station. */
 export const MAX_DEVICES = 8
 
-/** The age in milliseconds from which an unproven station may be replaced in a full registry. */
+/** The age at which an unproven station may be replaced in a full registry, in milliseconds. */
 export const UNPROVEN_MS = 3_600_000
 
 /** A phone that is registered for a station. */
@@ -39,13 +39,13 @@ export interface Device {
   readonly tokenDead: boolean
   readonly ackMessages: boolean
   /**
-   * Stamp of its first registration. It is the device's cursor until the device has sent one. The device is notified of
-   * nothing that was stored before it.
+   * Stamp of its first registration. It is the device's cursor until the device sends one. The device is not notified
+   * of messages stored before it.
    */
   readonly registeredAt: number
   /**
-   * Wall-clock time of the last registration, updated in place. If a registration changed nothing else, a crash may
-   * lose up to an hour of it, or everything since the disk failed.
+   * Wall-clock time of the last registration, updated in place. If registrations changed nothing else, a crash may set
+   * it back by up to an hour, or to when the disk failed.
    */
   readonly lastSeenAt: number
 }
@@ -55,15 +55,15 @@ export interface Station {
   readonly key: StationKey
   /** Stamp of the first registration. Messages stored before it do not belong to this registration. */
   readonly registeredAt: number
-  /** At least one, in the order of their first registration. */
+  /** At least one device, in the order of their first registration. */
   readonly devices: readonly Device[]
   readonly avatar: Avatar
 }
 
 /**
- * Whether the cursors that requests of the device send are remembered for its later requests. Those of the device
- * without an id are not: anyone can compute the passcode and send a cursor in its name. If that was newer than its own,
- * its next heartbeat would skip messages.
+ * Whether a cursor that the device sends is remembered for its later requests. The cursor of a device without an id is
+ * not, because anyone can compute the passcode and send a cursor in its name. If that cursor was newer than the
+ * device's own, its next heartbeat would skip messages.
  */
 export function remembersCursor(id: DeviceId): boolean {
   return id !== ''
@@ -78,7 +78,8 @@ export function deviceOf<Kind extends Device>(
 }
 
 /**
- * Returns the key of a device among those of all stations: `STATION` or `STATION ID`. Neither part contains a blank.
+ * Returns a key that identifies the device among all stations: `STATION` or `STATION ID`. Neither part contains a
+ * blank.
  */
 export function deviceKey(station: StationKey, id: DeviceId): string {
   return id === '' ? station : `${station} ${id}`
@@ -91,8 +92,8 @@ export function parseDeviceKey(key: string): readonly [station: StationKey, id: 
 }
 
 /**
- * Whether messages to the station are acknowledged: some device wants acks and can be notified. An ack for a station
- * that no notification reaches would mislead the sender.
+ * Whether messages to the station are acknowledged: at least one device wants acks and has a live push token. An ack
+ * for a station that no notification reaches would mislead the sender.
  */
 export function wantsAcks(station: Station | undefined): boolean {
   return station?.devices.some(({ ackMessages, tokenDead }) => ackMessages && !tokenDead) ?? false

@@ -15,7 +15,7 @@ export type { IncomingMessage, ReceivedMessage, StoredMessage } from './message.
 export type { Avatar, Device, DeviceId, Platform, Station, StationKey } from './station.ts'
 export { MAX_DEVICES, PLATFORMS } from './station.ts'
 
-/** The settings that every store follows. */
+/** The settings that every store needs. */
 export interface StoreSettings {
   readonly history: HistorySettings
   readonly stations: Pick<StationsSettings, 'max' | 'expireAfterHours'>
@@ -27,7 +27,7 @@ export interface StoreSettings {
 }
 
 /**
- * What the pipeline, the push delivery and the API need from storage. A promise here resolves once its result is
+ * The storage that the message pipeline, the push delivery and the API use. A promise here resolves once its result is
  * durable: a crash right afterwards loses nothing. The one exception is {@link Device.lastSeenAt}. Promises reject with
  * an error that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
  */
@@ -36,11 +36,12 @@ export type Store = ExclusiveStore | SharedStore
 /** A store that this process has to itself, such as a SQLite file. */
 export interface ExclusiveStore extends StoreParts {
   readonly isShared: false
-  /** Complete, because no other process stores messages. */
+  /** All messages as they are stored. It is complete, because no other process stores messages. */
   readonly feed: Feed
   /**
-   * Copies the store into the new file `path` while work goes on. Resolves with the size in bytes. On failure, or once
-   * `signal` is aborted, it rejects and leaves no file. Run one backup at a time, and end it before {@link close}.
+   * Copies the store into the new file `path` while the store is in use. Resolves with the size in bytes. On failure,
+   * or once `signal` is aborted, it rejects and leaves no file. Run one backup at a time, and wait for it before {@link
+   * close}.
    */
   backUp(path: string, signal: AbortSignal): Promise<number>
 }
@@ -48,7 +49,10 @@ export interface ExclusiveStore extends StoreParts {
 /** A store that other processes use at the same time, such as a PostgreSQL database, which has its own backups. */
 export interface SharedStore extends StoreParts {
   readonly isShared: true
-  /** The keys that all these processes must have in common. An exclusive store keeps its keys in files instead. */
+  /**
+   * The keys that all processes sharing the store must have in common. An exclusive store keeps its keys in files
+   * instead.
+   */
   readonly keyring: Keyring
 }
 
@@ -66,7 +70,7 @@ interface StoreParts {
    * every few seconds.
    */
   fault(): string | undefined
-  /** Updates {@link fault} by a minimal write. Never rejects. */
+  /** Tries a minimal write and updates {@link fault} by its result. Never rejects. */
   probe(): Promise<void>
   close(): Promise<void>
 }
@@ -83,7 +87,7 @@ export interface Registration {
   readonly client: string
 }
 
-/** An uploaded avatar. The sidecar has computed `hash`. If `icon` and `image` are empty, it clears the avatar. */
+/** An uploaded avatar. The sidecar computes `hash`. Empty `icon` and `image` clear the avatar. */
 export interface AvatarUpload {
   readonly icon: string
   readonly image: string
@@ -101,11 +105,11 @@ export interface AvatarRecord {
 /**
  * The outcome of a registration:
  * - `created`: the station is new.
- * - `joined`: the device is new. It may have replaced a device that had not registered for long.
+ * - `joined`: the device is new. It may have replaced a device that had not registered for a long time.
  * - `refreshed`: station and device were registered before.
  * - `full`: the registry has no room for another station.
  * - `devices_full`: the station has no room for another device, and all of its devices have registered recently.
- * - `limited`: station or device is new, and its client has reached its limit of new ones for this hour.
+ * - `limited`: the station or device is new, and its client has reached the limit of new ones in this hour.
  */
 export type RegisterOutcome =
   /** `displaced`: the unproven station that was removed to make room. */
@@ -126,8 +130,8 @@ export interface DeviceFilter {
  * - `none`: there were no such devices.
  * - `wrong_token`: the device has another push token.
  * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed
- *   before, so a stranger may have taken the device over, or registered it first. The history stays for the phone's
- *   return.
+ *   before, so a stranger may have taken over the device or registered it first. The history is kept in case the phone
+ *   returns.
  * - `devices`: the devices were removed; `station`: the last device was removed, and the station with it.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'
@@ -135,23 +139,28 @@ export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 's
 /** The registry. All lookups but {@link Stations.find} use memory only, because the pipeline makes one per packet. */
 export interface Stations {
   get(key: StationKey): Station | undefined
-  /** Like {@link get}, but also asks a shared store: another process may just have registered the station. */
+  /**
+   * Like {@link get}, but also queries a shared database, because another process may just have registered the station.
+   */
   find(key: StationKey): Promise<Station | undefined>
   readonly size: number
   keys(): Iterable<StationKey>
-  /** Counts each station once, by its oldest device. So the sum over all platforms is the number of stations. */
+  /**
+   * Counts each station once, under the platform of its oldest device. So the sum over all platforms is the number of
+   * stations.
+   */
   countStations(): ByPlatform
   /** Counts the devices of all stations. */
   countDevices(): ByPlatform
   /**
-   * Registers a station and device. If another device of the station has this `pushToken`, the token counts as dead
-   * there. Other stations do not change, because one phone may have two callsigns.
+   * Registers a station and device. If another device of the station has this `pushToken`, that device's token is
+   * marked dead. Other stations do not change, because one phone may have two callsigns.
    */
   register(registration: Registration): Promise<RegisterOutcome>
   /**
    * Marks the station as proven: it synced, or a push gateway accepted its token. A second registration proves it too.
    * In a full registry, a new station replaces the oldest unproven station that is older than {@link UNPROVEN_MS}.
-   * Never throws; stored later.
+   * Never throws. The mark is stored later.
    */
   prove(key: StationKey): void
   /** Removes devices. With the last device, the station and its history are removed. */
@@ -180,8 +189,8 @@ export interface History {
    * the order of `messages`. Rejects if none of them could be stored. With `store_overloaded`, the caller should await
    * its earlier appends before it reads more.
    *
-   * `mayAck`: whether the caller could send acks now. Only then an outcome can say `ack`, and only to one of all
-   * callers. The message must have a sequence id, its station must want acks ({@link wantsAcks}), and the throttle must
+   * `mayAck`: whether the caller could send acks now. Only then can an outcome have `ack`, and only one of all callers
+   * gets it. The message must have a sequence id, its station must want acks ({@link wantsAcks}), and the throttle must
    * allow the ack, which then counts as sent.
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
@@ -195,18 +204,18 @@ export interface History {
   readonly perStation: number
 }
 
-/** The messages of a station, and what belongs to an answer with them, all read at one moment. */
+/** New messages of a station and the data for an answer with them, all read at one moment. */
 export interface NewMessages {
   readonly messages: readonly StoredMessage[]
   /** The stamp of the answer, which the phone stores as its next cursor. */
   readonly answerStamp: number
   /** Stamp of the station's registration. Its ring has no earlier messages. */
   readonly registeredAt: number
-  /** Stamp of its newest message; 0 before the first. */
+  /** Stamp of the station's newest message; 0 if it has none. */
   readonly newest: number
   /**
-   * Changes if the store may have lost messages, as after a failover. Cached messages from before are then invalid.
-   * Absent for an exclusive store.
+   * A string that changes if the store may have lost messages, as after a failover. Messages cached before the change
+   * are then invalid. Absent for an exclusive store.
    */
   readonly lineage?: string
 }
@@ -227,21 +236,21 @@ export interface Stamps {
 }
 
 /**
- * Decides the stamps of answers, by a cursor for each device. A phone stores the newest stamp of its answers as its
- * next cursor. So no answer may have a stamp above that of a message that the phone has not seen. The sidecar knows
- * that an answer arrived only once the phone sends its stamp as a cursor.
+ * Decides the stamp of each answer to a phone, using one cursor per device. A phone stores the newest stamp of its
+ * answers as its next cursor. So no answer may have a stamp above that of a message that the phone has not seen. The
+ * sidecar knows that an answer arrived only once the phone sends its stamp as a cursor.
  */
 export interface Cursors {
   /**
    * Returns the stamp of an answer to a device.
    *
    * - If the answer has messages, it is `lastMessage`, the stamp of the last one.
-   * - Otherwise it is a new stamp if nothing newer than the device's cursor is stored, and that cursor if something is.
+   * - Otherwise it is a new stamp if no message newer than the device's cursor is stored. If one is, it is that cursor.
    *
-   * The device's cursor is `since`, which this request sent, or the newest that it sent before, or the stamp of its
-   * registration. A cursor above every stamp ever issued is ignored. Cursors that the device without an id sent before
-   * are not remembered, because a stranger could have sent them. If `deviceId` is undefined, the request may be from
-   * any device of the station, and the oldest of their cursors decides.
+   * The device's cursor is `since`, if this request sent it. Otherwise it is the newest cursor that the device sent
+   * before, or the stamp of its registration. A cursor above every stamp ever issued is ignored. Cursors that the
+   * device without an id sent before are not remembered, because a stranger could have sent them. If `deviceId` is
+   * undefined, the request may be from any device of the station, and the oldest of their cursors decides.
    */
   stampFor(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
@@ -253,18 +262,18 @@ export interface Cursors {
 export interface Housekeeping {
   /**
    * Removes the devices that were last seen before `beforeMs` (wall-clock time), and the stations without any device
-   * left, with all their data. Resolves with the number of stations.
+   * left, with all their data. Resolves with the number of removed stations.
    */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
    * Removes orphaned rows, which only exist if another program edited the database, and resolves with their number.
-   * Also removes dropped messages that are too old to have duplicates. On SQLite, then checkpoints and optimizes the
+   * Also removes dropped messages that are too old to have duplicates. On SQLite, it then checkpoints and optimizes the
    * file.
    */
   tidy(signal: AbortSignal): Promise<number>
   /**
-   * Returns the wall-clock time since when some process has served phones, ignoring gaps too short for a phone to miss
-   * its heartbeat. Undefined for an exclusive store, whose only process knows this itself.
+   * Returns the wall-clock time since which at least one process has served phones without a break. Breaks in which no
+   * phone misses its heartbeat are ignored. Undefined for an exclusive store, whose only process knows this itself.
    */
   readonly presentSince: (() => Promise<number>) | undefined
   /** Returns the size of the database in bytes. */

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-// With these files, anyone could send notifications to phones.
+// Other users of the machine must not read these files: they could send notifications to phones.
 const OWNER_ONLY = 0o700
 
 /**
- * Creates a folder and those above it, for this user alone. An existing folder stays as it is. Does not use the option
- * `recursive` of Node.js, which never ends in a folder that allows no folders, such as `/proc`. Rejects with the error
+ * Creates a folder and its missing parents, accessible only to this user. Existing folders stay as they are. Does not
+ * use Node.js's option `recursive`, which hangs where folders cannot be created, as in `/proc`. Rejects with the error
  * of the file system.
  */
 export async function makeFolder(folder: string): Promise<void> {

@@ -16,11 +16,12 @@ import { HostShares } from './host-shares.ts'
 import { parseSubscription, type Subscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
-// A wrong clock is temporary, and must not lose notifications.
+// The complaint about a bad signature. It leads to a retry, because the usual cause is a wrong clock, which is
+// temporary.
 const SIGNATURE = 'does not accept our signature'
 
 /**
- * The outcome for each status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of them is
+ * The outcome for each status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. No status leads to
  * `unauthorized`, which would alert the operator: the app chooses the push service, and a hostile one could answer
  * anything.
  */
@@ -35,7 +36,7 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy
 }
 
-/** Statuses with several meanings. The text of the answer tells which. */
+/** Statuses with several meanings, which the text of the answer distinguishes. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   // Answers of FCM, Mozilla and Apple.
@@ -48,28 +49,28 @@ const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
 ]
 
 /**
- * Salt, record size and public key in front of the encrypted text; behind it a delimiter and the tag. Source: RFC 8188,
- * 2; RFC 8291, 4.
+ * Bytes that encryption adds: salt, record size and public key before the encrypted text; a delimiter and the tag after
+ * it. Source: RFC 8188, 2; RFC 8291, 4.
  */
 const ENCRYPTION_BYTES = 86 + 17
 const MAX_TEXT_BYTES = MAX_NOTIFICATION_BYTES - ENCRYPTION_BYTES
 const MAX_TOPIC_CHARACTERS = 32
-/** Limit for an answer. The rest is not read. */
+/** Limit of the bytes that are read of an answer. */
 const MAX_ANSWER_BYTES = 16_384
-/** Limit for a whole request. The outcome may be known earlier, while the rest of the answer still arrives. */
+/** Limit of a whole request. The outcome may be known earlier, while the rest of the answer still arrives. */
 const REQUEST_LIMIT_MS = 2 * SEND_LIMIT_MS
 const MAX_SHOWN_HOST = 100
 
 /** The clock and the DNS servers, which tests replace. */
 export interface WebPushSurroundings {
   readonly clock?: Clock
-  /** Addresses as `address:port`. Default: those of the machine. */
+  /** DNS servers as `address:port`. Default: the DNS servers of the machine. */
   readonly dnsServers?: readonly string[]
 }
 
 /**
- * Opens Web Push through `web-push`, which encrypts and signs. The package is loaded on demand, because it costs memory
- * and time at the start. Throws, naming the setting, if the CA file is unusable.
+ * Opens Web Push through `web-push`, which encrypts and signs. The package is loaded on demand, because loading it at
+ * every start would cost memory and time. Throws, naming the setting, if the CA file is unusable.
  */
 export function openWebPush(
   settings: WebPushSettings,
@@ -181,8 +182,8 @@ function topicOf(collapseId: string, { privateKey }: VapidKeys): string {
 }
 
 /**
- * Sends the request. The package's own function is not used, because it reads answers of any length and cannot be
- * aborted. Redirects are not followed, because they could lead to addresses that are not allowed.
+ * Sends the request. It replaces the package's own function, which reads answers of any length and cannot be aborted.
+ * Redirects are not followed, because they could lead to addresses that are not allowed.
  */
 function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPushAgent, signal: AbortSignal) {
   return new Promise<IncomingMessage>((resolve, reject) => {
@@ -193,7 +194,7 @@ function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPus
 async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number): Promise<PushOutcome> {
   const { statusCode: status = 0, headers } = answer
   const text = readAnswer(answer)
-  // The status decides, however long the rest of the answer takes.
+  // For these statuses, the outcome need not wait for the rest of the answer.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   const answerText = WORDY_STATUSES.has(status) ? await text : ''
   const byWords = WORDS.find(([words]) => words.test(answerText))?.[1]
@@ -221,7 +222,7 @@ function unansweredOutcome(error: unknown, endpoint: string): PushFailure {
   return { kind: 'try_later', reason: `${host} cannot be reached (${withClockAdvice(code, Date.now())})` }
 }
 
-/** Reads the beginning of an answer. Reading it frees the connection for the next notification. */
+/** Reads the beginning of an answer. Reading to the end frees the connection for the next notification. */
 async function readAnswer(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
@@ -232,7 +233,7 @@ async function readAnswer(answer: IncomingMessage): Promise<string> {
       if (size > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // The answer broke off. Its status is known.
+    // The answer broke off, but its status is known.
   }
   return Buffer.concat(chunks).toString('latin1')
 }

@@ -9,7 +9,7 @@ import { type SqlValue, withoutNul } from './database/sql-values.ts'
 import { messageIdentity } from './messages/message-identity.ts'
 import { CHANNEL } from './schema/schema-files.ts'
 
-/** The database cannot be filled, and was not changed. `remedy` says what the operator should do. */
+/** An error of a fill that changed nothing in the database. `remedy` says what the operator should do. */
 export class FillError extends Error {
   override readonly name = 'FillError'
   readonly remedy: string
@@ -42,13 +42,13 @@ const INSERT_PUSHES = `
   SELECT key, max(time), now_ms(), now_ms() FROM device JOIN ring USING (station)
   WHERE time > pushed_through GROUP BY key`
 
-// Newer than any stamp of the file. Instances that follow changes read everything again.
+// Sets stamps above all those of the file. Makes instances that follow changes read everything again.
 const SET_CLOCK = `
   UPDATE clock SET per_station = $2, station_count = (SELECT count(*) FROM station),
     last = greatest(last, $1::bigint + 1), changes_since = greatest(last, $1::bigint + 1)`
 const NOTIFY = `SELECT pg_notify('${CHANNEL}', '')`
 
-// No phone uses keys of this database yet: there are no stations and no instances.
+// Replaces existing keys. No phone uses them yet, because there are no stations and no instances.
 const SET_KEYS =
   'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value'
 
@@ -57,16 +57,16 @@ const COUNTS = `
     (SELECT count(*) FROM ring WHERE time > 0) AS messages, (SELECT count(*) FROM dropped) AS dropped`
 
 interface FillOptions {
-  /** The least number of slots of a ring. */
+  /** Minimum number of slots per ring. */
   readonly perStation: number
-  /** The keys of Web Push in JSON, if the file has any. */
+  /** The VAPID keys of Web Push as JSON, if the source has any. */
   readonly vapidKeys: string | undefined
 }
 
 /**
- * Writes all of `contents` into a database that has the tables, but no stations and no running instance. It is one
- * transaction, so afterwards the database has all of it or nothing. Notifications that phones did not get yet are due
- * at once. Rejects with a {@link FillError} or a `StoreError`.
+ * Writes all of `contents` into a database that has the tables, but no stations and no running instance. One
+ * transaction writes everything or nothing. Notifications that phones have not received yet are due at once. Rejects
+ * with a {@link FillError} or a `StoreError`.
  */
 export async function fillDatabase(
   postgres: Pick<Postgres, 'onOwnConnection'>,
@@ -75,7 +75,7 @@ export async function fillDatabase(
 ): Promise<ContentCounts> {
   const outcome = await postgres.onOwnConnection(async ({ query, run }) => {
     await run('BEGIN')
-    // Locks the clock to the end, so that no station registers meanwhile.
+    // Locks the clock row until the end, so that no station registers meanwhile.
     await query('SELECT take_stamp()')
     const obstacle = await obstacleIn({ query })
     // Without a commit, the transaction is rolled back when the connection ends.
@@ -171,7 +171,7 @@ function identityOf({ station, source, seqId, text }: DroppedMessage): Buffer {
   return messageIdentity({ from: source, to: station, seqId, text })
 }
 
-/** `stations 12, devices 14, avatars 3, messages 600, dropped ones 20`. */
+/** Formats counts: `stations 12, devices 14, avatars 3, messages 600, dropped ones 20`. */
 export function countsInWords({ stations, devices, avatars, messages, dropped }: ContentCounts): string {
   return `stations ${stations}, devices ${devices}, avatars ${avatars}, messages ${messages}, dropped ones ${dropped}`
 }

@@ -3,23 +3,25 @@ import { readSql } from '../read-sql.ts'
 import type { Queries } from './database/connection.ts'
 import type { SqlValue } from './database/sql-values.ts'
 
-/** Rows that one statement deletes: a few milliseconds, after which other statements get in between. */
+/**
+ * Limit of rows that one statement deletes. It takes a few milliseconds, and other statements run between two of them.
+ */
 const SLICE_ROWS = 500
-/** Stations of one page. Each removal locks the clock. */
+/** Number of expired stations that one statement lists. */
 const SLICE_STATIONS = 100
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Rows of `dropped`, as many as the SQLite store keeps. */
+/** Maximum number of rows in `dropped`, as in the SQLite store. */
 const MAX_DROPPED = 100_000
 
 const EXPIRED = `SELECT DISTINCT station FROM device WHERE last_seen_at < $1 AND station > $2 ORDER BY station LIMIT ${SLICE_STATIONS}`
 
-/** Deletes a slice of `rows` of `table`. */
+/** Returns a statement that deletes up to {@link SLICE_ROWS} rows of `table` that match the condition `rows`. */
 const slice = (table: string, rows: string) =>
   `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE ${rows} LIMIT ${SLICE_ROWS})) RETURNING 1`
 
-// The statement that deletes checks again: the station may have registered since.
+// The condition is checked at the deletion, so a station that has just registered keeps its rows.
 const orphansOf = (table: string, owner = 'station') =>
   `NOT EXISTS (SELECT FROM ${owner} WHERE ${owner}.key = ${table}.station)`
 const ORPHANS = [
@@ -36,7 +38,7 @@ const BOUND_DROPPED = slice('dropped', `id <= (SELECT max(id) FROM dropped) - ${
 const FORGET_ACKS = slice('ack_sent', 'abs(now_ms() - at) >= $1')
 const FORGET_NEW_STATIONS = slice('new_station', `abs(now_ms() - at) >= ${HOUR_MS}`)
 const FORGET_LEASES = slice('lease', `abs(now_ms() - lease_until) >= ${HOUR_MS}`)
-// Keeps the row that was seen last, because presence is judged by it.
+// Keeps the row of the instance seen last, because it tells since when phones were not served.
 const FORGET_INSTANCES = slice(
   'instance',
   `abs(now_ms() - seen_at) >= ${DAY_MS} AND seen_at < (SELECT max(seen_at) FROM instance)`,
@@ -51,15 +53,15 @@ const PRESENT_SINCE = 'SELECT present_since AS "presentSince" FROM clock'
 interface HousekeepingParts {
   readonly database: Queries
   readonly stations: Pick<Stations, 'remove'>
-  /** How long after a message a copy of it may arrive. */
+  /** How long after a message its duplicates are recognized. */
   readonly duplicateMs: number
   /** How long an ack prevents another for the same message. */
   readonly ackMs: number
 }
 
 /**
- * Opens the housekeeping of the database. The instance with the lease of that name does it for all instances. If a run
- * fails half-way, the next run completes the work.
+ * Opens the housekeeping of the database. The instance that holds the housekeeping lease does it for all instances. If
+ * a run fails half-way, the next one completes the work.
  */
 export function openHousekeeping({ database, stations, duplicateMs, ackMs }: HousekeepingParts): Housekeeping {
   const { query } = database
@@ -104,7 +106,7 @@ export function openHousekeeping({ database, stations, duplicateMs, ackMs }: Hou
       const [size] = await query<{ bytes: number }>(SIZE)
       return size?.bytes ?? Number.NaN
     },
-    // The disk is that of the database server.
+    // Unknown, because the disk belongs to the database server.
     freeBytes: () => Promise.resolve(Number.NaN),
   }
 }

@@ -9,9 +9,9 @@ import { inspectSchema } from './schema/migrations.ts'
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Checks what opening the store would find, with the same warnings, without creating or upgrading anything. Rejects
- * with the same `StoreError`, except for `instance_taken`. Rejects if `checkKeys` does, which gets the keyring of the
- * database.
+ * Checks whether the store could be opened, with the same warnings, without creating or upgrading anything. Rejects
+ * with the same `StoreError` as opening would, except `instance_taken`. Passes the keyring of the database to
+ * `checkKeys`, and rejects if that does.
  */
 export async function inspectPostgres(
   settings: PostgresSettings,

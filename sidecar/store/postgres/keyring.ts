@@ -6,12 +6,13 @@ import { SCHEMA } from './database/session.ts'
 const PROPOSE = 'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING'
 const READ = 'SELECT value FROM keyring WHERE name = $1'
 
-/** The keyring in the table that all instances share. */
+/** Opens the keyring in the table that all instances share. */
 export function openKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {
       await query(PROPOSE, [name, proposal])
-      // A separate statement, because the first one does not see what another instance proposed meanwhile.
+      // This is a separate statement, because the first one cannot see the row of an instance that proposed at the same
+      // time.
       const [row] = await query<{ value: string }>(READ, [name])
       if (!row) throw new StoreError('store_fault')
       return row.value
@@ -19,7 +20,7 @@ export function openKeyring({ query }: Queries): Keyring {
   }
 }
 
-/** Answers as {@link openKeyring} would, without writing anything: a missing secret is the proposal. */
+/** Opens a keyring that writes nothing: if a key is missing, `settle` only returns the proposal. */
 export function inspectKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {

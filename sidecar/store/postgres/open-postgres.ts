@@ -20,10 +20,10 @@ import { openRegistry, type Registry } from './stations/registry.ts'
 
 export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
 
-/** How long a start retries an absent database. A failover takes less. */
+/** How long a start keeps trying to reach the database. A failover takes less. */
 const START_MS = 60_000
 const TRY_MS = 1000
-/** Errors during a failover. */
+/** Errors that occur during a failover and then pass. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only', 'database_older'])
 const PROBE_EVERY_MS = 5000
 /** How long a stop waits for messages in progress to be stored. */
@@ -32,8 +32,8 @@ const LAST_MS = 300
 const FIT_RINGS = 'SELECT fit_rings($1)'
 
 /**
- * Opens the store in the PostgreSQL database of `settings`, which other instances may have open. Creates the schema, or
- * brings it to the newest version. Retries an absent database for a minute, or until `stopping` is aborted.
+ * Opens the store in the PostgreSQL database of `settings`, which other instances may use too. Creates the schema, or
+ * upgrades it to the newest version. Retries an unreachable database for a minute, or until `stopping` is aborted.
  *
  * Rejects with a {@link StoreError}: `database_unreachable`, one of the refusals of PostgreSQL, `database_untrusted`,
  * `database_read_only`, `database_pooled`, `database_newer`, `database_outdated`, `database_too_old`, `instance_taken`
@@ -66,7 +66,7 @@ async function openUntil(
   metrics: Pick<Metrics, 'count'>,
 ): Promise<SharedStore> {
   const postgres = await connectPostgres(settings, clock, log, stopping)
-  // The clock's timers keep no process alive, and nothing else may do so yet.
+  // This timer keeps the process alive: the clock's timers do not, and nothing else may be running yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
     return buildStore(await begin(postgres, settings, clock, log, stopping), settings, clock, metrics)
@@ -78,7 +78,7 @@ async function openUntil(
   }
 }
 
-/** The parts that have used the database. */
+/** The parts that {@link begin} has opened. */
 interface Begun {
   readonly postgres: Postgres
   readonly instance: OwnInstance
@@ -120,7 +120,7 @@ function pause(ms: number, clock: Clock, stopping: AbortSignal): Promise<void> {
 
 async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
   await migrate(postgres)
-  // Fits all rings at once if their size was changed, which may take a while.
+  // If the ring size in the settings has changed, trims all rings at once, which may take a while.
   await postgres.onOwnConnection(({ query }) => query(FIT_RINGS, [settings.history.perStation], WHOLE_TABLE_MS))
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
@@ -184,7 +184,9 @@ function buildStore(
   }
 }
 
-/** Probes the database regularly, because without writes nothing finds out that messages could not be stored. */
+/**
+ * Probes the database regularly. Otherwise, while no messages arrive, a database that refuses writes goes unnoticed.
+ */
 function startProbes(postgres: Pick<Postgres, 'probe'>, clock: Clock): { stop(): void } {
   let timer: Timer
   const probe = (): void => {
@@ -208,7 +210,7 @@ async function closeAll(parts: OpenedParts): Promise<void> {
   probes.stop()
   stations.close()
   pushes.close()
-  // A cursor that is not written does no harm, and leases lapse.
+  // If this takes too long, the store closes anyway: a lost cursor does no harm, and leases expire.
   const last = Promise.all([appends.idle().then(cursors.seal), instance.close()])
   await within(LAST_MS, last, clock).catch(() => undefined)
   await postgres.close()

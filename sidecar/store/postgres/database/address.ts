@@ -4,25 +4,25 @@ import { isLoopback } from '../../../config/address-scope.ts'
 import { addressesOf } from '../../../config/postgres-address.ts'
 import { StoreError } from '../../../errors.ts'
 
-/** The host, database and user in `database`, if that is an address of PostgreSQL. */
+/** One host, with the database and user, of a PostgreSQL address in the setting `database`. */
 export interface DatabaseAddress {
   /** A name, an IP address, or the folder of a Unix socket. */
   readonly host: string
   readonly port: number
   readonly database: string
-  /** If these are absent, libpq's variables and its password file apply. */
+  /** If user or password is absent, libpq's environment variables and its password file apply. */
   readonly user: string | undefined
   readonly password: string | undefined
 }
 
 const DEFAULT_PORT = 5432
 
-/** Reads `postgres://user:password@host:port,host:port/database`. Returns one address for each host. */
+/** Parses `postgres://user:password@host:port,host:port/database`. Returns one address for each host. */
 export function readAddresses(address: string): readonly DatabaseAddress[] {
   return addressesOf(address).map(readAddress)
 }
 
-/** Parses an address with one host. Does not throw the error of `URL`, because that quotes the password. */
+/** Parses an address with one host. Never throws the error of `URL`, because it would quote the password. */
 export function readAddress(address: string): DatabaseAddress {
   if (!URL.canParse(address)) throw new StoreError('database_unreachable')
   const { hostname, port, pathname, username, password } = new URL(address)
@@ -39,13 +39,13 @@ export function readAddress(address: string): DatabaseAddress {
 
 /** Whether a connection to this address stays on this machine. */
 export function isLocal({ host }: DatabaseAddress): boolean {
-  // A name that begins like a loopback address may lead anywhere.
+  // Only an IP address can be loopback: a host name that starts with `127.` may lead anywhere.
   return host === 'localhost' || host.startsWith('/') || (isIP(host) !== 0 && isLoopback(host))
 }
 
 /**
- * The TLS options for an address. TLS is always used, except on this machine without a configured CA. The certificate
- * has to name the host.
+ * Returns the TLS options for an address. TLS is required, except on this machine without a configured CA. The
+ * certificate must name the host.
  */
 export async function tlsTo(
   address: DatabaseAddress,

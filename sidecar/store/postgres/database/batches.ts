@@ -9,23 +9,27 @@ interface Waiting<In, Out> {
 }
 
 interface BatchOptions<In, Out> {
-  /** Handles several inputs in one statement. Resolves with one output each, in the same order; may reject all. */
+  /**
+   * Handles several inputs in one statement. Resolves with one output per input, in the same order. If it rejects, all
+   * inputs fail.
+   */
   readonly run: (inputs: readonly In[]) => Promise<readonly Out[]>
-  /** How much one statement may have, in {@link weight}. A single input may weigh more. */
+  /** Limit of one statement, as a sum of {@link weight}. A single input may exceed it. */
   readonly most: number
-  /** How many statements may be in progress. */
+  /** Limit of statements in progress at a time. */
   readonly parallel: number
-  /** How much may wait. Above that, callers are refused with `store_overloaded`. */
+  /** Limit of the waiting inputs, as a sum of {@link weight}. Above it, `add` rejects with `store_overloaded`. */
   readonly mostWaiting: number
-  /** The number of rows that an input stands for; 1 by default. */
+  /** Returns the number of rows that an input needs; 1 by default. */
   readonly weight?: (input: In) => number
   /**
-   * How many milliseconds a statement waits for more inputs after the one before, unless that was full; 0 by default.
+   * Milliseconds for which the next statement waits to gather more inputs, unless enough for a full one wait; 0 by
+   * default.
    */
   readonly gatherMs?: number
 }
 
-/** Inputs that arrive while statements are in progress share the next statement. */
+/** A queue of inputs for statements. Inputs that arrive while statements are in progress share the next statement. */
 export interface Batches<In, Out> {
   add(input: In): Promise<Out>
   /** Resolves when no input waits and no statement is in progress. */
@@ -38,12 +42,12 @@ export function openBatches<In, Out>(options: BatchOptions<In, Out>): Batches<In
 }
 
 /**
- * The queue of inputs. Without a statement in progress, an input starts one at once, with the others that the caller
- * adds in the same turn. Otherwise it waits until fewer statements than `parallel` are in progress.
+ * The queue of inputs. If fewer statements than `parallel` are in progress, an input starts a statement at once, with
+ * all inputs added in the same turn. Otherwise it waits until a statement ends.
  *
- * A statement that ends starts the next one before its own callers get their outputs, so that the database works
- * meanwhile. With `gatherMs`, its callers get their outputs first, and the next statement waits, unless enough for a
- * full one waits already.
+ * When a statement ends, the next one starts before the callers of the first get their outputs, so that the database is
+ * not idle. With `gatherMs`, these callers get their outputs first, and the next statement waits. It does not wait if
+ * enough inputs for a full statement are queued.
  */
 class QueuedBatches<In, Out> implements Batches<In, Out> {
   readonly #options: BatchOptions<In, Out>
@@ -66,13 +70,13 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
       this.#queue.push({ input, weight: rows, resolve, reject })
       if (this.#isStarting) return
       this.#isStarting = true
-      // Lets the caller finish: what it adds at once goes together.
+      // Waits for the end of the caller's turn, so that all inputs of the turn share a statement.
       queueMicrotask(() => this.#start())
     })
   }
 
   readonly idle = async (): Promise<void> => {
-    // Lets statements begin that are about to. All other inputs wait for a statement in progress.
+    // Waits until statements that are about to begin have begun. All other inputs wait for a statement in progress.
     await Promise.resolve()
     while (this.#inProgress.size > 0) await Promise.race(this.#inProgress)
   }
@@ -107,7 +111,7 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
       (error: unknown) => () => batch.forEach((waiting) => void waiting.reject(error)),
     )
     if (gatherMs === 0 || this.#waitingWeight >= most) {
-      // The next statement leaves first.
+      // Sends the next statement before the callers continue.
       onEnd()
       if (this.#inProgress.size > 0) await endOfTurn()
       settle()

@@ -9,7 +9,7 @@ export const NUMBER_PARSERS: Readonly<Record<number, (text: string) => unknown>>
   [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
 }
 
-/** Loads the library when it is needed, so that a start without it says what to do. Rejects with `pg_missing`. */
+/** Imports `pg` on demand. Rejects with `pg_missing` if it is not installed, so that the operator gets a remedy. */
 export async function loadPg(): Promise<typeof pg> {
   try {
     return (await import('pg')).default

@@ -16,14 +16,14 @@ import { StatementPools } from './statement-pools.ts'
 /** Runs SQL. Rejects with a {@link StoreError}. */
 export interface Queries {
   /**
-   * Runs one statement. The server prepares it once for each connection and keeps it, so `text` has to be a constant.
-   * `bigint` is returned as a number.
+   * Runs one statement. The server prepares each statement once per connection and keeps it, so `text` must be a
+   * constant. `bigint` is returned as a number.
    */
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
 /**
- * A connection for one caller. A statement without an answer within `answerMs`, a minute by default, rejects with
+ * A connection for one caller. If a statement has no answer within `answerMs` (default: one minute), it rejects with
  * `database_unreachable`.
  */
 export interface OwnConnection extends Queries {
@@ -32,48 +32,54 @@ export interface OwnConnection extends Queries {
   run(text: string, answerMs?: number): Promise<void>
 }
 
-/** A pool of connections to PostgreSQL. Statements may run on any of them, beside others. */
+/** A pool of connections to PostgreSQL. A statement may run on any connection, in parallel with others. */
 export interface Postgres extends Queries {
-  /** Runs a statement that only reads. It gets a connection however many writes wait. */
+  /** Runs a statement that only reads. Reads have reserved connections, so waiting writes never block them. */
   readonly read: Queries['query']
   /** Gives `work` its own connection, which is closed afterwards. A transaction that is open then is rolled back. */
   onOwnConnection<T>(work: (connection: OwnConnection) => Promise<T>): Promise<T>
   /**
-   * Calls `heard` at each notification on `channel`, and whenever some may have been missed. Has its own connection,
-   * and reconnects by itself.
+   * Calls `heard` at each notification on `channel`, and whenever notifications may have been missed. Uses its own
+   * connection, and reconnects automatically.
    */
   listen(channel: string, heard: () => void): void
   /**
-   * The newest timeline that a connection found. A later one means that a standby took over, which may lack the last
-   * commits. 0 before the first connection, and if the server does not reveal it.
+   * Returns the newest timeline found by a connection. A newer timeline means that a standby took over, which may lack
+   * the last commits. Returns 0 before the first connection, and if the server does not reveal its timeline.
    */
   timeline(): number
   /**
-   * Returns the fault for which the last statements failed; undefined if the database works. After the first
-   * {@link probe}, a faulty database is probed each second.
+   * Returns the fault that made the last statements fail; undefined if the database works. After the first {@link
+   * probe}, a faulty database is probed each second.
    */
   fault(): StoreErrorCode | undefined
-  /** Tests whether messages can be stored, and updates {@link fault}. Callers share a probe. Never rejects. */
+  /** Tests whether messages can be stored, and updates {@link fault}. Concurrent calls share a probe. Never rejects. */
   probe(): Promise<void>
-  /** Takes no more statements, waits at most 500 ms for those in progress, and ends all connections. Idempotent. */
+  /** Rejects new statements, waits at most 500 ms for those in progress, and ends all connections. Idempotent. */
   close(): Promise<void>
 }
 
 export interface PostgresSettings {
-  /** `postgres://…`. May have a password, which appears in no log line and no error. */
+  /** The address, `postgres://…`. It may include a password, which appears in no log line and no error. */
   readonly database: string
   readonly databaseTls: { readonly caFile: string | null }
 }
 
 const CONNECT_MS = 5000
 const STATEMENT_MS = 10_000
-/** Longer than {@link STATEMENT_MS}: if the server gives up first, the outcome of the statement is known. */
+/**
+ * Limit of waiting for an answer. It exceeds {@link STATEMENT_MS}, so that the server gives up first and reports the
+ * outcome.
+ */
 const ANSWER_MS = 15_000
 const OWN_WAIT_MS = 30_000
 const OWN_ANSWER_MS = 60_000
-/** The limit of a statement over whole tables: fitting the rings of 36,000 stations took 53 s. */
+/** Limit of a statement on whole tables. Trimming the rings of 36,000 stations took 53 s. */
 export const WHOLE_TABLE_MS = 600_000
-/** TCP keep-alive: after this much silence, the system probes the server ten times, once a second. Default: 2 hours. */
+/**
+ * TCP keep-alive: after this much silence, the system probes the server ten times, once a second. The system's default
+ * is 2 hours.
+ */
 const SILENCE_MS = 10_000
 const CLOSE_MS = 500
 
@@ -82,8 +88,8 @@ const SESSION: SessionSettings = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
-// Statements on a connection of its own may run for long, but may not wait for long: an instance that hangs in the
-// middle must not block the others. A statement ends if its caller is gone.
+// A statement on an own connection may run long, but must not wait long. An idle transaction ends soon, so that an
+// instance that hangs in one does not block the others.
 const OWN_SESSION: SessionSettings = {
   jit: 'off',
   client_min_messages: 'warning',
@@ -95,8 +101,8 @@ const OWN_SESSION: SessionSettings = {
 const PROBE = 'SELECT try_to_store()'
 
 /**
- * Prepares a pool, which connects with the first statement. Rejects with `pg_missing`, or with `database_untrusted` if
- * the file of the CA cannot be read. Closes when `stopping` is aborted.
+ * Creates a pool, which connects at the first statement. Rejects with `pg_missing`, or with `database_untrusted` if the
+ * CA file cannot be read. Closes the pool when `stopping` is aborted.
  */
 export async function connectPostgres(
   settings: PostgresSettings,
@@ -119,13 +125,14 @@ interface ConnectionsParts {
 }
 
 /**
- * All connections to PostgreSQL, and the parts that watch them.
+ * All connections to PostgreSQL, with the parts that monitor them.
  *
- * {@link StatementPools} run statements, {@link Primary} decides to which host they lead, and {@link Health} knows
- * whether the database works. An error of a statement goes to `Health`, which has `Primary` look for the primary;
- * a move has `StatementPools` renewed.
+ * {@link StatementPools} run statements, {@link Primary} decides to which host they connect, and {@link Health} tracks
+ * whether the database works. `Health` receives each error of a statement and asks `Primary` to look for the primary
+ * host. If that host has changed, `StatementPools` are renewed.
  *
- * Open until `close`, which is idempotent and needs no answer of the server: after 500 ms it destroys the sockets.
+ * They stay open until `close`, which is idempotent. It does not depend on the server: after 500 ms it destroys the
+ * sockets.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -139,7 +146,7 @@ class Connections implements Postgres {
   readonly #pools: StatementPools
   readonly #health: Health
   readonly #stopListening: (() => Promise<void>)[] = []
-  /** The timeline that the database remembers from us. */
+  /** The newest timeline that this process has recorded in the database. */
   #rememberedTimeline = 0
   #closing: Promise<void> | undefined
 
@@ -177,7 +184,7 @@ class Connections implements Postgres {
     })
   }
 
-  /** Looks for the primary, if several hosts are configured. */
+  /** If several hosts are configured, looks for the primary. */
   async open(): Promise<void> {
     if (this.#hosts.length > 1) await this.#primary.moveOn()
   }
@@ -201,7 +208,7 @@ class Connections implements Postgres {
       this.#health.noteIfFault(error)
       throw error
     } finally {
-      // A server that has fallen silent does not answer this either.
+      // Limited, because a silent server does not answer this either.
       await within(CLOSE_MS, client.end(), this.#clock).catch(() => undefined)
       destroy()
     }
@@ -237,7 +244,7 @@ class Connections implements Postgres {
       ...this.#config,
       ...this.#primary.host,
       verify: (client, done) => {
-        // The pool listens again only afterwards, and an error without a listener ends the process.
+        // The pool adds its error listener only later. Until then, an error without a listener would end the process.
         client.on('error', () => undefined)
         void this.#primary.admit(client, SESSION).then(() => done(), done)
       },
@@ -245,7 +252,7 @@ class Connections implements Postgres {
       query_timeout: ANSWER_MS,
       idleTimeoutMillis: 0,
     })
-    // Errors of idle connections: the next statement takes another connection.
+    // These are errors of idle connections. The next statement uses another connection.
     pool.on('error', () => undefined)
     return pool
   }
@@ -253,7 +260,7 @@ class Connections implements Postgres {
   async #rememberTimeline(): Promise<void> {
     const { timeline } = this.#primary
     if (timeline <= this.#rememberedTimeline) return
-    // A user without the right to do so remembers it in this process alone.
+    // If the database user lacks the right, the timeline is remembered only in this process.
     await this.#pools.attempt(REMEMBER_TIMELINE, [timeline])
     this.#rememberedTimeline = timeline
   }

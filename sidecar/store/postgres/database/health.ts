@@ -5,7 +5,7 @@ import { REFUSALS, toStoreError } from './postgres-error.ts'
 
 const RETRY_MS = 1000
 
-/** Errors that are faults of the database, not of a statement. */
+/** Errors that show a fault of the database rather than of a statement. */
 const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   ...REFUSALS,
   'database_unreachable',
@@ -20,25 +20,27 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 ])
 
 interface HealthParts {
-  /** Stores a message, and undoes it. Rejects if that fails. */
+  /** Stores a message and rolls it back. Rejects if the database refuses. */
   readonly tryToStore: () => Promise<void>
-  /** A probe succeeded. Never rejects. */
+  /** Called after a successful probe. Never rejects. */
   readonly onSound: () => Promise<void>
-  /** The database has a fault, or is about to be probed: the primary may be another host now. */
+  /**
+   * Called when the database has a fault or is about to be probed, because another host may have become the primary.
+   */
   readonly onDoubt: () => void
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * Whether the database works.
+ * Tracks whether the database works.
  *
- * It is sound until a statement fails for a fault of the database, and faulty until a probe succeeds. Each code is
- * logged once while the database is faulty, because causes may alternate; the recovery is logged too.
+ * The database counts as sound until a statement fails because of it, and then as faulty until a probe succeeds. Each
+ * error code is logged once per outage, because causes may alternate. The recovery is logged too.
  *
- * The first {@link probe} begins the watch: before it, there may be no tables to write to. From then on, a faulty
- * database is probed each second. Only one probe runs at a time, because each may wait for long and needs a connection.
- * After {@link close}, nothing is noted, logged or planned.
+ * After the first {@link probe}, a faulty database is probed each second; before it, the tables may not exist yet. Only
+ * one probe runs at a time, because each needs a connection and may wait long. After {@link close}, nothing is
+ * recorded, logged or scheduled.
  */
 export class Health {
   readonly #parts: HealthParts
@@ -58,12 +60,12 @@ export class Health {
     return this.#fault
   }
 
-  /** Notes an error if it is a fault of the database. */
+  /** Records an error if it is a fault of the database. */
   noteIfFault(error: StoreError): void {
     if (FAULTS.has(error.code)) this.note(error)
   }
 
-  /** Notes the fault of the database; undefined if it works. */
+  /** Records a fault of the database, or with undefined that it works. */
   note(error: StoreError | undefined): void {
     if (this.#isClosed) return
     const { log, onDoubt } = this.#parts
@@ -80,7 +82,7 @@ export class Health {
     this.#fault = error?.code
   }
 
-  /** Finds out whether messages can be stored now. Callers share a probe in progress. Never rejects. */
+  /** Tests whether messages can be stored now. Concurrent calls share a probe. Never rejects. */
   probe(): Promise<void> {
     this.#isWatched = true
     this.#parts.onDoubt()
@@ -97,7 +99,7 @@ export class Health {
   }
 
   #planProbe(): void {
-    // A probe in progress plans the next one at its end.
+    // A probe in progress schedules the next one when it ends.
     if (!this.#isWatched || this.#isClosed || this.#probing !== undefined) return
     this.#planned ??= this.#parts.clock.after(RETRY_MS, () => {
       this.#planned = undefined
@@ -111,7 +113,7 @@ export class Health {
       this.note(undefined)
       await this.#parts.onSound()
     } catch (error) {
-      // The statement is ours, so any error is a fault of the database.
+      // The probe's statement is known to be valid, so any error is a fault of the database.
       this.note(toStoreError(error))
     }
   }

@@ -2,19 +2,20 @@ import type pg from 'pg'
 import { type Clock, type Timer, within } from '../../../clock.ts'
 
 const AGAIN_MS = 1000
-/** For connecting and for LISTEN. A server that falls silent in between never answers. */
+/** Limit of connecting, and of LISTEN, because a server may fall silent at any point. */
 const ANSWER_MS = 10_000
 const CLOSE_MS = 500
 
-/** A client that is not connected yet, and a way to end its connection without an answer of the server. */
+/** A client that is not connected yet. `destroy` ends its connection without waiting for the server. */
 export interface ListeningClient {
   readonly client: pg.Client
   destroy(): void
 }
 
 /**
- * Calls `heard` at each notification on `channel`, and whenever some may have been missed. Listens on a client that
- * `create` makes, and a second after its end on another one. Returns a function that stops listening.
+ * Calls `heard` at each notification on `channel`, and whenever notifications may have been missed. Listens on a client
+ * that `create` returns. If its connection ends, creates another one a second later. Returns a function that stops
+ * listening.
  */
 export function listenTo(
   channel: string,
@@ -42,7 +43,7 @@ export function listenTo(
       await within(ANSWER_MS, client.query(`LISTEN ${channel}`), clock)
       heard()
     } catch {
-      // The pool meets the same error, which is logged there.
+      // Not logged here: the pool meets the same error and logs it.
       destroy()
       end()
     }

@@ -1,7 +1,7 @@
 import { TimeLimitError } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
-// SQLSTATEs (PostgreSQL, Appendix A) with a cause that the operator can mend. Two characters stand for a class.
+// SQLSTATEs (PostgreSQL, Appendix A) with a cause that the operator can fix. Two characters stand for a whole class.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '25006': 'database_read_only',
   '26000': 'database_pooled', // the prepared statement is gone
@@ -13,7 +13,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '42703': 'database_incomplete',
   '42883': 'database_incomplete',
   '42P01': 'database_incomplete',
-  '42P05': 'database_pooled', // another client has prepared a statement of this name there
+  '42P05': 'database_pooled', // another client of this session has prepared a statement with this name
   '53': 'store_overloaded',
   '53100': 'disk_full',
   '53300': 'database_refused',
@@ -24,7 +24,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   XX002: 'database_corrupt',
 }
 
-// Errors of `pg` without a code, and errors of PgBouncer, which all have the code of a broken protocol.
+// Errors that only their text identifies: errors of `pg` have no code, and errors of PgBouncer all have 08P01.
 const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/does not support SSL|establishing an SSL connection/, 'database_untrusted'],
   [/Connection terminated|timeout|not queryable/, 'database_unreachable'],
@@ -34,7 +34,9 @@ const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/no such user/, 'database_role_missing'],
 ]
 
-/** Reasons for which PostgreSQL refuses the user. They may pass in a moment, when the server is configured. */
+/**
+ * Errors with which PostgreSQL refuses the user. They may be temporary, while an administrator configures the server.
+ */
 export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',
   'database_password_missing',
@@ -44,7 +46,10 @@ export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_right_missing',
 ])
 
-/** Translates an error for callers of the store. An unexpected error becomes a `store_fault`. */
+/**
+ * Translates an error of the database or its client for callers of the store. An unexpected error becomes a
+ * `store_fault`.
+ */
 export function toStoreError(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   return new StoreError(codeOf(cause) ?? 'store_fault', { cause })
@@ -54,11 +59,12 @@ function codeOf(error: unknown): StoreErrorCode | undefined {
   if (!(error instanceof Error)) return undefined
   if (error instanceof TimeLimitError) return 'database_unreachable'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  // Without a password, PostgreSQL has one code for all refusals, and only the text says that the user is missing.
+  // With authentication other than by password, PostgreSQL uses one code for all refusals. Only the text says that the
+  // user is missing.
   if (code === '28000' && /^role .* does not exist$/.test(error.message)) return 'database_role_missing'
   const mapped = CODES[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? CODES[code.slice(0, 2)] : undefined)
   if (mapped) return mapped
-  // The client tried all addresses of a host name.
+  // Node.js tried all addresses of a host name. The first error represents them.
   if (error instanceof AggregateError) return codeOf(error.errors[0])
   if (/^ERR_(SSL|TLS)|CERT|LEAF_SIGNATURE/.test(code)) return 'database_untrusted'
   // Errors of Node.js for sockets, including socket files that do not exist.

@@ -4,7 +4,7 @@ import { StoreError } from '../../../errors.ts'
 import type { DatabaseAddress } from './address.ts'
 import { rememberedTimeline, type SessionSettings, setUpSession, timelineOf } from './session.ts'
 
-/** How to connect to one of the hosts. */
+/** How to connect to one of the configured hosts. */
 export type HostConfig = DatabaseAddress & Pick<pg.ClientConfig, 'ssl'>
 
 interface PrimaryParts {
@@ -12,11 +12,11 @@ interface PrimaryParts {
   /** Creates a client that is not connected yet. */
   readonly createClient: (host: HostConfig) => pg.Client
   readonly clock: Clock
-  /** Another host is the primary now. */
+  /** Called when another host has become the primary. */
   readonly onMove: () => void
-  /** All connections lead to a server that is no longer the primary. */
+  /** Called when all connections lead to a server that is no longer the primary. */
   readonly onTakeover: () => void
-  /** Every host that takes writes is older than what was seen. */
+  /** Called when every writable host has an older timeline than the newest one seen. */
   readonly onOlder: (error: StoreError) => void
 }
 
@@ -24,15 +24,15 @@ const CONNECT_MS = 5000
 const CLOSE_MS = 500
 
 /**
- * Which of the configured hosts is the primary, and which timeline it writes. Each promotion of a standby begins a new
- * timeline, so of two hosts that take writes the one with the newer timeline is the primary.
+ * Tracks which of the configured hosts is the primary, and its timeline. Each promotion of a standby begins a new
+ * timeline. So of two writable hosts, the one with the newer timeline is the primary.
  *
- * The timeline begins at 0, moves to what the first connection finds, and from then on only forward. A connection to an
- * older timeline is refused: that server lacks what was written since the takeover, and loses what it takes. With the
- * first connection to a newer one, all connections end, because the old primary may not know yet.
+ * The timeline is 0 until the first connection finds one, and then only increases. A connection to an older timeline is
+ * refused: that server lacks all writes since the takeover, and new writes to it would be lost. When a connection finds
+ * a newer timeline, all connections end, because they may lead to the old primary.
  *
- * With several hosts, {@link locate} asks all of them and moves to the primary. Only one search runs at a time. After
- * {@link close}, nothing moves.
+ * With several hosts, {@link locate} queries all of them and switches to the primary. Only one search runs at a time.
+ * After {@link close}, the host no longer changes.
  */
 export class Primary {
   readonly #parts: PrimaryParts
@@ -45,12 +45,12 @@ export class Primary {
     this.#parts = parts
   }
 
-  /** The host to connect to. */
+  /** The host for new connections. */
   get host(): HostConfig | undefined {
     return this.#parts.hosts[this.#current]
   }
 
-  /** The newest timeline that was seen; 0 before the first connection, and if the server does not reveal it. */
+  /** The newest timeline seen; 0 before the first connection, and if the server does not reveal its timeline. */
   get timeline(): number {
     return this.#timeline
   }
@@ -64,7 +64,7 @@ export class Primary {
     const remembered = (await rememberedTimeline(client)) ?? 0
     if (timeline < Math.max(remembered, this.#timeline)) throw new StoreError('database_older')
     const former = this.#timeline
-    // Another connection was set up meanwhile.
+    // Another connection has found this timeline meanwhile.
     if (timeline === former) return
     this.#timeline = timeline
     if (former === 0) return
@@ -72,7 +72,7 @@ export class Primary {
     throw new StoreError('database_unreachable')
   }
 
-  /** Looks for the primary, if there are several hosts. */
+  /** If there are several hosts, looks for the primary. */
   locate(): void {
     if (this.#parts.hosts.length === 1 || this.#isLocating) return
     this.#isLocating = true
@@ -81,7 +81,7 @@ export class Primary {
     })
   }
 
-  /** Asks all hosts, and moves to the primary. Never rejects. */
+  /** Queries all hosts, and switches to the primary. Never rejects. */
   async moveOn(): Promise<void> {
     const better = await this.#betterHost()
     if (better === undefined || this.#isClosed) return
@@ -100,7 +100,9 @@ export class Primary {
     return best >= this.#timeline && best > (timelines[this.#current] ?? 0) ? timelines.indexOf(best) : undefined
   }
 
-  /** Returns 0 if the host takes no writes now, and 1 if it takes writes and does not reveal its timeline. */
+  /**
+   * Returns the host's timeline: 0 if it is not writable now, and 1 if it is writable but does not reveal its timeline.
+   */
   async #timelineAt(host: HostConfig): Promise<number> {
     const { createClient, clock } = this.#parts
     const client = createClient(host)

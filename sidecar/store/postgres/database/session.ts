@@ -1,51 +1,51 @@
 import type pg from 'pg'
 import { StoreError } from '../../../errors.ts'
 
-/** The schema that has everything of the sidecar. */
+/** The schema that contains all tables and functions of the sidecar. */
 export const SCHEMA = 'mesh_companion'
 
 /** Settings of a session, by PostgreSQL's names. */
 export type SessionSettings = Readonly<Record<string, string | number>>
 
 const PID = 'SELECT pg_backend_pid() AS pid'
-// The timeline is the first part of the name of a WAL file, in hexadecimal. A standby writes none.
+// The timeline is the first part of the name of a WAL file, in hexadecimal. A standby writes no WAL.
 const TIMELINE = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
 const SERVER = '(SELECT system_identifier FROM pg_control_system())'
 const REMEMBERED = `SELECT timeline FROM clock WHERE server = ${SERVER}`
 /**
- * Writes the timeline `$1` into the database, with the server. A dump includes it, and on another server it means
- * nothing.
+ * Records the timeline `$1` with the server's identity. A dump includes both, and a timeline means nothing on another
+ * server.
  */
 export const REMEMBER_TIMELINE = `UPDATE clock SET timeline = $1, server = ${SERVER} WHERE (timeline, server) <> ($1, ${SERVER})`
 
 /**
- * The timeline that a server writes; each promotion of a standby begins the next. 0 for a standby; undefined if a
- * provider does not reveal it.
+ * Returns the timeline that a server writes; each promotion of a standby begins a new one. Returns 0 for a standby, and
+ * undefined if the provider does not reveal it.
  */
 export async function timelineOf(client: pg.ClientBase, statement = TIMELINE): Promise<number | undefined> {
   try {
     return (await client.query<{ timeline: number }>(statement)).rows[0]?.timeline
   } catch {
-    return undefined // if the connection is broken, the next statement fails
+    return undefined // a broken connection fails at the next statement
   }
 }
 
-/** The timeline that the database remembers; undefined before there is one, and after a move to another server. */
+/** Returns the timeline recorded in the database; undefined if there is none for this server. */
 export function rememberedTimeline(client: pg.ClientBase): Promise<number | undefined> {
   return timelineOf(client, REMEMBERED)
 }
 
 /**
- * Sets up a new connection, and checks that the session keeps its settings. Uses a statement, because poolers refuse
- * settings in the start of the protocol. Rejects with `database_pooled` if the next statement reaches another session
+ * Applies settings to a new connection, and checks that the session keeps them. Uses a statement, because poolers
+ * refuse settings in the startup message. Rejects with `database_pooled` if the next statement reaches another session
  * or finds another schema.
  */
 export async function setUpSession(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
   const all = { search_path: SCHEMA, ...settings }
   const set = Object.entries(all).map(([name, value]) => `set_config('${name}', '${value}', false)`)
   const first = await client.query<{ pid: number }>(`${PID}, ${set.join(', ')}`)
-  // There is no schema before the first start.
+  // Before the first start, the schema does not exist and `current_schema()` is null.
   const second = await client.query<{ pid: number; ours: boolean }>(
     `${PID}, coalesce(current_schema(), '${SCHEMA}') = '${SCHEMA}' AS ours`,
   )

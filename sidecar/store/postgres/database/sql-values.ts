@@ -1,21 +1,18 @@
-/** A value of a statement. Arrays become PostgreSQL's arrays; times are in milliseconds since 1970. */
+/** A parameter of a statement. Arrays become PostgreSQL arrays; times are in milliseconds since 1970. */
 export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
 
-/**
- * Replaces NUL, which PostgreSQL's text does not allow, by what UTF-8 makes of half a surrogate pair. No sender means
- * either.
- */
+/** Replaces NUL, which PostgreSQL does not allow in text, by U+FFFD. */
 export function withoutNul(text: string): string {
   return text.replaceAll('\0', '\uFFFD')
 }
 
 /**
- * Encodes a `bytea[]` in PostgreSQL's binary form, which `pg` sends as it is. As text, each byte is two characters, and
- * the database waits while they are made.
+ * Encodes a `bytea[]` in PostgreSQL's binary format, which `pg` sends unchanged. The text format needs two characters
+ * per byte, and encoding it keeps the database waiting.
  */
 export function byteaArray(items: readonly Uint8Array[]): Buffer {
   const packed = Buffer.allocUnsafe(items.reduce((sum, { length }) => sum + 4 + length, 20))
-  // One dimension, no nulls, of type `bytea`, the number of items, numbered from 1.
+  // The header: one dimension, no nulls, element type `bytea` (17), number of items, first index 1.
   let offset = [1, 0, 17, items.length, 1].reduce((end, word) => packed.writeInt32BE(word, end), 0)
   for (const item of items) {
     offset = packed.writeInt32BE(item.length, offset)

@@ -4,20 +4,20 @@ import { StoreError } from '../../../errors.ts'
 import { toStoreError } from './postgres-error.ts'
 import type { SqlValue } from './sql-values.ts'
 
-/** Connections for statements of any kind. */
+/** Maximum number of connections for statements of any kind. */
 const MOST_STATEMENTS = 4
 /**
- * Further connections for statements that only read. Any number of writes may wait for a row or a standby, and each
- * holds a connection meanwhile.
+ * Maximum number of further connections for statements that only read. All others may be held by writes that wait for a
+ * row or a standby.
  */
 const MOST_READS = 2
-/** Statements that may wait for a connection. */
+/** Limit of statements that wait for a connection, in each pool. */
 const MOST_WAITING = 10_000
 
 interface StatementPoolsParts {
-  /** Opens a pool of at most so many connections to the current primary. */
+  /** Opens a pool of at most `max` connections to the current primary. */
   readonly openPool: (max: number) => pg.Pool
-  /** A statement failed. */
+  /** Called when a statement failed. */
   readonly onError: (error: StoreError) => void
 }
 
@@ -27,11 +27,11 @@ interface Pools {
 }
 
 /**
- * The pools in which statements run: one for all statements, and one for reads, so that writes that wait never hold up
- * a read. While nothing is stuck, reads use both.
+ * Runs statements in two pools: one for all statements, and one only for reads, so that waiting writes never delay a
+ * read. Reads also use the first pool while it has a free connection.
  *
- * {@link renew} replaces the pools by new ones to the current primary; statements in progress end on the old ones.
- * After {@link close}, statements are refused with `store_closed`.
+ * {@link renew} replaces the pools by new ones to the current primary; statements in progress finish on the old ones.
+ * After {@link close}, statements reject with `store_closed`.
  */
 export class StatementPools {
   readonly #parts: StatementPoolsParts
@@ -64,7 +64,7 @@ export class StatementPools {
     for (const pool of [former.forAll, former.forReads]) pool.end().catch(() => undefined)
   }
 
-  /** Takes no more statements. Resolves when the connections are closed. */
+  /** Rejects new statements. Resolves when the connections are closed. */
   close(): Promise<unknown> {
     this.#isClosed = true
     return Promise.all([this.#pools.forAll.end(), this.#pools.forReads.end()])
@@ -83,14 +83,14 @@ export class StatementPools {
       return (await pool.query({ name: this.#nameOf(text), text, values: [...values] })).rows as readonly Row[]
     } catch (cause) {
       const error = toStoreError(cause)
-      // The host name leads to another server now, or will soon.
+      // The server has become a standby. The host name leads to the new primary now, or will soon.
       if (error.code === 'database_read_only' && pools === this.#pools) this.renew()
       this.#parts.onError(error)
       throw error
     }
   }
 
-  /** Names a prepared statement by its text, because a pooler gives several instances one connection. */
+  /** Names a prepared statement by a hash of its text, because a pooler may share a session among instances. */
   #nameOf(text: string): string {
     let name = this.#names.get(text)
     if (name === undefined) {
@@ -101,7 +101,7 @@ export class StatementPools {
   }
 }
 
-/** Whether the next statement there would not wait for another one to end. */
+/** Whether the pool can run another statement at once. */
 function hasRoom({ waitingCount, idleCount, totalCount, options }: pg.Pool): boolean {
   return waitingCount < idleCount + options.max - totalCount
 }

@@ -5,8 +5,8 @@ import { REFUSALS } from './postgres-error.ts'
 const TRY_AGAIN_MS = 100
 
 /**
- * Repeats `work` while the database is absent, until the elapsed time `until`. A try that failed may have taken effect.
- * Calls `onRetry` before each try but the first. Rejects with the last error.
+ * Retries `work` while its errors are temporary, until the elapsed time `until`. A failed try may have taken effect.
+ * Calls `onRetry` before each retry. Rejects with the last error.
  */
 export async function tryAgain<T>(
   work: () => Promise<T>,
@@ -25,14 +25,17 @@ export async function tryAgain<T>(
   }
 }
 
-/** The database is absent, or another server replaces it, which may be short of connections for a while. */
+/**
+ * Errors while the database is unreachable or another server replaces it. The new server may lack free connections at
+ * first.
+ */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set([
   'database_unreachable',
   'database_read_only',
   'database_older',
   ...REFUSALS,
 ])
-/** Serialization failure and deadlock: the other transaction goes on, and the next try can succeed. */
+/** Serialization failure and deadlock: the other transaction continues, and the next try can succeed. */
 const CONFLICTS = new Set(['40001', '40P01'])
 
 /** Whether the same statement may succeed in a moment. It may also have taken effect. */

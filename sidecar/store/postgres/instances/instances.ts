@@ -7,7 +7,7 @@ import type { Postgres } from '../database/connection.ts'
 
 const BEAT_MS = 1000
 /**
- * How long the start waits for its name. A crashed process of the same name did not release it, so its lease must end.
+ * How long a start waits for its name. A crashed process of the same name did not release it, so its lease must expire.
  */
 const TAKEN_FOR_MS = LEASE_MS + 2000
 const TRY_MS = 500
@@ -19,17 +19,17 @@ const LIST = `
   SELECT name, started_at AS "startedAt", note FROM instance
   WHERE owner <> '' AND abs(now_ms() - seen_at) < ${LEASE_MS} ORDER BY name`
 
-/** This instance among the others, as the rest of the store uses it. */
+/** This instance, as the rest of the store uses it. */
 export interface OwnInstance extends Instances {
-  /** Holds the leases. Differs between two processes of one name. */
+  /** A random id under which this process holds leases. Two processes with the same name have different ones. */
   readonly owner: string
-  /** Whether another instance has taken the name, as after a long standstill of this one. */
+  /** Whether another instance has taken the name, for example after this process hung for long. */
   isTaken(): boolean
   /** Releases the name and all leases. */
   close(): Promise<void>
 }
 
-/** Takes the name. Rejects with `instance_taken` if another instance keeps it. */
+/** Registers this process under `name`. Rejects with `instance_taken` if another instance keeps that name. */
 export async function openInstance(
   postgres: Pick<Postgres, 'query' | 'read'>,
   name: string,
@@ -42,12 +42,12 @@ export async function openInstance(
 }
 
 /**
- * This process among the instances, by its name.
+ * Keeps this process registered under its name.
  *
- * `open` takes the name, and waits if a former process of that name seems to hold it. From then on, a beat renews the
- * name each second. If a beat finds that another instance has the name (`isTaken`), that is logged once; the beats go
- * on, and may win the name back. `close` stops the beats and releases the name; if the database does not answer, the
- * name and the leases lapse.
+ * `open` takes the name, and waits if a former process of that name seems to hold it. From then on, a heartbeat renews
+ * the name each second. If another instance has taken the name (`isTaken`), this is logged once. The heartbeats
+ * continue, and may win the name back. `close` stops the heartbeats and releases the name. If the database does not
+ * answer, the name and the leases expire.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -83,7 +83,7 @@ class NamedInstance implements OwnInstance {
 
   readonly list = async (): Promise<readonly Instance[]> => {
     const instances = await this.#postgres.read<Instance>(LIST)
-    // The others see a new note at the next beat.
+    // This process sees its new note at once, others after the next heartbeat.
     return instances.map((instance) =>
       instance.name === this.name ? { name: this.name, startedAt: instance.startedAt, note: this.#note } : instance,
     )
@@ -119,7 +119,7 @@ class NamedInstance implements OwnInstance {
         this.#log.error('instance-taken', `${error.message} ${error.remedy}`, { instance: this.name })
       }
     } catch {
-      // The connection logs what is wrong, and for how long.
+      // The connection logs faults of the database.
     }
     if (!this.#isClosed) this.#planBeat()
   }

@@ -9,7 +9,7 @@ const LIST = `
   SELECT name, instance, note, owner = $1 AS mine FROM lease
   WHERE lease_until BETWEEN now_ms() AND now_ms() + ${LEASE_MS} ORDER BY name`
 
-/** Opens the leases in the table, which this process holds in the name of `instance`. */
+/** Opens the leases in the shared table. This process holds its leases in the name of `instance`. */
 export function openLeases(
   database: Pick<Postgres, 'query' | 'read'>,
   instance: Pick<OwnInstance, 'name' | 'owner'>,
@@ -35,19 +35,22 @@ export function openLeases(
   }
 }
 
-/** More time without an answer is a break: leases may lapse before their holder can renew them. */
+/**
+ * Limit of time between two answers. A longer gap breaks the contact: meanwhile, leases may expire before their holders
+ * can renew them.
+ */
 const BREAK_MS = LEASE_MS / 2
 
 /**
- * Whether this process has reached the database for long enough to judge which other instances do not. Times are
- * elapsed milliseconds.
+ * Tracks whether this process has reached the database for long enough to take over expired leases. Times are elapsed
+ * milliseconds.
  */
 interface Contact {
   /** Notes that the database answered. */
   answered(now: number): void
   /**
-   * Whether the database has answered for {@link LEASE_MS} without a break. An instance that could not reach it either
-   * has renewed its leases by then, so a lease that is still lapsed has no holder.
+   * Whether the database has answered for {@link LEASE_MS} without a break. By then, any instance that was cut off by
+   * the same outage has renewed its leases. So a lease that is still expired has no holder.
    */
   lasts(now: number): boolean
 }

@@ -1,17 +1,17 @@
 import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
 import { byteaArray, type SqlValue } from '../database/sql-values.ts'
 
-/** The characters of {@link AppendAnswer.kinds}. A duplicate is 1. */
+/** Characters of {@link AppendAnswer.kinds}. The third one, `1`, means a duplicate. */
 const NO_STATION = '0'
 const STORED = '2'
 
 /** The messages of one caller. */
 export interface AppendRequest {
   readonly messages: readonly ReceivedMessage[]
-  /** One for each message. */
+  /** The identity of each message; see {@link messageIdentity}. */
   readonly identities: readonly Buffer[]
   readonly mayAck: boolean
-  /** When the request came, in elapsed milliseconds. */
+  /** When the request arrived, in elapsed milliseconds. */
   readonly since: number
 }
 
@@ -22,17 +22,17 @@ export interface AppendAnswer {
   readonly acks: readonly number[]
 }
 
-/** For how many milliseconds an equal message is a copy, with a number and without. */
+/** For how many milliseconds an equal message is a duplicate: with a sequence id (`numbered`), and without. */
 export interface Horizons {
   readonly numbered: number
   readonly unnumbered: number
 }
 
-/** The requests of one statement, as the statement takes them. */
+/** The requests of one statement, converted for it. */
 export interface AppendBatch {
   /** The different messages. */
   readonly distinct: readonly Distinct[]
-  /** The place of each message of the requests, in order. */
+  /** For each message of the requests, in order, its place among the distinct messages. */
   readonly places: readonly Place[]
   /** The messages that may be acknowledged. */
   readonly acks: readonly { readonly place: Place; readonly message: ReceivedMessage }[]
@@ -45,13 +45,13 @@ interface Distinct {
 }
 
 interface Place {
-  /** The index of the equal message among the distinct ones. */
+  /** The index of this message, or of its equal, in `distinct`. */
   readonly index: number
-  /** Represented by an equal message earlier in the batch. */
+  /** Whether an equal message earlier in the batch represents this one. */
   readonly isCopy: boolean
 }
 
-/** Builds a batch. Equal messages of a batch have one outcome, so the database is asked about the first one only. */
+/** Builds a batch. Of equal messages in a batch, only the first is sent to the database; the others are duplicates. */
 export function batchOf(requests: readonly AppendRequest[], horizons: Horizons): AppendBatch {
   const distinct: Distinct[] = []
   const places: Place[] = []
@@ -76,7 +76,7 @@ export function batchOf(requests: readonly AppendRequest[], horizons: Horizons):
   return { distinct, places, acks }
 }
 
-/** The first values of `append`, at `now` in elapsed milliseconds. */
+/** Returns the parameters of the SQL function `append` that the batch determines. `now`: elapsed milliseconds. */
 export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly SqlValue[] {
   return [
     distinct.map(({ message }) => message.to),
@@ -96,7 +96,7 @@ export function storedFor({ distinct }: AppendBatch, { kinds }: AppendAnswer): r
   return distinct.flatMap(({ message }, index) => (kinds[index] === STORED ? message.to : []))
 }
 
-/** The outcomes of the messages of each request, in order. */
+/** Returns the outcomes for the messages of each request, in order. */
 export function outcomesOf(
   requests: readonly AppendRequest[],
   { places, acks }: AppendBatch,

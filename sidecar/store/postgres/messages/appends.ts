@@ -19,23 +19,30 @@ import {
 import { type Bounds, openBounds } from './bounds.ts'
 import { messageIdentity } from './message-identity.ts'
 
-// Longer statements are no faster, and what waits behind one waits longer.
+// Larger statements are no more efficient, and the messages behind one wait longer.
 const STATEMENT_ROWS = 1000
-// Several seconds of a flood. Above that, callers have to slow down, or memory would grow without end.
+// Several seconds of a flood. Above this limit callers must slow down, because otherwise memory would grow without
+// limit.
 const WAITING_ROWS = 50_000
-/** A statement with one message costs both sides as much as one with ten. */
+/** How long a batch gathers messages, because a statement with one message costs as much as one with ten. */
 const GATHER_MS = 4
-/** How long a message is kept for an absent database. A failover takes less, and its sender has repeated it by then. */
+/**
+ * How long a message is kept while the database is unreachable. A failover takes less, and senders retransmit within
+ * this time.
+ */
 const GIVE_UP_MS = 60_000
-/** Each station acknowledges a message to a whole net. More acks than that to one sender are a flood. */
+/**
+ * How many stations may acknowledge one sender at the full rate, as after a message to a whole net. More acks indicate
+ * a flood.
+ */
 const STATIONS_PER_SENDER = 10
 
 const APPEND = 'SELECT base, kinds, acks FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)'
 
-/** Returns what a caller gets, or throws the error that it gets. */
+/** Returns the outcomes for a caller, or throws its error. */
 type Result = () => readonly AppendOutcome[]
 
-/** Stores messages. */
+/** Stores messages in the database. */
 export interface Appends {
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /** Resolves when no message waits to be stored. */
@@ -48,9 +55,9 @@ interface AppendsParts {
   readonly ack: AckSettings
   readonly coalesceMs: number
   readonly clock: Clock
-  /** New messages of these stations are durable. */
+  /** Called when new messages of these stations are durable. */
   readonly onStored: (stations: readonly StationKey[]) => void
-  /** A statement failed for a passing reason, and is about to be tried again. */
+  /** Called before a statement is retried after a temporary error. */
   readonly onRetry?: () => void
 }
 
@@ -62,9 +69,9 @@ export function openAppends(parts: AppendsParts): Appends {
 /**
  * Stores messages in batches: one statement is in progress while the next batch gathers.
  *
- * A statement that fails for the connection, or for an absent database, is tried again unchanged for up to a minute.
- * Each message says how long it has waited, so what the first try stored after all is found to be a copy then. If a
- * statement of several requests is refused, each request is stored alone, so that only the one at fault fails.
+ * A statement that fails because the database is unreachable is retried unchanged for up to a minute. It passes how
+ * long each message has waited. So messages that a failed try did store are recognized as duplicates. If a statement
+ * with several requests is refused, each request is stored alone, so that only the faulty one fails.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -90,7 +97,7 @@ class BatchedAppends implements Appends {
 
   readonly append: Appends['append'] = async (messages, mayAck) => {
     if (messages.length === 0) return []
-    // Here and not when the statement begins, because the database would wait for it.
+    // Computed now rather than when the statement begins, because then the database would wait for it.
     const identities = messages.map(messageIdentity)
     const result = await this.#batches.add({ messages, identities, mayAck, since: this.#parts.clock.elapsed() })
     return result()
@@ -117,7 +124,7 @@ class BatchedAppends implements Appends {
     this.#parts.onStored(stored)
     this.#bounds.count(stored.length, answer.acks.length)
     let outcomes: ReturnType<typeof outcomesOf> | undefined
-    // Computed when the first caller asks, which is after the next statement has left.
+    // Computed when the first caller asks, by when the next statement has been sent.
     return requests.map((_, index) => () => {
       outcomes ??= outcomesOf(requests, batch, answer)
       return outcomes[index] ?? []

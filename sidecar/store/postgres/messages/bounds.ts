@@ -1,25 +1,25 @@
 import type { Queries } from '../database/connection.ts'
 
-/** Rows of `dropped`, as many as the SQLite store keeps. Above that, the oldest are deleted. */
+/** Maximum number of rows in `dropped`, as in the SQLite store. Above it, the oldest rows are deleted. */
 const MAX_DROPPED = 100_000
-/** How many messages are stored, or acks granted, between two deletions. */
+/** Number of stored messages, or of granted acks, between two deletions. */
 const DELETE_EVERY = 1000
 const MINUTE_MS = 60_000
 
 const BOUND_DROPPED = `DELETE FROM dropped WHERE id <= (SELECT max(id) FROM dropped) - ${MAX_DROPPED}`
-// Skips rows that another statement is about to write. A statement that waits for several rows may wait for this one,
-// never the other way round.
+// Skips rows that another statement has locked. So this statement never waits for another one, and no deadlock is
+// possible.
 const FORGET_ACKS = `
   DELETE FROM ack_sent WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ack_sent WHERE abs(now_ms() - at) >= $1 FOR UPDATE SKIP LOCKED))`
 
-/** Bounds the rows that a flood leaves; housekeeping runs only once an hour. */
+/** Limits how many rows a flood leaves, because housekeeping runs only once an hour. */
 export interface Bounds {
   /** Counts stored messages and granted acks. After many of them, deletes old rows. */
   count(stored: number, acks: number): void
 }
 
-/** `ackMs`: for how long an ack prevents another for the same message. */
+/** Starts counting. `ackMs`: how long an ack prevents another ack of the same message. */
 export function openBounds({ query }: Queries, ackMs: number): Bounds {
   let stored = 0
   let acks = 0

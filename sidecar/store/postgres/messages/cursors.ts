@@ -5,8 +5,8 @@ import { readSql } from '../../read-sql.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Answer, DeviceReading, Reader } from './reader.ts'
 
-// A crash loses cursors of this time. A phone then gets an older stamp than it has, which is safe. It does not store
-// it.
+// A crash loses the cursors of this time. Then a phone may get an older stamp than its own, which is safe: it ignores
+// that stamp.
 const WRITE_AFTER_MS = 10_000
 const STATEMENT_ROWS = 1000
 
@@ -20,15 +20,17 @@ interface CursorsParts {
 
 /** The cursors as the rest of the store uses them. */
 export interface SharedCursors extends Cursors {
-  /** The stamp as {@link Cursors.stampFor} returns it, for a request with the cursor `since` that gets no messages. */
+  /**
+   * Returns the stamp of an answer without messages, as {@link Cursors.stampFor} does. `since`: the request's cursor.
+   */
   timeIn(reading: Answer, since: number | undefined): number
   /** Writes the cursors that are not in the table yet. */
   seal(): Promise<void>
 }
 
 /**
- * The newest cursor that each device sent, by the same rules as in the SQLite store. The table has them, and memory
- * those that are not written yet, by the key of the device.
+ * Opens the newest cursors of all devices, with the same rules as in the SQLite store. They are in the table; those not
+ * written yet are in memory, by the key of the device.
  */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
   const unwritten = new Map<string, number>()
@@ -66,7 +68,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     const [, id] = parseDeviceKey(key)
     if (!remembersCursor(id)) return Math.max(registeredAt, sent ?? 0)
     if (sent !== undefined && sent > newestCursor) note(key, sent)
-    // A cursor of an earlier registration is older than the stamp of the present one.
+    // `registeredAt` wins over a cursor of an earlier registration, which is older.
     return Math.max(registeredAt, sent ?? Math.max(newestCursor, unwritten.get(key) ?? 0))
   }
 

@@ -14,7 +14,8 @@ interface HistoryParts {
 }
 
 /**
- * The rings in the table. Nothing is cached: each sync asks the database, so its answer is right on every instance.
+ * Opens the message history in the shared tables. It has no cache: each sync queries the database, so every instance
+ * answers alike.
  */
 export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
@@ -32,8 +33,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
 }
 
 /**
- * The newest stamp of the database. It moves when something is written. It is never the time of this machine: a phone
- * with that cursor would skip what another instance stores in the same second.
+ * Opens the source of stamps, which returns the newest stamp of the database. Each write advances it. This machine's
+ * time would be wrong: a phone with that cursor would skip messages that another instance stores in the same second.
  */
 export function openServerTime({ query }: Queries): Stamps {
   return {

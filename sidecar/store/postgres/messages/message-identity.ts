@@ -5,12 +5,14 @@ import type { IncomingMessage } from '../../../messages/store.ts'
 const BYTES = 16
 
 /**
- * A digest of 16 bytes that only equal messages share, because no sender can find two messages with one digest. For a
- * reply-ack, only the number before the brace counts. Blanks and control characters at the end of the text do not.
+ * Returns a digest of 16 bytes that identifies a message, to recognize duplicates. No sender can find two messages with
+ * the same digest. Of a reply-ack, it includes only the number before the brace. It ignores blanks and control
+ * characters at the end of the text.
  */
 export function messageIdentity({ from, to, seqId, text }: IncomingMessage): Buffer {
   const content = text.toString('latin1')
   const shown = content.slice(0, contentEnd(content))
-  // The other parts have no line breaks. The encoding is fixed, so that all processes agree.
+  // Only the text can contain line breaks, so the parts cannot be confused. The format is fixed, because processes of
+  // all versions must agree.
   return hash('sha256', `${to}\n${from}\n${messageNumber(seqId)}\n${shown}`, 'buffer').subarray(0, BYTES)
 }

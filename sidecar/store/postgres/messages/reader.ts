@@ -4,9 +4,8 @@ import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from './unpack-messages.ts'
 
-// While one statement is in progress, the reads of the one before are answered. Larger statements are hardly faster,
-// and their first read waits for the last. With more statements at a time each has fewer reads, and costs as much as
-// several.
+// Two statements in parallel: while one is in progress, the reads of the previous one are answered. Larger statements
+// are hardly faster, and delay their first read. More statements in parallel have fewer reads each, but cost the same.
 const STATEMENT_READS = 32
 const STATEMENTS = 2
 const WAITING_READS = 10_000
@@ -26,7 +25,7 @@ interface Row {
   readonly last: number
   readonly registeredAt: number | null
   readonly keys: readonly string[] | null
-  /** When each device was registered. */
+  /** The stamp of each device's registration. */
   readonly since: readonly number[]
   /** The newest cursor that each device sent. */
   readonly cursors: readonly number[]
@@ -38,16 +37,16 @@ interface Row {
 export interface DeviceReading {
   readonly key: string
   readonly registeredAt: number
-  /** The newest cursor that the device sent, as the table has it. */
+  /** The newest cursor that the device sent, according to the database. */
   readonly newestCursor: number
 }
 
-/** A station in the database, at one moment. */
+/** A station as one statement read it from the database. */
 export interface Reading {
   readonly registeredAt: number
   /** The device of the request, or all devices; at least one. */
   readonly devices: readonly DeviceReading[]
-  /** Stamp of its newest message; 0 before the first. */
+  /** Stamp of the station's newest message; 0 if it has none. */
   readonly newest: number
   /** Messages newer than the cursor of the request, oldest first. */
   readonly messages: readonly StoredMessage[]
@@ -55,14 +54,14 @@ export interface Reading {
 
 /** The answer to a read. `station` is undefined if it is not registered, or has no such device. */
 export interface Answer {
-  /** Newer than all messages stored before the read, and older than all stored after it. */
+  /** The newest stamp of the database. No message stored before the read has a higher one; all stored later do. */
   readonly last: number
   readonly station: Reading | undefined
-  /** Changes when the database may have lost messages: see {@link openReader}. */
+  /** A string that changes when the database may have lost messages; see {@link openReader}. */
   readonly lineage: string
 }
 
-/** Reads from the database: everything that any instance stored before the call is in the answer. */
+/** Reads from the database. The answer includes every message that any instance stored before the call. */
 export interface Reader {
   read(station: StationKey, device: DeviceId | undefined, since: number): Promise<Answer>
 }
@@ -74,13 +73,16 @@ interface Read {
 }
 
 /**
- * Opens the reader. Reads that come at once, or while statements are in progress, share a statement.
+ * Opens the reader. Reads that arrive at the same time, or while statements are in progress, share a statement.
  *
- * The lineage of an answer consists of the timeline of the database and the number of times that its clock went back. A
- * standby that took over may lack messages, and so may a restored database.
+ * The lineage of an answer consists of the timeline of the database and the number of times that its stamp went back.
+ * Both change because a standby that took over, or a restored database, may lack messages.
  */
 export function openReader(database: Queries, timeline: () => number = () => 0): Reader {
-  /** The newest `last` of a statement that has ended. A statement that begins later reads no older one. */
+  /**
+   * The newest `last` that a finished statement returned. A later statement returns an older one only if the database
+   * lost data.
+   */
   let newest = 0
   let timesBack = 0
 

@@ -3,9 +3,9 @@ import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 const HEAD_BYTES = 16
 
 /**
- * Reads messages out of one value, as the SQL function `read_newer` packs them. Each has its stamp in 8 bytes, the
- * lengths of source, number and text in 2, 2 and 4 bytes, and then these three. The texts are parts of `packed`, which
- * stays in memory with them.
+ * Unpacks the messages that the SQL function `read_newer` packs into one value. Each has a stamp of 8 bytes, and the
+ * lengths of its source, sequence id and text in 2, 2 and 4 bytes. These three follow. The returned texts are views of
+ * `packed`, and keep it in memory.
  */
 export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredMessage[] {
   const messages: StoredMessage[] = []

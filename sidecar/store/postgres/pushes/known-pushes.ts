@@ -3,16 +3,16 @@ import type { Platform } from '../../../messages/store.ts'
 
 interface Estimate {
   readonly platform: Platform
-  /** In elapsed milliseconds; infinite while this instance has claimed it. */
+  /** Elapsed milliseconds at which the row is due; infinite while this instance has claimed it. */
   readonly dueAt: number
 }
 
 /**
- * The rows of the queue that this instance stored, claimed or postponed: at most one for each device. They are an
- * estimate for metrics, because other instances change the queue too.
+ * The queue rows that this instance stored, claimed or postponed: at most one per device. They serve as an estimate for
+ * metrics, because other instances change the queue too.
  */
 export interface KnownPushes {
-  /** Adds a row that is due in `delayMs`, unless there is one. Returns whether it is new. */
+  /** Adds a row that is due in `delayMs`, unless the device has a row already. Returns whether it added one. */
   add(key: string, platform: Platform, delayMs: number): boolean
   claimed(key: string, platform: Platform): void
   /** Notes that the row is due again in `delayMs`. */

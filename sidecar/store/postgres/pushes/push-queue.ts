@@ -37,7 +37,7 @@ interface ClaimRow {
   readonly text: Buffer
 }
 
-/** A claim, with the key of its device. `lease` tells it from other claims of that device. */
+/** A claim, with the key of its device. `lease` distinguishes it from other claims of the same device. */
 interface Leased {
   readonly claim: PushClaim
   readonly key: string
@@ -50,7 +50,7 @@ interface Postponed extends Leased {
 
 interface PushQueueParts {
   readonly database: Queries
-  /** Holds the leases of this process; no other process has the same. */
+  /** The unique name under which this process holds leases. */
   readonly owner: string
   readonly coalesceMs: number
   readonly stationOf: (key: StationKey) => Pick<Station, 'devices'> | undefined
@@ -59,27 +59,28 @@ interface PushQueueParts {
 
 /** The queue as the rest of the store uses it. */
 export interface SharedPushQueue extends PushQueue {
-  /** This instance has stored messages for these stations, which other instances do not know yet. */
+  /** Notes that this instance has just stored messages for these stations, and plans their notifications. */
   stored(stations: readonly StationKey[]): void
 }
 
-/** Opens the queue in the table that all instances share. */
+/** Opens the queue in the shared table. */
 export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
   return new PostgresPushQueue(parts)
 }
 
 /**
- * The queue in the table that all instances share, at most one row a device.
+ * The push queue in the table that all instances share, with at most one row per device.
  *
- * A row waits until it is due; then any instance may claim it, which leases it to that instance. `settle` removes the
- * row, or returns it to wait for messages that arrived during the lease. `retryLater` returns it to wait for its delay.
- * If neither happens, or the database does not take it, the lease ends and the row is due again: a device is notified
- * at least once.
+ * A row waits until it is due. Then any instance may claim it, and so lease it. `settle` removes the row; if messages
+ * arrived during the lease, it makes the row wait again. `retryLater` makes the row wait for its delay. If neither is
+ * called, or the database rejects the call, the lease expires and the row is due again. So a device is notified at
+ * least once.
  *
- * In memory are only estimates, for metrics and timers: when the rows that this instance knows are due. It sets a timer
- * for each row that it stored or postponed, and finds rows that other instances left by asking once a second.
+ * Memory holds only estimates of when the rows known to this instance are due, for metrics and timers. The instance
+ * sets a timer for each row that it stored or postponed. It finds rows that other instances left by polling once a
+ * second.
  *
- * Settlements that come while a statement is in progress share the next one.
+ * Settlements that arrive while a statement is in progress share the next statement.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -124,7 +125,7 @@ class PostgresPushQueue implements SharedPushQueue {
     })
     for (const platform of platforms) {
       const claimed = claims.filter(({ device }) => device.platform === platform).length
-      // Other instances have claimed all other due rows.
+      // Fewer rows than requested: all other due rows are claimed by other instances.
       if (claimed < room[platform]) this.#estimates.forgetDue(platform, askedAt)
     }
     return claims
@@ -163,7 +164,7 @@ class PostgresPushQueue implements SharedPushQueue {
       coalesceMs,
     ]
     const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
-    // Otherwise the next instance that claims these rows notifies the phones again.
+    // Retried during the lease, because otherwise the next instance that claims these rows notifies the phones again.
     const staying = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
     const dueInMs = new Map(staying.map((row) => [row.key, row.dueInMs]))
     for (const { key, claim } of all) this.#released(key, claim.device.platform, dueInMs.get(key))
@@ -184,7 +185,7 @@ class PostgresPushQueue implements SharedPushQueue {
     return all.map(() => undefined)
   }
 
-  /** Notes that the row is gone, or when it is due again. */
+  /** Updates the estimate of a row: removed, or due again in `dueInMs`. */
   #released(key: string, platform: Platform, dueInMs: number | undefined): void {
     if (dueInMs === undefined) {
       this.#estimates.forget(key)
@@ -194,7 +195,7 @@ class PostgresPushQueue implements SharedPushQueue {
     this.#timers.ring(dueInMs)
   }
 
-  /** If `work` fails, the row stays leased, and is due again after the lease. */
+  /** Awaits `work`. If it fails, notes that the row stays leased and is due again after the lease. */
   async #orAfterLease<T>({ key, claim }: Leased, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
       this.#estimates.wait(key, claim.device.platform, PUSH_LEASE_MS)
@@ -217,7 +218,7 @@ function claimOf(row: ClaimRow): PushClaim {
     unpushed: { count, newest },
     tries,
     refusals,
-    // Below 0 if the clock of the database was set back.
+    // Negative if the clock of the database was set back.
     firstTryMs: Math.max(0, row.firstTryMs),
     waitedMs: Math.max(0, row.waitedMs),
   }

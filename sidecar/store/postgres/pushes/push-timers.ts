@@ -1,19 +1,19 @@
 import type { Clock, Timer } from '../../../clock.ts'
 
-/** For rows that other instances left: windows of instances that ended, and leases that were not settled. */
+/** Interval of polling for rows that other instances left: they stopped during a window, or did not settle a lease. */
 const ASK_EVERY_MS = 1000
 /** Rows that become due within this time share one call at its end, because each call costs a statement. */
 const GRAIN_MS = 50
 
 /** Timers that call all listeners when a row may be due. */
 export interface PushTimers {
-  /** Plans a call of the listeners in `delayMs`, or up to {@link GRAIN_MS} later. */
+  /** Schedules a call of all listeners in `delayMs`, or up to {@link GRAIN_MS} later. */
   ring(delayMs: number): void
   onRing(listener: () => void): void
   close(): void
 }
 
-/** Opens the timers. Listeners are also called each second, and each listener once when it is added. */
+/** Opens the timers. All listeners are also called each second, and soon after a listener is added. */
 export function openPushTimers(clock: Clock): PushTimers {
   const timers = new Map<number, Timer>()
   const listeners: (() => void)[] = []

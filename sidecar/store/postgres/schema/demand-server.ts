@@ -5,7 +5,7 @@ const OLDEST_SERVER = 150_000
 const ROUNDS = 5
 
 /**
- * Checks that `connection`, one of those of `postgres`, leads to a server that the store can use. Rejects with
+ * Checks that `connection`, a connection of `postgres`, leads to a server that the store can use. Rejects with
  * `database_too_old`, `database_read_only` or `database_pooled`. Changes nothing.
  */
 export async function demandServer(
@@ -21,9 +21,8 @@ export async function demandServer(
 }
 
 /**
- * Checks that each connection keeps a session of its own. A pooler that assigns statements to any session gives both
- * connections one session in turns, or another session each time. Then settings, prepared statements and LISTEN are
- * lost at the next statement.
+ * Checks that each connection keeps its own session. A pooler may assign each statement to any session. Then both
+ * connections share a session, or the session changes, and settings, prepared statements and LISTEN are lost.
  */
 async function demandSessions(first: Queries, second: Queries): Promise<void> {
   const pids = []

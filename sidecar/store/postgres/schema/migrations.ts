@@ -6,15 +6,15 @@ import { demandServer } from './demand-server.ts'
 import { FUNCTION_TEXTS, TABLE_TEXTS } from './schema-files.ts'
 import { BASELINE, STEPS } from './schema-version.ts'
 
-/** The key of the advisory lock. Any number; all instances take the same one. */
+/** The key of the advisory lock: an arbitrary number that is the same in all instances. */
 const LOCK = 0x6d637363
 
 /**
- * Creates the tables or takes the steps to the newest version, and replaces all functions by those of this version, in
- * one transaction. If several instances start at once, one of them does it and the others wait.
+ * Creates the tables or upgrades them to the newest version, and replaces all functions by those of this version. All
+ * this is one transaction. If several instances start at once, one of them does it and the others wait.
  *
  * Rejects with `database_too_old`, `database_outdated`, `database_newer`, `database_read_only` or `database_pooled`,
- * and has then changed nothing.
+ * and then changes nothing.
  */
 export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = STEPS): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
@@ -29,7 +29,7 @@ export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = STE
   })
 }
 
-/** Rejects as {@link migrate} does if the schema cannot be brought to the newest version. Changes nothing. */
+/** Rejects like {@link migrate} if the schema cannot be upgraded to the newest version. Changes nothing. */
 export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
     await demandServer(connection, postgres)
@@ -39,7 +39,7 @@ export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Prom
 }
 
 async function createTables(connection: OwnConnection): Promise<void> {
-  // Asked first: an administrator may have created the schema without giving this user the right to create one.
+  // This checks first: an administrator may have created the schema without granting this user the right to create one.
   const [schema] = await connection.query<{ exists: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS exists', [
     SCHEMA,
   ])
@@ -52,7 +52,7 @@ async function takeSteps(connection: OwnConnection, steps: readonly string[], ve
   await connection.query('UPDATE clock SET version = $1', [BASELINE + steps.length])
 }
 
-/** Returns the version of the schema, 0 without tables. Rejects if this sidecar cannot use that version. */
+/** Returns the version of the schema; 0 if there are no tables. Rejects if this sidecar cannot use that version. */
 async function demandVersion({ query }: Queries, newest: number): Promise<number> {
   const [clock] = await query<{ exists: boolean }>('SELECT to_regclass($1) IS NOT NULL AS exists', [`${SCHEMA}.clock`])
   if (!clock?.exists) return 0

@@ -7,10 +7,10 @@ import { SCHEMA } from '../database/session.ts'
 /** The channel on which instances notify each other of changes of the registry. */
 export const CHANNEL = SCHEMA
 
-/** Later than any time. */
+/** A time later than any real one, in milliseconds. */
 export const NEVER = Number.MAX_SAFE_INTEGER
 
-/** The literals in the files that are constants of the sidecar too. */
+/** The named literals of the SQL files that are also constants of the sidecar. */
 export const LITERALS = { CHANNEL, LEASE_MS, MAX_DEVICES, NEVER, UNPROVEN_MS } as const
 
 /** The files in `tables/`, in the order in which they are executed. */
@@ -32,8 +32,8 @@ const TABLES = [
 ].map((name) => `tables/${name}`)
 
 /**
- * The files of the functions. A function must get a new name if its arguments or columns differ from those of a
- * published version, because instances of the previous version still call that one.
+ * The files of the functions. If the arguments or columns of a published function change, give the function a new name.
+ * Instances of the previous version still call the old one.
  */
 const FUNCTIONS = [
   'registry/take-stamp',

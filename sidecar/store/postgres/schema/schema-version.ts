@@ -1,8 +1,8 @@
-/** The version of the schema that the files in `tables/` create. Older ones were never published. */
+/** The version of the schema that the files in `tables/` create. Older versions were never published. */
 export const BASELINE = 6
 
 /**
- * The steps after {@link BASELINE}: the first makes version 7 of version 6, and so on. A step only adds, because
- * instances of the version before work beside those of the new one. A published step is never changed.
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 6 to version 7, and so on. A step may only add,
+ * because instances of the previous version still run beside the new ones. Never change a published step.
  */
 export const STEPS: readonly string[] = []

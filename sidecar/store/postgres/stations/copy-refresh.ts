@@ -23,7 +23,7 @@ interface ChangeRow extends StationRecord {
 interface CopyRefreshParts {
   readonly postgres: Pick<Postgres, 'read' | 'timeline'>
   readonly copy: StationCopy
-  /** Stations known to be proven, with the time of their registration. Replaced at each load. */
+  /** Stations known to be proven, with the stamp of their registration. Each load replaces the entries. */
   readonly proven: Map<StationKey, number>
   readonly clock: Clock
 }
@@ -31,12 +31,12 @@ interface CopyRefreshParts {
 /**
  * Keeps the copy of the registry up to date with the changes of all instances.
  *
- * `load` reads all stations. From then on, `follow` reads only the stations that changed since the stamp that the copy
- * has seen. It loads everything again if that stamp has become useless. This happens when another server takes over
- * (another timeline), the clock of the database goes back, or changes since that stamp were deleted.
+ * `load` reads all stations. From then on, `follow` reads only the stations that changed after the newest stamp in the
+ * copy. It loads everything again if that stamp has become unusable. This happens when another server takes over
+ * (another timeline), or the stamp of the database goes back, or the records of changes since that stamp were deleted.
  *
  * A refresh runs after each notification and at least once a second. Only one runs at a time; a notification during a
- * refresh starts another one after it. A refresh that fails changes nothing; the next one reads the same changes again.
+ * refresh starts another one after it. A failed refresh changes nothing; the next one reads the same changes again.
  * After `close` no refresh starts.
  */
 export class CopyRefresh {
@@ -72,7 +72,7 @@ export class CopyRefresh {
     const provenRows = await read<{ key: StationKey; registeredAt: number }>(PROVEN)
     this.#proven.clear()
     for (const { key, registeredAt } of provenRows) this.#proven.set(key, registeredAt)
-    // When the timeline changes, all connections end. So all pages are from one timeline.
+    // All pages are from one timeline, because all connections end when the timeline changes.
     this.#loadedTimeline = timeline()
     this.#copy.replace(records, snapshot?.version ?? 0)
   }
@@ -83,7 +83,7 @@ export class CopyRefresh {
     const since = this.#copy.seen
     const rows = await read<ChangeRow>(STATION_CHANGES, [since])
     const [first] = rows
-    // A standby without the last transactions has become the primary, or the database was restored.
+    // A standby that lacks the last transactions has become the primary, or the database was restored.
     if (!first || first.version < since || timeline() !== this.#loadedTimeline) return this.load()
     if (first.changesSince > since) return this.load()
     if (first.version < this.#copy.seen) return // a refresh that began later was faster
@@ -93,7 +93,7 @@ export class CopyRefresh {
     this.#copy.follow(changes, first.version)
   }
 
-  /** Starts a refresh, or has another one follow the one in progress. */
+  /** Starts a refresh. If one is in progress, another follows it. */
   readonly refresh = (): void => {
     if (this.#isClosed) return
     this.#isStale = true
@@ -110,7 +110,7 @@ export class CopyRefresh {
     this.#timer?.cancel()
     do {
       this.#isStale = false
-      // The connection logs what is wrong with the database.
+      // The connection logs faults of the database.
       await this.follow().catch(() => undefined)
     } while (this.#isStale && !this.#isClosed)
     this.#isRefreshing = false

@@ -5,15 +5,17 @@ import { openBatches } from '../database/batches.ts'
 import { toStoreError } from '../database/postgres-error.ts'
 
 /**
- * The limit of one statement, in {@link weightOf}. It locks the clock, for which messages wait: 15 ms for 100 new
- * tokens, 65 ms for 100 new stations.
+ * Limit of a statement, in units of {@link weightOf}. A statement locks the clock row, and messages wait for that: 15
+ * ms for 100 new tokens, 65 ms for 100 new stations.
  */
 const STATEMENT_WEIGHT = 100
-/** The limit of the queue: five seconds of new tokens, or 80 MB of avatars. */
+/** Limit of the queue, in units of {@link weightOf}: five seconds of new tokens, or 80 MB of avatars. */
 const MOST_WAITING = 10_000
-/** A registration with the largest avatar weighs nine. */
+/**
+ * Each full 8192 characters of an avatar add one unit of weight. A registration with the largest avatar weighs nine.
+ */
 const AVATAR_CHARACTERS = 8192
-/** Work that waited longer is refused at its turn, because its caller has given up. */
+/** A write that waited longer is rejected at its turn, because its caller has given up. */
 const LONGEST_WAIT_MS = 10_000
 
 interface RegistryQueueParts {
@@ -75,8 +77,8 @@ export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): R
   }
 
   /**
-   * Registers a group in one statement. If one registration makes it fail, tries each alone, so that only that one
-   * fails.
+   * Registers a group in one statement. If the statement fails, tries each registration alone, so that only the faulty
+   * one fails.
    */
   async function registerGroup(group: readonly WaitingRegistration[]): Promise<void> {
     try {
@@ -119,7 +121,7 @@ interface RegistrationGroup {
   readonly stations: Set<StationKey>
 }
 
-/** Groups neighbours that can share a statement, in their order. */
+/** Groups consecutive entries that can share a statement, and keeps their order. */
 function groupsOf(waiting: readonly Waiting[]): readonly (RegistrationGroup | WaitingWrite)[] {
   const groups: (RegistrationGroup | WaitingWrite)[] = []
   for (const entry of waiting) {

@@ -80,10 +80,10 @@ export async function openRegistry(parts: RegistryParts): Promise<Registry> {
  * The registry in the tables that all instances share, with a copy in memory.
  *
  * Reads come from the copy, which {@link CopyRefresh} keeps up to date with what other instances change. Writes go to
- * the database, one statement at a time, through a queue. When a call returns, the copy has its change.
+ * the database through a queue, one statement at a time. When a call resolves, the copy includes its change.
  *
- * Two things are only in memory. One is the time of heartbeats that bring nothing new; the database has it once an
- * hour. The other is which stations are known to be proven, so that `prove` writes once for each registration.
+ * Two facts are only in memory. One is the time of heartbeats that bring nothing new; it is written once an hour. The
+ * other is which stations are known to be proven, so that `prove` writes once per registration.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -92,7 +92,7 @@ class PostgresRegistry implements Registry {
   readonly #settings: RegistryParts['settings']
   readonly #clock: Clock
   readonly #copy: StationCopy
-  /** Stations known to be proven, with the time of their registration. */
+  /** Stations known to be proven, with the stamp of their registration. */
   readonly #proven = new Map<StationKey, number>()
   readonly #refresh: CopyRefresh
   readonly #queue: RegistryQueue
@@ -153,7 +153,7 @@ class PostgresRegistry implements Registry {
     const registeredAt = this.#copy.get(key)?.registeredAt
     if (registeredAt === undefined || this.#proven.get(key) === registeredAt) return
     this.#proven.set(key, registeredAt)
-    // If it fails, the next call tries again. Late is early enough.
+    // If this fails, the next call tries again. The mark is not urgent.
     this.#queue.write(() => this.#postgres.query(PROVE, [[key]])).catch(() => this.#proven.delete(key))
   }
 
@@ -220,7 +220,8 @@ class PostgresRegistry implements Registry {
 
   async #remove(key: StationKey, { deviceId, seenBeforeMs = NEVER }: DeviceFilter): Promise<RemoveOutcome> {
     const meant = deviceId === undefined ? null : [deviceId]
-    // Memory and database must agree that a device is silent: heartbeats of the last hour may be only in memory.
+    // A device is removed only if memory and database agree that it is silent, because recent heartbeats may be only in
+    // memory.
     const station = seenBeforeMs === NEVER ? undefined : this.#copy.get(key)
     const silent = station?.devices.filter(({ id, lastSeenAt }) => (deviceId ?? id) === id && lastSeenAt < seenBeforeMs)
     const values = [key, seenBeforeMs, silent?.map(({ id }) => id) ?? meant]
@@ -240,7 +241,7 @@ class PostgresRegistry implements Registry {
     return outcome === 'silenced' ? outcome : removal
   }
 
-  /** Reads the station again instead of changing the copy, which may be older than the database. */
+  /** Refreshes the copy from the database instead of editing it, because the copy may be out of date. */
   async #outcomeOfRemoval(key: StationKey): Promise<'devices' | 'station'> {
     await this.#refresh.follow()
     return this.#copy.get(key) ? 'devices' : 'station'
@@ -250,7 +251,7 @@ class PostgresRegistry implements Registry {
     for (const key of this.#proven.keys()) if (!this.#copy.get(key)) this.#proven.delete(key)
   }
 
-  /** Notes the time of a heartbeat in memory. Returns undefined if the heartbeat brings more than its time. */
+  /** Notes the time of a heartbeat in memory. Returns undefined if the registration also changes something else. */
   #touch(registration: Registration): Station | undefined {
     const station = this.#copy.get(registration.key)
     if (!station || !changesNothing(registration, station)) return undefined

@@ -9,11 +9,11 @@ import {
 import type { Device, DeviceId, StationKey } from '../../../messages/store.ts'
 
 interface Entry {
-  /** Heartbeats change it in place, because they are frequent. */
+  /** The station as callers see it. Heartbeats update it in place, because they are frequent. */
   readonly station: SeenStation
-  /** The devices as the database has them. `lastSeenAt` may be up to an hour behind there. */
+  /** The devices as the database last had them. Their `lastSeenAt` may be up to an hour old. */
   readonly inDatabase: readonly Device[]
-  /** The stamp at which the database had this. */
+  /** The stamp of the snapshot from which the entry was read. */
   readonly version: number
 }
 
@@ -21,11 +21,11 @@ interface Entry {
 export type Change = readonly [key: StationKey, record: StationRecord | undefined]
 
 /**
- * The registry as this instance knows it, one entry a station.
+ * A copy of the registry in the memory of this instance, with one entry per station.
  *
  * Each entry has the stamp of the snapshot that it was read from. `seen` is a stamp up to which all changes are in the
  * copy. So answers that arrive late never undo newer ones: `take` ignores a change up to `seen` or older than the
- * entry. `follow` moves `seen` forward, and only `replace` may move it back, when the database itself went back.
+ * entry. `follow` moves `seen` forward. Only `replace` may move it back, after the database itself went back.
  *
  * Heartbeats that bring nothing new only touch the copy. A later read keeps that time, unless another instance has
  * written a newer one.
@@ -71,24 +71,24 @@ export class StationCopy {
     return this.#counts.devices()
   }
 
-  /** Calls `listener` whenever a station came or went. */
+  /** Calls `listener` whenever a station was added or removed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Adopts what was true of one station at `version`. */
+  /** Applies the state of one station as of stamp `version`, unless the copy is newer. */
   take(change: Change, version: number): void {
-    // Everything up to `seen` is known already, and so is what came after this change.
+    // Changes up to `seen` are in the copy already, together with whatever replaced them.
     if (version > this.#seen) this.#putAll([change], version)
   }
 
-  /** Adopts all that changed since {@link seen}, as of `version`. */
+  /** Applies all changes between {@link seen} and stamp `version`. */
   follow(changes: readonly Change[], version: number): void {
     this.#seen = version
     this.#putAll(changes, version)
   }
 
-  /** Replaces everything by what was read of all stations, at `version` or later. */
+  /** Replaces the copy by `records`: all stations, as read at stamp `version` or later. */
   replace(records: readonly StationRecord[], version: number): void {
     const registered = new Set(records.map(({ key }) => key))
     const removed = [...this.#entries.keys()].filter((key) => !registered.has(key))
@@ -111,14 +111,14 @@ export class StationCopy {
     if (isMoved) this.#notify()
   }
 
-  /** Returns whether the station came or went. */
+  /** Returns whether the change added or removed the station. */
   #put([key, record]: Change, version: number): boolean {
     const former = this.#entries.get(key)
     if (former && former.version > version) return false
     const station = record && stationFrom(record)
     for (const device of station?.devices ?? []) {
       const isSame = ({ id }: Device) => id === device.id
-      // Memory knows of later heartbeats that changed nothing, unless another instance has written one since.
+      // If the time in the database is unchanged, memory may have a later heartbeat that was not written. It is kept.
       if (former?.inDatabase.find(isSame)?.lastSeenAt === device.lastSeenAt)
         device.lastSeenAt = former.station.devices.find(isSame)?.lastSeenAt ?? device.lastSeenAt
     }

@@ -6,17 +6,18 @@ import type { Database } from '../database/database.ts'
 import { freeBytes } from '../database/database-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 
-// A request may have to wait for one slice. 100 pages of a 20 MB file took 1 to 3 ms. VACUUM INTO blocked everything
-// for 90 ms, and blocks it for as long as a slow disk takes to write the file.
+// A request waits for at most one slice. A slice of 100 pages took 1 to 3 ms with a file of 20 MB. VACUUM INTO would
+// block all requests until the whole file is written: 90 ms, or longer on a slow disk.
 const SLICE_PAGES = 100
-// Synced outside the queue, so that the last slice, which waits for the disk, has little left to wait for.
+// Slices between two syncs. Syncs run outside the queue. The last slice waits for the disk, so they leave it little to
+// write.
 const SLICES_PER_SYNC = 20
-// A backup must leave space for messages.
+// Free space that a backup must leave for messages.
 const LEAVE_FREE_BYTES = 16_000_000
 
 const OWNER_ONLY = 0o600
 
-/** The suffix of a backup that is not complete yet. */
+/** The file suffix of an incomplete backup. */
 export const PARTIAL = '.part'
 
 /**
@@ -64,7 +65,10 @@ async function assertRoom(database: Database, path: string): Promise<void> {
   }
 }
 
-/** Copies slice by slice, each an entry of the queue, so that messages and requests get in between. */
+/**
+ * Copies slice by slice. Each slice is an entry of the database's queue, so messages and requests are served in
+ * between.
+ */
 async function copyPages(
   database: Database,
   connection: Connection,

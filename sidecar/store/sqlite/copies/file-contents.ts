@@ -21,7 +21,7 @@ const STATE = 'SELECT reserved_time AS lastStamp, per_station AS perStation FROM
 
 const KEYS = 'SELECT key FROM station'
 
-// Rows without a station, as after an edit by hand, are not copied.
+// Rows without a station, which only manual edits leave, are not copied.
 const OWNED = `
   SELECT (SELECT count(*) FROM device WHERE station IN (SELECT key FROM station)) AS devices,
     (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars`
@@ -76,10 +76,10 @@ export interface FileContents extends Contents {
 }
 
 /**
- * Opens the SQLite file `path`, which has to exist, to read it. No sidecar can open it until it is closed. Changes
- * nothing, except that SQLite moves the log that a crash left into the file, as at every open. Rejects with an
- * {@link OutdatedFileError}, or a {@link StoreError}: `database_locked` while a sidecar has it open,
- * `database_foreign`, `database_outdated`, `database_newer` or `database_corrupt`.
+ * Opens the existing SQLite file `path` for reading. No sidecar can open it until it is closed. Changes nothing, except
+ * that SQLite checkpoints a log that a crash left, as at every open. Rejects with an {@link OutdatedFileError}, or a
+ * {@link StoreError}: `database_locked` while a sidecar has it open, `database_foreign`, `database_outdated`,
+ * `database_newer` or `database_corrupt`.
  */
 export async function openFileContents(path: string, newest = NEWEST): Promise<FileContents> {
   const connection = await connect(path, 0).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export async function openFileContents(path: string, newest = NEWEST): Promise<F
     const [state] = await all<{ lastStamp: number; perStation: number }>(STATE)
     if (!state) throw new StoreError('database_corrupt')
     const { lastStamp, perStation } = state
-    // With the ring size of the file, so that nothing is fitted.
+    // Uses the ring size stored in the file, so that no ring is trimmed.
     const { rings } = await openRingIndex(connection, {
       perStation,
       duplicateMinutes: 0,
@@ -123,7 +123,10 @@ export async function openFileContents(path: string, newest = NEWEST): Promise<F
   }
 }
 
-/** Translates errors of SQLite here, because the caller would take them for errors of the database that it writes. */
+/**
+ * Runs a statement and translates errors of SQLite. Untranslated, the caller would blame the database to which it
+ * writes.
+ */
 async function reading<Row>(
   connection: Pick<Connection, 'all'>,
   statement: Parameters<Connection['all']>,

@@ -7,15 +7,15 @@ import { demandVersion, fileVersion } from '../database/migrations.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 import { syncFolder } from './backup.ts'
 
-/** The numbers of restored stations and messages, and the new path of the replaced database. */
+/** The result of a restore: numbers of restored stations and messages, and the path of the former database. */
 export interface Restored {
   readonly stations: number
   readonly messages: number
-  /** The path to which the replaced database was moved; undefined if there was none. */
+  /** The path at which the former database is kept; undefined if there was none. */
   readonly kept: string | undefined
 }
 
-/** Nothing was restored and nothing changed. `remedy` says what the operator should do. */
+/** An error of a restore that changed nothing. `remedy` says what the operator should do. */
 export class RestoreError extends Error {
   override readonly name = 'RestoreError'
   readonly remedy: string
@@ -29,7 +29,7 @@ export class RestoreError extends Error {
   }
 }
 
-/** Faults of a backup, in other words than the same faults of the database. */
+/** Descriptions of faults in a backup file. The same codes have other descriptions if the fault is in the database. */
 const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [fault: string, remedy: string]>>> = {
   database_corrupt: ['is damaged, or is not a database', 'Name another backup.'],
   database_foreign: ['was not written by the sidecar', 'Name a file that the sidecar wrote to backup.folder.'],
@@ -40,28 +40,29 @@ const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [fault: st
   ],
 }
 
-// Files that belong to a SQLite file by their name. If one is left beside another file, SQLite applies it to that file.
+// Suffixes of the files that SQLite keeps beside a database. If one is left beside a new file of that name, SQLite
+// applies it to the new file.
 const COMPANIONS = ['-wal', '-journal', '-shm'] as const
 
 const FOLDER_OWNER_ONLY = 0o700
 
 /**
- * Stamps may be ahead of the clock by half a minute, and by a burst. Stamps issued since the backup was made are at
- * most so far ahead of now, also if the former database cannot be read. In milliseconds.
+ * Limit for how far stamps are ahead of the clock, in milliseconds. They are ahead by up to half a minute, and more in
+ * a burst. With it, new stamps are above all former ones even if the former database cannot be read.
  */
 const STAMPS_AHEAD_MS = 60_000
 
 /**
- * Replaces the file `database` by the backup `source`, and keeps the former file beside it. The backup is only read.
- * New stamps are above every stamp that was issued before, so that no phone's cursor is ahead of them.
+ * Replaces the file `database` by the backup `source`, and keeps the former file beside it. Does not change the backup.
+ * New stamps will be above every stamp issued before, so that no phone's cursor is ahead of them.
  *
- * Rejects with a {@link RestoreError} if the backup is not a sound file of the sidecar. Rejects with a
- * {@link StoreError} if the database cannot be replaced: `database_locked` while a sidecar has it open,
- * `database_foreign` if it belongs to another program.
+ * Rejects with a {@link RestoreError} if the backup is not a sound file of the sidecar. Rejects with a {@link
+ * StoreError} if the database cannot be replaced: `database_locked` while a sidecar has it open, `database_foreign` if
+ * it belongs to another program.
  */
 export async function restoreDatabase(source: string, database: string, now: number): Promise<Restored> {
   if (database === IN_MEMORY) throw new RestoreError('"database" is in memory.', 'Name a file in "database".')
-  // Replaces the target of a link, not the link.
+  // If `database` is a symbolic link, replaces its target, not the link.
   const path = await realpath(database).catch(() => database)
   await assertIsFile(source, path)
   const draft = `${path}.restoring`
@@ -80,7 +81,7 @@ export async function restoreDatabase(source: string, database: string, now: num
     await giveTo(former.exists ? path : dirname(path), draft)
     isKeeping = true
     if (former.exists) await keep(path, keptPath)
-    // A database that was lost in a crash leaves its log, which SQLite would apply to the backup.
+    // If the database file was lost, its log may still be there. SQLite would apply that log to the backup.
     for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
     await rename(draft, path)
     await syncFolder(dirname(path))
@@ -110,22 +111,22 @@ const HELD = `
 
 interface Former {
   readonly exists: boolean
-  /** The former database issued no stamp above it. */
+  /** Upper bound of the stamps that the former database issued. */
   readonly reserved: number
   /** Releases its lock. Never rejects. */
   release(): Promise<void>
 }
 
 /**
- * Locks the former database until it is replaced, and moves its log into it. If it cannot be read or is gone, its log
- * is kept beside `keptPath` instead.
+ * Locks the former database until it is replaced, and checkpoints its log. If the database is unreadable or missing,
+ * keeps a copy of its log beside `keptPath` instead.
  */
 async function claimFormer(path: string, keptPath: string): Promise<Former> {
   const file = await stat(path).catch(() => undefined)
   if (file && !file.isFile())
     throw new RestoreError(`"database" names ${path}, which is not a file.`, 'Correct "database".')
-  // The log may have messages that its file lacks. SQLite deletes a log that does not fit a damaged file, and a file
-  // that is gone may come back.
+  // The log may have messages that the file lacks. The copy matters because SQLite deletes a log that does not fit a
+  // damaged file. A missing file may be found again.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, keptPath + suffix).catch(() => undefined)
   if (!file) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
@@ -134,7 +135,7 @@ async function claimFormer(path: string, keptPath: string): Promise<Former> {
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
     await fileVersion(connection)
     const [state] = await connection.all<{ reserved: number }>('SELECT reserved_time AS reserved FROM state')
-    // This mode moves the log into the file, and leaves none beside it.
+    // Leaving WAL mode checkpoints the log into the file and deletes the log.
     await connection.exec('PRAGMA journal_mode = DELETE')
     await discard(keptPath)
     const { close } = connection
@@ -147,13 +148,13 @@ async function claimFormer(path: string, keptPath: string): Promise<Former> {
       throw fault
     }
     // A damaged database may be the reason for the restore. No process has it open, or it would be locked. Its last
-    // stamp is near the time of its last write.
+    // stamp is near the modification time of the file.
     return { exists: true, reserved: Math.floor(file.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
 }
 
 /**
- * Creates a missing folder, as on a new machine, for the owner of the folder above it. Adds the folders that it creates
+ * Creates a missing folder, as on a new machine, with the owner of its parent folder. Adds the folders that it creates
  * to `created`.
  */
 async function makeFolder(folder: string, created: string[]): Promise<void> {
@@ -180,7 +181,7 @@ async function copyAndCheck(
 ): Promise<{ readonly stations: number; readonly messages: number }> {
   await copyFile(source, draft, constants.COPYFILE_EXCL)
   await restrictFile(draft)
-  // A backup of the sidecar has no log. A file that was copied while a sidecar was running may have one.
+  // A backup by the sidecar has no log. A file copied by hand while a sidecar was running may have one.
   await copyFile(`${source}-wal`, `${draft}-wal`).catch(() => undefined)
   const connection = await connect(draft, 0)
   try {
@@ -203,15 +204,15 @@ async function assertWhole(connection: Connection): Promise<void> {
   if (verdict !== 'ok') throw new StoreError('database_corrupt', { cause: new Error(verdict) })
 }
 
-/** Gives the file to the user of the sidecar, also if root restores it. */
+/** Gives `draft` the owner and group of `example`, so that the sidecar can open it even if root restored it. */
 async function giveTo(example: string, draft: string): Promise<void> {
   const [{ uid, gid }, owner] = await Promise.all([stat(example), stat(draft)])
   if (uid !== owner.uid || gid !== owner.gid) await chown(draft, uid, gid)
 }
 
-/** Also keeps the file at `keptPath`. The file stays at `path` too, so that a start always finds a database there. */
+/** Makes the file available at `keptPath` too. It stays at `path`, so that a start always finds a database there. */
 async function keep(path: string, keptPath: string): Promise<void> {
-  // Copies it on file systems without hard links.
+  // File systems without hard links get a copy.
   await link(path, keptPath).catch(() => copyFile(path, keptPath, constants.COPYFILE_EXCL))
 }
 

@@ -3,7 +3,8 @@ import { StoreError } from '../../../errors.ts'
 
 declare module 'sqlite3' {
   interface Database {
-    // Not in its types: https://github.com/TryGhost/node-sqlite3/wiki/API#databasebackupfilename-callback
+    // Missing from the library's types:
+    // https://github.com/TryGhost/node-sqlite3/wiki/API#databasebackupfilename-callback
     backup(path: string, done: (error: Error | null) => void): OnlineBackup
   }
 }
@@ -15,27 +16,28 @@ interface OnlineBackup {
 
 export type SqlValue = string | number | Buffer | null
 
-/** Runs SQL. Statements are prepared once and kept, so `sql` has to be a constant. */
+/** Runs SQL. Each statement is prepared once and kept forever, so `sql` must be a constant. */
 export interface Queries {
   all<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
 /**
- * One SQLite connection behind promises. SQLite runs in the thread pool of libuv. Rejects with errors of SQLite.
+ * One SQLite connection with promises. Its statements run in the thread pool of libuv. Rejects with errors of SQLite.
  */
 export interface Connection extends Queries {
   /** Runs several statements without values. */
   exec(sql: string): Promise<void>
-  /**
-   * Begins a copy of the whole database in the file `path`, which has to be empty. Finish it before {@link close}.
-   */
+  /** Begins to copy the whole database into the file `path`, which must be empty. Finish it before {@link close}. */
   copyTo(path: string): Promise<DatabaseCopy>
   close(): Promise<void>
 }
 
-/** A copy in progress (https://sqlite.org/backup.html). It includes what this connection writes meanwhile. */
+/**
+ * A copy in progress (https://sqlite.org/backup.html). It includes the writes of this connection while it is in
+ * progress.
+ */
 export interface DatabaseCopy {
-  /** Copies so many more pages. Resolves with whether the copy is complete, and then durable. */
+  /** Copies up to `pages` more pages. Resolves with true once the copy is complete and durable. */
   step(pages: number): Promise<boolean>
   /** Releases the file, whether or not the copy is complete. Never rejects. */
   finish(): Promise<void>
@@ -43,7 +45,7 @@ export interface DatabaseCopy {
 
 /**
  * Opens `path` for reading and writing, and creates a missing file. Waits for the lock of another process for at most
- * `busyMs`. Rejects with `sqlite_missing` without the library of SQLite.
+ * `busyMs`. Rejects with `sqlite_missing` if the package `sqlite3` cannot be loaded.
  */
 export async function connect(path: string, busyMs: number): Promise<Connection> {
   const sqlite3 = await loadSqlite()
@@ -67,7 +69,7 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
   return {
     async all<Row>(sql: string, ...values: readonly SqlValue[]) {
       const statement = await prepared(sql)
-      // Never `get`: it leaves the statement on its row, and with it an open read transaction.
+      // Never use `get`: it does not reset the statement, which keeps a read transaction open.
       return new Promise<readonly Row[]>((resolve, reject) => {
         statement.all<Row>(values, (error, rows) => (error ? reject(error) : resolve(rows)))
       })
@@ -102,7 +104,7 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
   }
 }
 
-/** Imports the library here, so that a start without it says what to do, and not where Node.js looked for it. */
+/** Imports `sqlite3` on demand. If it is missing, the operator gets an error with a remedy instead of Node.js's own. */
 async function loadSqlite(): Promise<typeof sqlite3> {
   try {
     return (await import('sqlite3')).default
