@@ -21,7 +21,7 @@ export interface GatewayAnswers {
   readonly state: GatewayState
   /** Whether the last refusal was for the sidecar's credentials, and nothing was accepted since. */
   readonly credentialsRefused: boolean
-  /** Wall-clock time in milliseconds since 1970; undefined before the first. */
+  /** Wall-clock time of the last accepted notification, in milliseconds since 1970; undefined if there is none. */
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
@@ -56,7 +56,7 @@ export function recordAnswers(clock: Pick<Clock, 'now'>): AnswerRecord {
         credentialsRefused: outcome.kind === 'unauthorized',
         lastRefused: { at: now, reason },
       }
-    // A failure to answer does not end a refusal.
+    // While the gateway is refusing the sidecar, a failure to answer does not change its state.
     const state = answers.state === 'refusing' ? 'refusing' : 'failing'
     return { ...answers, state, lastFailed: { at: now, reason } }
   }

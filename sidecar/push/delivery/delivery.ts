@@ -17,13 +17,13 @@ interface DeliveryParts {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** At least 0 and below 1, for the jitter. */
+  /** Returns a random number from 0 to below 1, for the jitter of retries. */
   readonly random: () => number
   /** Whether the dispatcher is closing. */
   readonly isClosing: () => boolean
 }
 
-/** A claim of the queue that has taken a slot. */
+/** A claim that has taken a slot. */
 export interface ClaimInFlight {
   readonly claim: PushClaim
   readonly slots: SendSlots
@@ -31,7 +31,7 @@ export interface ClaimInFlight {
   readonly claimedAt: number
 }
 
-/** A try that failed for now: because of the gateway, because the phone is offline, or because of the database. */
+/** A temporarily failed try: the gateway failed, the phone is offline, or the database failed. */
 interface Failure {
   readonly cause: 'gateway' | 'phone' | 'database'
   readonly reason: string
@@ -41,13 +41,13 @@ interface Failure {
 const MS_PER_S = 1000
 
 /**
- * With a shared store, what memory knows of the registry may be this much older than a claim. Without this delay, a
- * claim and the registry could disagree in a tight loop.
+ * Delay before a claim is repeated because it contradicts the registry in memory. With a shared store, that registry
+ * may be up to a second older than the claim. Without a delay, both could disagree in a tight loop.
  */
 const CLAIM_AGAIN_MS = 1000
 
 /**
- * Notifies claimed devices. At the end of each claim, its slot is released and its outcome is in the queue.
+ * Notifies claimed devices. Each claim ends by releasing its slot and recording its outcome in the queue.
  *
  * A claim is *settled* (its device was notified, or cannot be notified) or *retried later*. While the dispatcher is
  * closing, claims without an answer return to the queue unchanged. No method rejects.
@@ -59,7 +59,7 @@ export class Deliveries {
     this.#parts = parts
   }
 
-  /** Sends the notification of a claim, and resolves once the queue knows the outcome. */
+  /** Sends the notification of a claim. Resolves once the outcome is recorded in the queue. */
   async deliver(inFlight: ClaimInFlight, avatar: SenderAvatar): Promise<void> {
     const { claim, slots } = inFlight
     const { platform, tokenDead } = claim.device
@@ -73,12 +73,12 @@ export class Deliveries {
       return slots.release()
     }
     const outcome = await this.#send(gateway, claim, avatar)
-    // Released before the outcome is stored, so that the gateway does not wait for the disk.
+    // Released before the outcome is stored, so that the next notification does not wait for the disk.
     slots.release()
     await this.#conclude(inFlight, outcome)
   }
 
-  /** Plans another try, because the database failed before the notification could be sent. */
+  /** Schedules another try, because the database failed before the notification could be sent. */
   async postpone(inFlight: ClaimInFlight, error: unknown): Promise<void> {
     inFlight.slots.release()
     await this.#databaseFailed(inFlight, error)
@@ -99,7 +99,7 @@ export class Deliveries {
     const { stations, pushes, gateways, metrics } = this.#parts
     const { station, device } = claim
     const current = deviceOf(stations.get(station), device.id)
-    // The phone has registered again since the claim, so it can be notified after all.
+    // If the phone has registered again since the claim, it can be notified after all.
     if (current && !current.tokenDead && gateways.has(current.platform))
       return this.#record(station, pushes.retryLater(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
     metrics.countCase('pushes_unsendable', {
@@ -167,7 +167,7 @@ export class Deliveries {
     } catch (error) {
       return this.#databaseFailed(inFlight, error)
     }
-    // The device has registered another token meanwhile, and was not notified by that one.
+    // True if the device has registered another token meanwhile. Then the notification is sent again, to that token.
     const isAlive = deviceOf(stations.get(station), id)?.tokenDead === false
     await this.#record(
       station,
@@ -215,12 +215,12 @@ export class Deliveries {
     await this.#record(station, pushes.settle(claim))
   }
 
-  /** Returns undefined if the notification is to be dropped. */
+  /** Plans the next try after a failure. Returns undefined if the notification must be dropped. */
   #planAfter({ claim, claimedAt }: ClaimInFlight, { cause, afterMs }: Failure): NextTry | undefined {
     const { clock, random } = this.#parts
     const triedMs = clock.elapsed() - claimedAt
     if (cause !== 'phone') return planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
-    // The absolute value, because the clock may have been set back. If it was wrong, the oldest message counts.
+    // The absolute value, because the clock may have been set back. If the clock was wrong, `waitedMs` limits this age.
     const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
     return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }
@@ -238,7 +238,7 @@ export class Deliveries {
     return this.#record(station, pushes.retryLater(claim, next))
   }
 
-  /** Returns a claim to the queue, without counting a try: the gateway was not asked, or its answer did not arrive. */
+  /** Returns a claim to the queue without counting a try, because nothing was sent or no answer arrived. */
   #handBack(claim: PushClaim, delayMs: number): Promise<void> {
     const { pushes, isClosing } = this.#parts
     const { station, tries, refusals } = claim

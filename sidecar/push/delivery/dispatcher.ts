@@ -10,9 +10,9 @@ import { type ClaimInFlight, Deliveries } from './delivery.ts'
 import { SendSlots } from './send-slots.ts'
 import { WatchedGateway } from './watched-gateway.ts'
 
-/** The parts of the dispatcher, which the rest of the sidecar provides. */
+/** The dependencies of the dispatcher. */
 export interface DispatcherParts {
-  /** The gateways that are configured. The dispatcher closes them when it is closed. */
+  /** The configured gateways. The dispatcher closes them when it is closed. */
   readonly gateways: Readonly<Partial<Record<Platform, PushGateway>>>
   readonly stations: Pick<Stations, 'get' | 'avatars' | 'markTokenDead' | 'prove'>
   /** The queue of devices to notify. The dispatcher closes it when it is closed. */
@@ -20,7 +20,7 @@ export interface DispatcherParts {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** At least 0 and below 1, for the jitter. `Math.random` by default. */
+  /** Returns a random number from 0 to below 1, for the jitter of retries; `Math.random` by default. */
   readonly random?: () => number
 }
 
@@ -29,7 +29,7 @@ export type GatewayStatus = GatewayAnswers & {
   readonly platform: Platform
   /** How many devices are being notified, or wait for a notification or another try. */
   readonly waiting: number
-  /** The gateway reported so many tokens in a row dead that its reports are doubted. */
+  /** Whether the gateway reported so many tokens in a row dead that its reports are doubted; see {@link TokenKills}. */
   readonly tokensDoubted: boolean
 }
 
@@ -38,13 +38,13 @@ export const GRACE_MS = 2_000
 const WARN_INTERVAL_MS = 60_000
 
 /**
- * Claims devices from the queue as they fall due, as many as there are free slots, and has them notified.
+ * Claims due devices from the queue, as many as there are free slots, and has them notified.
  *
  * - *Idle*: nothing is due, or no slot is free. A due device or a free slot wakes it.
- * - *Claiming*: one claim at a time, until nothing is due or no slot is free. Slots that become free meanwhile belong
- *   to the next claim: the busier the dispatcher is, the more devices each claim brings.
- * - *Closing*: it claims nothing more, and waits 2 s for answers. Then it closes the gateways, which ends what still
- *   waits for an answer, and those claims go back to the queue.
+ * - *Claiming*: one claim at a time, until nothing is due or no slot is free. Slots that become free meanwhile are
+ *   filled by the next claim. So the busier the dispatcher is, the more devices each claim contains.
+ * - *Closing*: it claims nothing more and waits 2 s for answers. Then it closes the gateways. This ends the remaining
+ *   notifications in flight, and their claims return to the queue.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts
@@ -57,7 +57,7 @@ export class Dispatcher {
   readonly #work = new Set<Promise<void>>()
   #isClaiming = false
   #inFlight = 0
-  /** Elapsed time of the last warning that the queue fails. */
+  /** Elapsed time, in milliseconds, of the last warning that the queue fails. */
   #warnedAt = Number.NEGATIVE_INFINITY
   #closing: Promise<void> | undefined
 
@@ -87,18 +87,18 @@ export class Dispatcher {
     })
   }
 
-  /** How many devices are being notified right now. */
+  /** Returns how many devices are being notified right now. */
   inFlight(): number {
     return this.#inFlight
   }
 
-  /** The state of each gateway that is configured. */
+  /** Returns the state of each configured gateway. */
   gateways(): readonly GatewayStatus[] {
     const { pushes } = this.#parts
     return [...this.#gateways.values()].map((gateway) => ({
       ...gateway.answers(),
       platform: gateway.platform,
-      // Computed on demand, because it looks at all waiting devices.
+      // Computed on demand, because it iterates over all waiting devices.
       get waiting() {
         return pushes.waiting(gateway.platform)
       },
@@ -106,8 +106,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stops claiming and gives the notifications in flight {@link GRACE_MS} to be answered. Those without an answer go
-   * back to the queue. Idempotent.
+   * Stops claiming, and waits up to {@link GRACE_MS} for answers to notifications in flight. Those without an answer
+   * return to the queue. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -129,7 +129,7 @@ export class Dispatcher {
     for (let wanted = this.#slotsToFill(); wanted.length > 0; wanted = this.#slotsToFill()) {
       const free: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       for (const slots of wanted) free[slots.platform] = slots.free
-      // Before the claim, because a device that becomes due during the claim may be missing from its result.
+      // Cleared before the claim, because a device that becomes due during the claim may be missing from its result.
       for (const slots of wanted) this.#due.delete(slots)
       const claims = await this.#claim(free)
       this.#parts.metrics.count('pushes_claimed', claims.length)
@@ -191,7 +191,7 @@ export class Dispatcher {
   async #close(): Promise<void> {
     this.#parts.pushes.close()
     await within(GRACE_MS, this.#idle(), this.#parts.clock).catch(() => undefined)
-    // Closing a gateway ends what still waits for its answer.
+    // Closing a gateway ends all sends that still wait for its answer.
     await Promise.all([...this.#gateways.values()].map((gateway) => gateway.close()))
     await this.#idle()
   }

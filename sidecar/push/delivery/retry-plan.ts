@@ -2,8 +2,9 @@ import type { PushClaim } from '../../messages/push-queue.ts'
 import { NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
 
 /**
- * A notification is dropped after this many tries, or if the next try would be later than this after the first. Tries
- * at which the gateway refused the sidecar do not count, because they say nothing about the notification.
+ * A notification is dropped after {@link MAX_TRIES} tries, or if the next try would be later than {@link
+ * GIVE_UP_AFTER_MS} after the first. Tries at which the gateway refused the sidecar are not counted, because their
+ * failure has nothing to do with the notification.
  */
 export const MAX_TRIES = 20
 export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
@@ -11,17 +12,19 @@ export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
 const FIRST_DELAY_MS = 1_000
 const DELAY_FACTOR = 3
 const MAX_DELAY_MS = 5 * 60 * 1000
-/** Limit for the delay that a gateway asks for. */
+/** Maximum delay that a gateway may request. */
 const MAX_AFTER_MS = 15 * 60 * 1000
 
-/** The delay before the next try of a notification, and the counts that its next claim has. */
+/** The delay before the next try of a notification, and the counts for its next claim. */
 export interface NextTry {
   readonly delayMs: number
   readonly tries: number
   readonly refusals: number
 }
 
-/** A failed try, `elapsedMs` after the first began, with the delay that the gateway asks for. */
+/**
+ * A failed try. `elapsedMs`: time since the first try began. `afterMs`: the delay that the gateway requested, if any.
+ */
 interface Failed {
   readonly claim: Pick<PushClaim, 'tries'>
   readonly elapsedMs: number
@@ -29,8 +32,8 @@ interface Failed {
 }
 
 /**
- * Plans the try after a failed one. Returns undefined if the notification is to be dropped. `random` is at least 0 and
- * below 1.
+ * Plans the next try after a failed one. Returns undefined if the notification must be dropped. `random` is at least 0
+ * and below 1.
  */
 export function planAfterFailure({ claim, elapsedMs, afterMs }: Failed, random: number): NextTry | undefined {
   const tries = claim.tries + 1
@@ -48,8 +51,8 @@ export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, rand
 }
 
 /**
- * Plans the next try of a notification whose phone was offline. It is retried for as long as a gateway would have kept
- * it, and then dropped. `waitedMs` is the time since its newest message arrived.
+ * Plans the next try of a notification whose phone was offline. The notification is retried for as long as a gateway
+ * would keep it, and then dropped. `waitedMs` is the time since its newest message arrived.
  */
 export function planWhilePhoneIsAway(
   claim: Pick<PushClaim, 'refusals'>,
@@ -61,8 +64,8 @@ export function planWhilePhoneIsAway(
 }
 
 /**
- * Returns the delay after `tries` failed tries in milliseconds: the delay that the gateway asked for, plus an
- * exponential one. Its jitter spreads notifications that failed together.
+ * Returns the delay after `tries` failed tries in milliseconds: the delay that the gateway requested, plus an
+ * exponential delay with jitter. The jitter spreads notifications that failed together.
  */
 function retryDelayMs(tries: number, afterMs: number | undefined, random: number): number {
   const backOff = Math.min(FIRST_DELAY_MS * DELAY_FACTOR ** (tries - 1), MAX_DELAY_MS)

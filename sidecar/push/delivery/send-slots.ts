@@ -2,23 +2,24 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { Platform } from '../../messages/store.ts'
 
 /**
- * How many notifications may be in flight to one gateway. Further devices wait. FCM gains nothing by more. On a loaded
- * machine, 5,000 notifications to an APNs that answered in 100 ms took 7 to 11 s with 100 slots, and 4 to 6 s with 500.
+ * Limit of notifications in flight to one gateway; further devices wait. FCM is no faster with more. On a loaded
+ * machine, 5,000 notifications to an APNs server that answered in 100 ms took 7 to 11 s with 100 slots, and 4 to 6 s
+ * with 500.
  */
 export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100, ios: 500, webpush: 500 }
 
 /**
- * After all slots were taken, this many have to be free, or this many milliseconds have to pass after the first became
- * free, before devices are claimed again. Devices that are claimed and sent together are mostly answered together,
- * which costs a third less CPU than one by one. A quarter of the 500 slots of APNs would be free too seldom: a fifth
- * fewer pushes a second.
+ * After all slots were taken, devices are claimed again once {@link ENOUGH_SLOTS} slots are free, or {@link GATHER_MS}
+ * milliseconds after the first became free. Devices that are claimed together are mostly answered together, which saves
+ * a third of the CPU time. More slots, such as a quarter of the 500 of APNs, would become free too seldom: a fifth
+ * fewer pushes per second.
  */
 const ENOUGH_SLOTS = 25
 const GATHER_MS = 10
 
 interface SendSlotsParts {
   readonly platform: Platform
-  /** Slots are free for another claim. */
+  /** Called when slots are free for another claim. */
   readonly onFree: () => void
   readonly clock: Pick<Clock, 'after'>
 }
@@ -28,8 +29,8 @@ interface SendSlotsParts {
  * notification is answered.
  *
  * - *Open*: a slot that is released is free at once.
- * - *Gathering*, once all slots are taken: released slots count as free only when there are 25 of them, or 10 ms after
- *   the first. Then the slots are open again.
+ * - *Gathering*, once all slots are taken: released slots become free only when there are 25 of them, or 10 ms after
+ *   the first was released. Then the state is *open* again.
  */
 export class SendSlots {
   readonly platform: Platform
@@ -45,7 +46,7 @@ export class SendSlots {
     this.#max = MAX_IN_FLIGHT[parts.platform]
   }
 
-  /** How many devices may be claimed now. */
+  /** The number of devices that may be claimed now. */
   get free(): number {
     return this.#isGathering ? 0 : this.#max - this.#taken
   }

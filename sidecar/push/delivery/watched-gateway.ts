@@ -7,7 +7,7 @@ import { SUSPICIOUS_KILLS, TokenKills } from './token-kills.ts'
 
 const WARN_INTERVAL_MS = 60_000
 
-/** Tells the operator what to check if a gateway reports every token dead. */
+/** What the operator should check if a gateway reports every token dead. */
 const REMEDIES: Readonly<Record<Platform, string>> = {
   android: 'Check that push.fcm.serviceAccountFile belongs to the Firebase project of the app.',
   ios: 'Check push.apns.production (false for builds from Xcode) and push.apns.topic (the bundle id of the app).',
@@ -24,19 +24,19 @@ interface WatchedGatewayParts {
 /**
  * A push gateway whose answers are remembered and logged.
  *
- * - A gateway that *fails* (it does not answer, or asks for a later try) is logged once a minute.
+ * - A gateway that *fails* (it does not answer, or requests a later retry) is logged at most once a minute.
  * - A gateway that *refuses the sidecar* is logged when this begins, when the reason changes, and when it ends.
- * - A gateway that reports every token dead is *doubted*: see {@link TokenKills}. Until it accepts a notification
- *   again, dead tokens count as a refusal of the sidecar, so that notifications wait.
+ * - A gateway that reports every token dead is *doubted*; see {@link TokenKills}. Until it accepts a notification
+ *   again, its reports of dead tokens are treated as a refusal of the sidecar, so that notifications wait.
  *
- * Outcomes that are `unasked` say nothing about the gateway. Otherwise a stranger who registers something that cannot
- * be a token could make a gateway that refuses the sidecar look fine.
+ * Outcomes with `unasked` are ignored, because the gateway was not contacted. Otherwise a stranger who registers an
+ * invalid token could hide that the gateway refuses the sidecar.
  */
 export class WatchedGateway {
   readonly #parts: WatchedGatewayParts
   readonly #answers: AnswerRecord
   readonly #kills = new TokenKills()
-  /** Elapsed time of the last warning that the gateway fails. */
+  /** Elapsed time, in milliseconds, of the last warning that the gateway fails. */
   #warnedAt = Number.NEGATIVE_INFINITY
   /** Why the gateway refuses the sidecar; undefined while it does not. */
   #refusal: string | undefined
@@ -81,7 +81,7 @@ export class WatchedGateway {
     else this.#noteRefusal(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
   }
 
-  /** Warns once a minute at most, because every device's try fails while a gateway is down. */
+  /** Warns at most once a minute, because every try fails while a gateway is down. */
   #warnOfFailure(reason: string): void {
     const { clock, log, platform } = this.#parts
     if (this.#closing || clock.elapsed() - this.#warnedAt < WARN_INTERVAL_MS) return

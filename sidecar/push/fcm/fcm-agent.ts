@@ -8,7 +8,7 @@ import { type FcmErrorCodes, readErrorCodes } from './fcm-error-codes.ts'
 
 declare module 'http' {
   interface Agent {
-    /** Called by `http.request` with each request. */
+    /** `http.request` calls this for each request. */
     addRequest(request: ClientRequest, options: ClientRequestArgs): void
   }
 }
@@ -16,20 +16,23 @@ declare module 'http' {
 /** The host to which `firebase-admin` sends messages. `google-auth-library` gets access tokens from another host. */
 const SEND_HOST = 'fcm.googleapis.com'
 
-/** One repetition covers a kept connection that the server had closed. Further tries are the dispatcher's decision. */
+/**
+ * Limit of requests per notification. One repetition is needed if the server has closed a kept-alive connection. The
+ * dispatcher decides about further tries.
+ */
 const MAX_SENDS = 2
 
-/** Ends a request on purpose. Both client libraries recognize the code and do not repeat the request. */
+/** The error that ends a request on purpose. Both client libraries recognize the code and do not repeat the request. */
 class Abandoned extends Error {
   readonly code = 'AbortError'
 }
 
-// The libraries' requests do not say which notification they belong to. Their asynchronous context does.
+// Associates each request of the libraries with its notification, through the asynchronous context.
 const currentExchange = new AsyncLocalStorage<FcmExchange>()
 
 /**
- * All requests for one notification. Records what `firebase-admin` does not pass on to its caller. Prevents requests
- * that are no longer wanted: repetitions after a 503, and those of an exchange that was abandoned.
+ * All requests for one notification. Records details of the answers that `firebase-admin` does not pass on to its
+ * caller. Prevents unwanted requests: repetitions after a 503, and requests of an abandoned exchange.
  */
 export class FcmExchange {
   /** Status of the last answer to the notification itself. */
@@ -90,11 +93,11 @@ export class FcmExchange {
 /** A server to use instead of Google's. */
 export interface FcmEndpoint {
   readonly url: URL
-  /** CA certificates to trust for it, in PEM; by default those of Node.js. */
+  /** CA certificates in PEM to trust for this server; by default those of Node.js. */
   readonly ca?: string
 }
 
-/** Opens the connections of one FCM gateway; to `endpoint` instead of Google if it is set. */
+/** Opens the connections of one FCM gateway. If `endpoint` is set, connects to it instead of Google. */
 export class FcmAgent extends Agent {
   readonly #endpoint: FcmEndpoint | undefined
   readonly #now: () => number
@@ -120,7 +123,7 @@ export class FcmAgent extends Agent {
 
 function addressOf({ hostname, port }: URL) {
   const host = hostname.replace(/^\[|\]$/g, '')
-  // An IP address is no server name (RFC 6066). The certificate is still checked against it.
+  // An IP address is not allowed as a TLS server name (RFC 6066). The certificate is still checked against the address.
   return { host, port: port || 443, servername: isIP(host) ? '' : host }
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { unzipSync } from 'node:zlib'
 
-/** Limit for the body of an error, compressed or not. Usual bodies have some hundred bytes. */
+/** Size limit of an error's body, both compressed and decompressed. Usual bodies have some hundred bytes. */
 const MAX_BYTES = 16_384
 
 /** The codes in the details of an FCM error. `firebase-admin` reads the same answer but does not expose them. */
@@ -32,7 +32,7 @@ function codesIn(body: Buffer, isCompressed: boolean): readonly unknown[] {
     const details = membersOf(membersOf(JSON.parse(text.toString())).error).details
     return Array.isArray(details) ? details.map((detail) => membersOf(detail).errorCode) : []
   } catch {
-    // An HTML page, or a truncated answer.
+    // The answer is an HTML page, or truncated.
     return []
   }
 }

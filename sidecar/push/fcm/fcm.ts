@@ -49,8 +49,9 @@ export const PAUSE_MS = 10_000
 const UNKNOWN_TOKEN = 'no-phone-has-this-registration-token'
 
 /**
- * Opens FCM through `firebase-admin`. The package is loaded on demand, because it costs memory and time at the start.
- * The configuration check has found the files in order. Throws, naming the file, if one has disappeared since.
+ * Opens FCM through `firebase-admin`. The package is loaded on demand, because loading it at every start would cost
+ * memory and time. The configuration check has already validated the files. Throws, naming the file, if one has
+ * disappeared since.
  */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const account = parseServiceAccount(readFileSync(settings.serviceAccountFile as string, 'utf8'))
@@ -68,9 +69,9 @@ type Client = ReturnType<typeof connect>
 /**
  * Sends to FCM through one client at a time.
  *
- * The client uses an access token until it expires by the wall clock, and has no way to discard one that FCM refuses.
- * So after a 401, the gateway replaces the client, and the new one gets a new token. It does so at most once every
- * {@link PAUSE_MS}.
+ * The client uses an access token until it expires by the wall clock, and cannot discard a token that FCM refuses. So
+ * after a 401, the gateway replaces the client, and the new one gets a new token. It does so at most once every {@link
+ * PAUSE_MS}.
  */
 class FcmGateway implements PushGateway {
   readonly #account: ServiceAccount
@@ -113,7 +114,7 @@ class FcmGateway implements PushGateway {
     const send = async (): Promise<PushOutcome> => {
       const client = this.#client
       const outcome = await this.#attempt(exchange, pushToken, notification, dryRun)
-      // The access token expired early, or was revoked.
+      // True if the access token expired early or was revoked.
       const isTokenRefused = exchange.status === 401 && outcome.kind === 'unauthorized'
       if (!isTokenRefused || abandoned || !this.#replace(client)) return outcome
       exchange = new FcmExchange()
@@ -147,7 +148,7 @@ class FcmGateway implements PushGateway {
     }
   }
 
-  /** Replaces a client whose access token was refused. Returns false if the client is too new for that. */
+  /** Replaces a client whose access token was refused. Returns false if the last replacement was too recent. */
   #replace(refused: Client): boolean {
     if (this.#client !== refused) return true
     if (this.#clock.elapsed() - this.#replacedAt < PAUSE_MS) return false
@@ -158,13 +159,13 @@ class FcmGateway implements PushGateway {
   }
 }
 
-// Required, not imported: the ES modules of `firebase-admin` wrap others, and if one of these cannot be loaded, Node.js
-// 20 ends the process even if the error is caught.
+// Uses `require` instead of `import`: the ES modules of `firebase-admin` wrap other modules. If one of those cannot be
+// loaded, Node.js 20 ends the process even if the error is caught.
 const require = createRequire(import.meta.url)
 
 async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, httpAgent: FcmAgent) {
-  // The largest of the packages, and the one that gets access tokens. Awaited first, so that nothing is loaded
-  // synchronously while the sidecar starts.
+  // `google-auth-library` gets the access tokens and is the largest package. It is awaited first, so that the
+  // synchronous `require` calls run only after the sidecar's start.
   const { JWT } = await import('google-auth-library')
   const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
   const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')
@@ -196,7 +197,7 @@ function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
     notification: { title, body },
     data: { ...data },
     android: {
-      // Replaces an undelivered notification; the tag replaces a delivered banner.
+      // `collapseKey` replaces an undelivered notification; `tag` replaces a delivered banner.
       collapseKey: collapseId,
       priority: 'high',
       ttl: NOTIFICATION_TTL_MS,
@@ -205,7 +206,10 @@ function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
   }
 }
 
-/** FCM counts keys and values only. Their JSON is never shorter, so it is a safe measure. */
+/**
+ * Measures a notification in bytes. FCM counts only keys and values; their JSON is never shorter, so it is a safe
+ * measure.
+ */
 function measure(notification: Notification): number {
   return Buffer.byteLength(JSON.stringify(fcmMessage(notification)))
 }
@@ -220,10 +224,10 @@ function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
     return { kind: 'unauthorized', reason: `FCM does not accept the access token: ${clockOf(exchange)}; ${remedy}` }
   }
   if (code === 'app/invalid-credential') return credentialOutcome(message, exchange)
-  // `firebase-admin` derives this code from the status alone, so a page of a proxy has it too.
+  // `firebase-admin` derives this code from the status alone, so an HTML page from a proxy gets it too.
   if (code === 'messaging/invalid-argument' && message.includes('Raw server response'))
     return later(unexpected(exchange), exchange)
-  // The code is the same for a bad payload and a bad token. Only the text tells them apart.
+  // The code is the same for a bad payload and a bad token. Only the text distinguishes them.
   if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
     return { kind: 'token_gone', reason: 'FCM did not issue this token' }
   }
@@ -237,13 +241,16 @@ function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
 /**
  * Whether a 401 is about the registration token and not about the sidecar: any user of the app can get a token for a
  * browser. FCM often words this as if the access token were missing
- * (https://github.com/firebase/firebase-admin-node/issues/3215), and the client has the same code for both.
+ * (https://github.com/firebase/firebase-admin-node/issues/3215), and the client library uses the same code for both.
  */
 function isAboutToken(message: string, { errorCodes }: FcmExchange): boolean {
   return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)
 }
 
-/** Returns the outcome of an error without a known code. Nothing answered, or a server between sidecar and FCM did. */
+/**
+ * Returns the outcome of an error without a known code: there was no answer, or a server between sidecar and FCM
+ * answered.
+ */
 function byStatus(exchange: FcmExchange): readonly ['try_later', string] {
   return ['try_later', exchange.status === undefined ? 'FCM cannot be reached' : unexpected(exchange)]
 }

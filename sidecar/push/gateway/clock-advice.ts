@@ -1,5 +1,6 @@
 /**
- * Less than the tolerance of gateways, and more than the error of a `Date` header in whole seconds and a slow answer.
+ * A clock difference that is ignored. It is below the tolerance of gateways, but above the error of a `Date` header,
+ * which has whole seconds and may arrive late.
  */
 const NEGLIGIBLE_MS = 60_000
 
@@ -13,8 +14,8 @@ const UNITS = [
 const BY_CLOCK: ReadonlySet<string> = new Set(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'])
 
 /**
- * Returns advice on this machine's clock, for when a push gateway refuses a signature or access token: a wrong clock
- * looks like a wrong key.
+ * Returns advice on this machine's clock, for when a push gateway refuses a signature or access token. A wrong clock
+ * causes the same error as a wrong key.
  *
  * @param date the `Date` header of the gateway's answer; undefined if it sends none
  * @param now the time of the clock that signatures use, in milliseconds since 1970

@@ -18,11 +18,11 @@ export type PushOutcome =
   | { readonly kind: 'accepted' }
   /** The token is dead. Nothing more is sent to it until the device registers a token again. */
   | { readonly kind: 'token_gone'; readonly reason: string; readonly unasked?: true }
-  /** A temporary fault. `afterMs` is the delay that the gateway asks for, if its client library passes it on. */
+  /** A temporary fault. `afterMs` is the delay that the gateway requests, if its client library passes it on. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
   /**
-   * Nothing was sent, because too many notifications to the same push service are in flight. The caller sends it after
-   * `afterMs`, and does not count this as a try.
+   * Nothing was sent, because too many notifications to the same push service are in flight. The caller sends the
+   * notification after `afterMs`, and does not count this as a try.
    */
   | { readonly kind: 'busy'; readonly reason: string; readonly afterMs: number; readonly unasked: true }
   /** The phone is offline, and this gateway keeps no notifications for later. */
@@ -44,7 +44,8 @@ export interface PushGateway {
   send(pushToken: string, notification: Notification): Promise<PushOutcome>
   /**
    * Tests whether the gateway would accept notifications, without notifying a phone. The outcome is `accepted` or
-   * `token_gone` if it would, otherwise as for {@link send}. Absent if this needs the token of a phone.
+   * `token_gone` if it would, otherwise as for {@link send}. Absent for a gateway where the test would need the token
+   * of a phone.
    */
   verify?(): Promise<PushOutcome>
   close(): Promise<void>

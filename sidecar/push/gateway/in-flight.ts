@@ -4,11 +4,11 @@ import type { PushOutcome } from './gateway.ts'
 /** Time limit of {@link PushGateway.send} in milliseconds. */
 export const SEND_LIMIT_MS = 10_000
 
-/** The notifications that wait for an answer of one gateway, each with a time limit. */
+/** The notifications in flight to one gateway, each with a time limit. */
 export interface InFlight {
   /** Returns the outcome of `work`. After the time limit, calls `abandon` and returns `try_later` instead. */
   run(work: () => Promise<PushOutcome>, abandon: () => void): Promise<PushOutcome>
-  /** Abandons all work, now and in future. */
+  /** Abandons all work in progress. Later calls of {@link run} resolve with `try_later`. */
   close(): void
 }
 
@@ -42,8 +42,8 @@ export function createInFlight(clock: Clock): InFlight {
 }
 
 /**
- * The outcome for an error that no adapter translates: a bug. Its message is not used, because it could quote the
- * token.
+ * Returns the outcome for an error that the adapter did not translate, which is a bug. The error's message is not used,
+ * because it could quote the token.
  */
 function unexpected(error: unknown): PushOutcome {
   const name = error instanceof Error ? error.name : typeof error

@@ -4,7 +4,7 @@ import type { Unpushed } from '../../messages/push-queue.ts'
 import type { AvatarRecord, StationKey } from '../../messages/store.ts'
 import type { Notification } from './gateway.ts'
 
-/** Size limit of every gateway in bytes. Source: Limits. */
+/** Size limit of a notification in bytes, for every gateway. Source: section Limits of the specification. */
 export const MAX_NOTIFICATION_BYTES = 4096
 
 /** How long a gateway keeps a notification for a phone that is offline. Later, the phone gets its messages by sync. */
@@ -16,7 +16,7 @@ export const TRIAL: Notification = { title: 'Check', body: 'Nobody gets this.', 
 /** The avatar of a message's sender: stored, cleared by its station, or unknown. */
 export type SenderAvatar = AvatarRecord | 'cleared' | 'none'
 
-/** FCM refuses a message with one of these keys. On iOS, `aps` is the sibling of the data keys. */
+/** Data keys that are not allowed: FCM refuses them, and on iOS the data keys are siblings of `aps`. */
 type ReservedKey =
   | 'from'
   | 'notification'
@@ -26,7 +26,10 @@ type ReservedKey =
   | `google${string}`
   | `gcm${string}`
 
-/** Excludes reserved keys, so that adding one to {@link PushPayload} is a compile error where the data is built. */
+/**
+ * The data payload. It excludes reserved keys, so adding one to {@link PushPayload} is a compile error where the data
+ * is built.
+ */
 type Data = { readonly [Key in keyof PushPayload as Key extends ReservedKey ? never : Key]: PushPayload[Key] }
 type AvatarData = Partial<Data>
 
@@ -65,7 +68,10 @@ function avatarData(avatar: SenderAvatar): AvatarData {
   }
 }
 
-/** Cleans a text for a banner: control characters would show as boxes, and bidi overrides could disguise the text. */
+/**
+ * Decodes a text and cleans it for a banner. Control characters would show as boxes, and bidi overrides could disguise
+ * the text.
+ */
 function readable(bytes: Buffer): string {
   return textOf(bytes)
     .text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\ufeff]+/gu, ' ')
@@ -74,8 +80,8 @@ function readable(bytes: Buffer): string {
 
 /**
  * Shortens a notification to `limit` bytes, as `measureBytes` counts them for one gateway. It first drops the inline
- * image (the phone has its hash, and shows initials instead), then cuts the end of the body and adds `…`. The parts
- * that it never shortens (callsigns, icon name, hash) are far below any limit.
+ * image; the phone still gets its hash, and shows initials instead. Then it cuts the end of the body and adds `…`. The
+ * parts that it never shortens (callsigns, icon name, hash) are far below any limit.
  */
 export function fitNotification(
   notification: Notification,

@@ -16,8 +16,8 @@ export interface ThroughTunnel {
 
 /**
  * Opens a tunnel to a push gateway through the proxy in `HTTPS_PROXY`, unless `NO_PROXY` names the gateway. Returns
- * undefined if there is no proxy. TLS inside the tunnel is the caller's task. A loopback address is only reached
- * through a proxy on loopback, because for any other proxy it would be another machine.
+ * undefined if there is no proxy. The caller must establish TLS inside the tunnel. For a loopback address, only a proxy
+ * on loopback is used, because for any other proxy that address means another machine.
  */
 export function throughProxy(host: string, port: number): ThroughTunnel | undefined {
   const name = isIP(host) === 6 ? `[${host}]` : host
@@ -31,8 +31,8 @@ export function throughProxy(host: string, port: number): ThroughTunnel | undefi
 }
 
 /**
- * Finds the proxy. As in other programs, one without a scheme uses http; the package would use the scheme of the
- * address.
+ * Returns the proxy for an address. As in other programs, a proxy without a scheme uses http. The package
+ * `proxy-from-env` would use the scheme of the address.
  */
 function proxyFor(address: string): string {
   const proxy = getProxyForUrl(address)
@@ -43,8 +43,8 @@ function proxyFor(address: string): string {
 }
 
 /**
- * A tunnel, opened by CONNECT. Data that is written before it is open waits. Errors do not contain the address of the
- * proxy, because it may hold a password.
+ * A tunnel, opened by CONNECT. Data that is written before the tunnel is open waits. Errors do not contain the address
+ * of the proxy, because it may hold a password.
  */
 class Tunnel extends Duplex {
   readonly #proxy: string
@@ -119,7 +119,7 @@ class Tunnel extends Duplex {
   }
 }
 
-/** Decodes percent encoding as in an address. A percent sign that encodes nothing stands for itself. */
+/** Decodes the percent encoding of a URL's credentials. An invalid percent sequence stays as it is. */
 function decode(text: string): Buffer {
   const bytes = text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1')

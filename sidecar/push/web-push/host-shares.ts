@@ -5,12 +5,12 @@
 export const SLOTS_PER_HOST = 50
 
 /**
- * Delay before a notification that got no slot is tried again, in milliseconds. The first 50 wait this long, the next
- * 50 twice as long, and so on.
+ * Delay before a notification that got no slot is retried, in milliseconds. The first 50 wait this long, the next 50
+ * twice as long, and so on.
  */
 const RETURN_MS = 500
 
-/** Counts the notifications in flight to each host. Remembers a host only while it has any. */
+/** Counts the notifications in flight to each host. Remembers a host only while a notification to it is in flight. */
 export class HostShares {
   readonly #hosts = new Map<string, { inFlight: number; turnedAway: number }>()
 

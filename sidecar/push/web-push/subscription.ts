@@ -19,21 +19,21 @@ export interface SubscriptionProblem {
   readonly reason: string
 }
 
-/** Far longer than the endpoints of the known push services. */
+/** Limit of an endpoint's length, far above the endpoints of the known push services. */
 const MAX_ENDPOINT_CHARACTERS = 2048
-/** Source: RFC 1035, 2.3.4. */
+/** Limit of a host name's length. Source: RFC 1035, 2.3.4. */
 const MAX_HOST_CHARACTERS = 253
 const AUTH_BYTES = 16
 /**
- * Google's former push service, shut down in 2019. For its addresses, `web-push` omits our signature and prints a
+ * Google's former push service, shut down in 2019. For its addresses, `web-push` omits the VAPID signature and prints a
  * warning to stderr at each notification.
  */
 const GCM = 'https://android.googleapis.com/gcm/send'
 const FORM = 'It must be the JSON of a push subscription: { "endpoint": …, "keys": { "p256dh": …, "auth": … } }.'
 
 /**
- * Parses a subscription in JSON. Returns it without its unknown members, or returns every mistake in it. Source: RFC
- * 8030, RFC 8291.
+ * Parses a subscription in JSON. Returns either the subscription without unknown members, or all mistakes in it.
+ * Source: RFC 8030, RFC 8291.
  */
 export function parseSubscription(
   text: string,

@@ -8,8 +8,8 @@ import type { Log } from '../../log.ts'
 import { makeFolder } from '../../store/make-folder.ts'
 
 /**
- * The stored VAPID keys are unusable, or cannot be stored. The sidecar does not replace them, because that would end
- * every subscription. `remedy` tells the operator what to do.
+ * An error if the VAPID keys are unusable, or cannot be stored. The sidecar does not replace keys, because that would
+ * end every subscription. `remedy` tells the operator what to do.
  */
 export class VapidKeysError extends Error {
   override readonly name = 'VapidKeysError'
@@ -23,7 +23,8 @@ export class VapidKeysError extends Error {
 
 /**
  * Returns the VAPID keys from their file; undefined while Web Push is off. If the file does not exist, creates it with
- * new keys. If there is no path for one, the keys are only in memory. Rejects with a {@link VapidKeysError}.
+ * new keys. If no file is configured and the database is in memory, the keys are only in memory. Rejects with a {@link
+ * VapidKeysError}.
  */
 export async function openVapidKeys(settings: Settings, log: Log): Promise<VapidKeys | undefined> {
   const { webpush } = settings.push
@@ -49,8 +50,8 @@ export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log:
 }
 
 /**
- * Creates temporary keys to check a configuration with; undefined while Web Push is off. The keys in the file are
- * validated when the configuration is read.
+ * Creates temporary keys for checking a configuration; undefined while Web Push is off. The keys in the file are
+ * validated elsewhere, when the configuration is read.
  */
 export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {
   return subject === null ? undefined : makeVapidKeys()

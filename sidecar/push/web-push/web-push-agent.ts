@@ -7,7 +7,7 @@ import { createSecureContext, rootCertificates } from 'node:tls'
 import { isLocalName, isPublicAddress } from '../../config/address-scope.ts'
 import { throughProxy } from '../gateway/tunnel.ts'
 
-/** The endpoint is in a private network or on this machine. */
+/** The error for an endpoint in a private network or on this machine. */
 export class AddressRefused extends Error {
   readonly code = 'ADDRESS_NOT_PUBLIC'
 }
@@ -16,11 +16,11 @@ export interface WebPushAgentOptions {
   readonly allowPrivate: boolean
   /** CA certificates in PEM, trusted in addition to those that Node.js includes. */
   readonly ca?: string
-  /** DNS servers as `address:port`. Default: those of the machine. */
+  /** DNS servers as `address:port`. Default: the DNS servers of the machine. */
   readonly dnsServers?: readonly string[]
 }
 
-/** Maximum number of idle connections, all push services together. */
+/** Maximum number of idle connections to all push services together. */
 const MAX_IDLE = 32
 const IDLE_MS = 30_000
 const DNS_TRY_MS = 2_000
@@ -28,7 +28,7 @@ const DNS_TRY_MS = 2_000
 /**
  * Opens the connections to push services. The app of a phone chooses the endpoint, so a hostile one could make the
  * sidecar connect to a private network. A host name may resolve differently each time (DNS rebinding). Therefore the
- * agent resolves it once, checks the addresses, and connects to these.
+ * agent resolves the name once, checks the addresses, and connects to one of them.
  */
 export class WebPushAgent extends Agent {
   readonly #allowPrivate: boolean
@@ -52,7 +52,7 @@ export class WebPushAgent extends Agent {
     open().then(
       (socket) => connected(null, socket ?? undefined),
       (error: Error) => {
-        // Node.js keeps an empty list for each failed endpoint, so made-up endpoints could fill the memory.
+        // Node.js keeps an empty list for each failed endpoint. Without this, invented endpoints could fill the memory.
         const name = this.getName(options)
         if (this.sockets[name]?.length === 0) Reflect.deleteProperty(this.sockets, name)
         connected(error)
@@ -61,7 +61,7 @@ export class WebPushAgent extends Agent {
     return undefined
   }
 
-  // The connection is kept if this returns true. The types of Node.js declare no return value.
+  // Returning true keeps the connection. The types of Node.js do not declare the return value.
   override keepSocketAlive(socket: Duplex): unknown {
     const idle = Object.values(this.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0)
     return idle < MAX_IDLE && super.keepSocketAlive(socket)

@@ -5,8 +5,8 @@ import { type Database, eachInTurn, type Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
 import type { RingIndex } from './messages/ring-index.ts'
 
-// A request may have to wait for one slice. The rows of a station are spread over the file, each on its own page. With
-// 250,000 rows in the file, 100 rows took 6 ms, and a search through 500 stations took 2 ms.
+// A request waits for at most one slice. The rows of a station are spread over the file, each on its own page. With
+// 250,000 rows in the file, deleting 100 rows took 6 ms, and searching 500 stations took 2 ms.
 const SLICE_ROWS = 100
 const SLICE_STATIONS = 500
 
@@ -14,7 +14,7 @@ const WITHOUT_STATION = `
   SELECT key FROM (SELECT value AS key FROM json_each(?)) WHERE key NOT IN (SELECT key FROM station)`
 const ORPHAN_OWNERS = readSql(new URL('./orphan-owners.sql', import.meta.url))
 
-// Checks again that there is no station, because it may have registered since the search for orphans.
+// Checks again that the station does not exist, because it may have registered since the search for orphans.
 const DELETE_ORPHANS = ['avatar', 'device'].map(
   (table) =>
     `DELETE FROM ${table} WHERE station = ?1 AND NOT EXISTS (SELECT 1 FROM station WHERE key = ?1) RETURNING 1`,
@@ -32,14 +32,15 @@ interface HousekeepingParts {
   readonly clock: Clock
 }
 
-/** Opens the housekeeping of a file. */
+/** Opens the housekeeping of a database file. */
 export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
   return new SqliteHousekeeping(parts)
 }
 
 /**
- * Housekeeping in slices. Each slice is an entry of the queue, and is added after the one before is done, so that
- * requests get in between. An aborted `signal` ends it after the current slice. It has no state between calls.
+ * Housekeeping in slices. Each slice is an entry of the database's queue. It is added after the previous one is done,
+ * so that requests are served in between. An aborted `signal` ends the work after the current slice. There is no state
+ * between calls.
  */
 class SqliteHousekeeping implements Housekeeping {
   readonly #parts: HousekeepingParts
@@ -130,8 +131,8 @@ class SqliteHousekeeping implements Housekeeping {
   }
 
   /**
-   * Moves the log into the file. SQLite does so by itself at 4 MB, so this is never much: at most 14 ms. In two steps:
-   * the first copies, and the second then only has to cut the log, which a start would have to read otherwise.
+   * Checkpoints the log into the file. SQLite does so itself at 4 MB, so this takes at most 14 ms. The first step
+   * copies the pages. The second step truncates the log, which the next start would otherwise have to read.
    */
   async #checkpoint(): Promise<void> {
     const { database } = this.#parts
@@ -139,7 +140,10 @@ class SqliteHousekeeping implements Housekeeping {
     if (moved && moved.log > 0) await database.read((queries) => queries.all('PRAGMA wal_checkpoint(TRUNCATE)'))
   }
 
-  /** The limit has statistics taken from a sample: without it, this took 100 ms for 200,000 rows. */
+  /**
+   * Refreshes the statistics of the query planner. The limit restricts them to a sample; without it, this took 100 ms
+   * for 200,000 rows.
+   */
   async #refreshStatistics(): Promise<void> {
     await this.#parts.database.read(async (queries) => {
       await queries.all('PRAGMA analysis_limit = 200')

@@ -8,14 +8,16 @@ import { checkPages, openFile } from './database/open-file.ts'
 import { toStoreError } from './database/sqlite-error.ts'
 
 /**
- * The state of a database: it does not exist yet, a start could open it, or another process has it open, so that
- * nothing is known about it.
+ * The state of a database:
+ * - `new`: it does not exist yet.
+ * - `sound`: a start could open it.
+ * - `in_use`: another process has it open, so nothing more is known.
  */
 export type Inspection = 'new' | 'sound' | 'in_use'
 
 /**
- * Checks what opening the store at `path` would find, without creating, upgrading or keeping anything. Rejects with the
- * same {@link StoreError}, except for `database_locked`.
+ * Checks whether the store at `path` could be opened, without creating or upgrading anything. Rejects with the same
+ * {@link StoreError} as opening would, except `database_locked`.
  */
 export async function inspectDatabase(path: string): Promise<Inspection> {
   if (path === IN_MEMORY) return 'new'
@@ -51,7 +53,7 @@ async function makeDatabase(folder: string): Promise<void> {
     const connection = await openFile(join(folder, 'sidecar.sqlite'))
     await connection.close()
   } catch (error) {
-    // No other process knows this file.
+    // No other process can have locked this new file, so the file system does not support locks.
     if (toStoreError(error).code !== 'database_locked') throw error
     throw new StoreError('disk_failing', { cause: new Error('its file system locks no files') })
   }
@@ -59,8 +61,8 @@ async function makeDatabase(folder: string): Promise<void> {
 
 /**
  * Runs `work` in a new folder below `folder`, or below the nearest folder above it that exists, and removes that folder
- * afterwards. Rejects if no folder can be created, and if `work` rejects. Permissions and free space do not tell: /proc
- * allows no folders, and a quota may be used up.
+ * afterwards. Rejects if no folder can be created, and if `work` rejects. Only a trial shows whether this works: /proc
+ * allows no folders whatever its permissions, and a quota may be used up.
  */
 export async function tryFolder(folder: string, work: (trial: string) => Promise<void>): Promise<void> {
   const existing = await stat(folder).catch(orNothing)

@@ -1,7 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { Instances, Lease, Leases } from '../../messages/leases.ts'
 
-/** The leases of the only process, which gets every lease that it asks for. `instance` is its name. */
+/**
+ * Opens the leases of a store with only one process, which gets every lease that it requests. `instance` is its name.
+ */
 export function grantLeases(instance: string): Leases {
   const held = new Map<string, Lease>()
   return {
@@ -16,7 +18,7 @@ export function grantLeases(instance: string): Leases {
   }
 }
 
-/** Returns the list of instances of a store that only one process uses: that process. */
+/** Opens the instances of a store with only one process. The list contains that process. */
 export function onlyInstance(name: string, clock: Pick<Clock, 'now'>): Instances {
   const startedAt = clock.now()
   let note = ''

@@ -22,9 +22,9 @@ import { openStations } from './messages/stations.ts'
 /**
  * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and folder.
  *
- * Rejects with a {@link StoreError}, which says what to do: `database_locked`, `database_corrupt`, `database_foreign`,
- * `database_outdated`, `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. It changes nothing in
- * a file that it refuses.
+ * Rejects with a {@link StoreError}, whose remedy says what to do: `database_locked`, `database_corrupt`,
+ * `database_foreign`, `database_outdated`, `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. A
+ * file that it refuses is not changed.
  */
 export async function openSqliteStore(
   path: string,
@@ -51,7 +51,7 @@ export async function openSqliteStore(
   }
 }
 
-/** Builds the store over a connection of {@link openFile}, which the store closes at the end. */
+/** Builds the store on a connection of {@link openFile}. Closing the store closes the connection. */
 export async function buildStore(
   connection: Connection,
   path: string,

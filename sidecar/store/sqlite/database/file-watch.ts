@@ -4,24 +4,24 @@ import { isPostgresAddress } from '../../../config/postgres-address.ts'
 import type { Log } from '../../../log.ts'
 import { IN_MEMORY } from './database-file.ts'
 
-/** Watches whether a restart would find the database that is open. */
+/** Checks whether a restart would still find the open database. */
 export interface FileWatch {
-  /** False while the last check shows that stored messages will be lost. Then no message may be acknowledged. */
+  /** Returns false if the last check found that stored messages will be lost. Then no message may be acknowledged. */
   kept(): boolean
   problems(): readonly 'database_replaced'[]
   close(): Promise<void>
 }
 
-/** A third of the time within which a loss has to be noticed. A check costs two system calls. */
+/** Interval of the checks. A loss must be noticed within three times this interval. A check costs two system calls. */
 const CHECK_EVERY_MS = 3000
 
 const REMEDY =
   'Save the data of the process with POST /backup on the operator port. Then stop it, restore that backup and start it again. Or move the same file back.'
 
 /**
- * Watches the files of the database that is open at `path`. SQLite does not notice that an open file was deleted or
- * replaced: it goes on working, and is gone with the process. If it is moved back in time, nothing is lost. A database
- * that is not a file is not watched. Writes of other programs into the file, past the lock of SQLite, go unnoticed.
+ * Watches the files of the database that is open at `path`. SQLite does not notice if its open file is deleted or
+ * replaced: it continues, and the data is lost when the process ends. If the file is moved back before, nothing is
+ * lost. A database that is not a file is not watched. Writes by other programs that ignore SQLite's lock go unnoticed.
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)
@@ -33,7 +33,7 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
     const identities = await Promise.all(opened.map(({ file }) => identityOf(file)))
     if (isClosed) return
     plan()
-    // An error of the system does not mean that a file is lost.
+    // A system error does not show that a file is lost.
     if (identities.includes('unknown')) return
     const index = opened.findIndex(({ identity }, place) => identities[place] !== identity)
     const lost = opened[index]
@@ -69,7 +69,9 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
   }
 }
 
-/** Device and inode, which no other file has while this one is open. `none` if there is no file. */
+/**
+ * Device and inode of a file. They identify it while it is open. `none`: there is no file; `unknown`: a system error.
+ */
 export type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
 
 interface OpenFile {
@@ -77,7 +79,7 @@ interface OpenFile {
   readonly identity: Identity
 }
 
-/** The database and its log, which is the same file for as long as the database is open. */
+/** Returns the database and its log. While the database is open, the log remains the same file. */
 async function filesOf(path: string): Promise<readonly OpenFile[]> {
   const files = [path, `${path}-wal`]
   const identified = await Promise.all(files.map(async (file) => ({ file, identity: await identityOf(file) })))

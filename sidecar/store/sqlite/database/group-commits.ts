@@ -7,15 +7,16 @@ import { toStoreError } from './sqlite-error.ts'
 import { TransactionRunner, type WaitingWrite } from './transaction-runner.ts'
 import { WriteHealth } from './write-health.ts'
 
-// Longer transactions sync less often, but a read waits for all of one. 1000 rows take 15 to 50 ms.
+// Limit of rows in a transaction. Larger transactions need fewer syncs, but delay reads: 1000 rows take 15 to 50 ms.
 const TRANSACTION_ROWS = 1000
 const READS_IN_A_ROW = 100
-// Several seconds of a flood. Above that, callers have to slow down, or memory would grow without end.
+// Several seconds of a flood. Above this limit callers must slow down, because otherwise memory would grow without
+// limit.
 const WAITING_ROWS = 50_000
 const WAITING_READS = 10_000
 const CLOSE_LIMIT_MS = 3000
 
-// Writes what a message writes: a stamp, which no message has, and a row where the next one would be, which is deleted.
+// Writes the same pages as a message: reserves a stamp, then inserts a row with it and deletes that row.
 const PROBE = [
   'UPDATE state SET reserved_time = reserved_time + 1',
   "INSERT INTO message (time, station, source, seq_id, text, received_at) SELECT reserved_time, '', '', '', x'', 0 FROM state",
@@ -27,7 +28,7 @@ interface WaitingRead {
   reject(error: StoreError): void
 }
 
-/** Puts the queue in front of `connection`, and closes the connection at the end. */
+/** Opens the queue in front of `connection`. Closing the queue closes the connection. */
 export function groupCommits(connection: Connection, clock: Clock, log: Log): Database {
   return new GroupCommits(connection, clock, log)
 }
@@ -35,15 +36,14 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 /**
  * The queue in front of the connection.
  *
- * While anything waits, rounds follow each other. A round is one transaction with the waiting writes, up to a limit of
- * rows, then waiting reads, up to a limit, then one bulky read. Otherwise it is idle, and the next call starts a round.
- * Writes are done in the order of the calls. Writes and reads above the limits of the queue are refused with
- * `store_overloaded`.
+ * While anything waits, it works in rounds. A round is one transaction with the waiting writes, up to a limit of rows;
+ * then waiting reads, up to a limit; then one bulky read. While it is idle, the next call starts a round. Writes are
+ * performed in the order of the calls. Calls above the limits of the queue reject with `store_overloaded`.
  *
- * `close` ends this: new calls are refused, what waits is finished within 3 s, then the last transaction runs and the
- * connection closes. If it is late, what still waits is rejected.
+ * After `close`, new calls reject. Waiting calls are finished; then the last transaction runs and the connection
+ * closes. After 3 s, all calls that still wait reject.
  *
- * {@link TransactionRunner} runs the transactions; {@link WriteHealth} knows whether they succeed.
+ * {@link TransactionRunner} runs the transactions; {@link WriteHealth} tracks whether they succeed.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -126,13 +126,13 @@ class GroupCommits implements Database {
   }
 
   async #work(): Promise<void> {
-    await Promise.resolve() // lets the caller finish: lines that arrive in one chunk are written in one transaction
+    await Promise.resolve() // ends the caller's turn, so that all lines of a chunk share a transaction
     while (this.#writes.length > 0 || this.#reads.length > 0 || this.#bulkyReads.length > 0) {
       if (this.#writes.length > 0) await this.#runner.commit(this.#takeBatch())
       for (const read of this.#reads.splice(0, READS_IN_A_ROW)) await read.run()
       await this.#bulkyReads.shift()?.run()
     }
-    // Without a pause after the last look at the queues: the next call starts the next round.
+    // There is no `await` after the last check of the queues, so no call is missed: the next one starts a new round.
     this.#working = undefined
   }
 
@@ -171,7 +171,7 @@ class GroupCommits implements Database {
   async #finish(last: (tx: Transaction) => Promise<void>): Promise<void> {
     await this.#working
     await new Promise<void>((resolve, reject) => {
-      // There are several statements, and the last one is not known. So all of them need a transaction.
+      // `last` runs several statements. None of them is marked as the last one, so all need an explicit transaction.
       const kind: Write<unknown, unknown> = { run: async (tx) => [await last({ ...tx, last: tx.all })] }
       void this.#runner.commit([{ kind, input: undefined, rows: 1, resolve: () => resolve(), reject }])
     }).catch((error: unknown) => {

@@ -2,15 +2,15 @@ import { StoreError } from '../../../errors.ts'
 import { readSql } from '../../read-sql.ts'
 import type { Connection } from './connection.ts'
 
-/** Marks a SQLite file as ours (`PRAGMA application_id`): "mcsc". */
+/** The `PRAGMA application_id` that marks a SQLite file as the sidecar's: "mcsc". */
 const APPLICATION_ID = 0x6d637363
 
-/** The version of the schema that the files in `tables/` create. Older ones were never published. */
+/** The version of the schema that the files in `tables/` create. Older versions were never published. */
 export const BASELINE = 8
 
 /**
- * The steps after {@link BASELINE}: the first makes version 9 of version 8, and so on. A published step is never
- * changed.
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 8 to version 9, and so on. Never change a
+ * published step.
  */
 const STEPS: readonly string[] = []
 
@@ -21,7 +21,7 @@ const TABLES = ['state', 'station', 'device', 'avatar', 'message']
   .map((name) => readSql(new URL(`./tables/${name}.sql`, import.meta.url)))
   .join('')
 
-/** Returns the version of the file, 0 if it is new. Rejects with `database_foreign`. Changes nothing. */
+/** Returns the schema version of the file; 0 if it is new. Rejects with `database_foreign`. Changes nothing. */
 export async function fileVersion(connection: Connection): Promise<number> {
   const [file] = await connection.all<{ version: number; application: number; tables: number }>(
     `SELECT user_version AS version, application_id AS application, (SELECT count(*) FROM sqlite_schema) AS tables
@@ -34,7 +34,7 @@ export async function fileVersion(connection: Connection): Promise<number> {
 }
 
 /**
- * Returns the version of a file that this sidecar can use, 0 if it is new. Rejects with `database_foreign`,
+ * Returns the schema version of a file that this sidecar can use; 0 if it is new. Rejects with `database_foreign`,
  * `database_outdated` or `database_newer`. Changes nothing.
  */
 export async function demandVersion(connection: Connection, newest = NEWEST): Promise<number> {
@@ -46,8 +46,9 @@ export async function demandVersion(connection: Connection, newest = NEWEST): Pr
 }
 
 /**
- * Takes the file from `version` to the newest, one transaction a step. An interrupted step starts over at the next
- * open. Foreign keys have to be off, so that a step may replace a table without deleting the rows that refer to it.
+ * Upgrades the file from `version` to the newest schema, with one transaction per step. An interrupted step starts
+ * again at the next open. Foreign keys must be off, so that a step can replace a table without deleting rows that refer
+ * to it.
  */
 export async function migrate(connection: Connection, version: number, steps = STEPS): Promise<void> {
   if (version === 0) await takeStep(connection, TABLES, BASELINE)
@@ -63,7 +64,7 @@ async function takeStep(connection: Connection, step: string, version: number): 
       `BEGIN IMMEDIATE; ${step}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version}; COMMIT;`,
     )
   } catch (error) {
-    await connection.exec('ROLLBACK').catch(() => undefined) // SQLite may have rolled back by itself
+    await connection.exec('ROLLBACK').catch(() => undefined) // SQLite may have rolled back already
     throw error
   }
 }

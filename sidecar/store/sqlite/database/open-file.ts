@@ -3,16 +3,16 @@ import { type Connection, connect } from './connection.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
 import { demandVersion, migrate } from './migrations.ts'
 
-// Long enough for the former process to release the file, if it is stopped at the same moment.
+// Long enough for the previous process to release the file, if it is being stopped at this moment.
 const LOCK_WAIT_MS = 2000
 
-/** Opens a file exclusively, checks it, and brings it to the newest schema. */
+/** Opens a file exclusively, checks it, and upgrades it to the newest schema. */
 export async function openFile(path: string): Promise<Connection> {
   await prepareFile(path)
   const connection = await connect(path, LOCK_WAIT_MS)
   try {
-    // Exclusive, because two processes would issue the same stamps. WAL then also needs no shared memory file.
-    // Small pages, because a lone message, a mark of a notification or a cursor writes one page each.
+    // The lock is exclusive, because two processes would issue the same stamps. WAL then also needs no shared memory
+    // file. Pages are small, because a single message, push mark or cursor writes a whole page.
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 2048')
     const version = await demandVersion(connection)
     await checkPages(connection)
@@ -35,8 +35,8 @@ export async function openFile(path: string): Promise<Connection> {
 }
 
 /**
- * Rejects with `database_corrupt` if a page is damaged, so that a start finds it and not the first message for a
- * station. Takes 60 ms for 250,000 messages.
+ * Rejects with `database_corrupt` if a page is damaged, so that the damage is found at the start rather than by a later
+ * message. Takes 60 ms for 250,000 messages.
  */
 export async function checkPages(connection: Connection): Promise<void> {
   const [row] = await connection.all<{ quick_check: string }>('PRAGMA quick_check(1)')

@@ -4,23 +4,23 @@ import type { Log } from '../../../log.ts'
 import { IN_MEMORY } from './database-file.ts'
 import { identityOf } from './file-watch.ts'
 
-/** The log beside an open database. */
+/** The write-ahead log of an open database. */
 export interface OwnLog {
   /**
-   * Moves the log aside if its database is no longer at its path. Call it once the database is closed. Idempotent, and
+   * Renames the log if its database is no longer at its path. Call it once the database is closed. Idempotent, and
    * never rejects.
    */
   leave(): Promise<void>
 }
 
 /**
- * Remembers the log of the database that is open at `path`. If that file is deleted or replaced, SQLite leaves the log.
- * At the next start it would apply the log to any file of that name, such as a backup: pages of one database in
- * the middle of another.
+ * Remembers the identity of the open database at `path` and of its log. If the database file is deleted or replaced,
+ * SQLite does not delete the log. At the next start, SQLite would apply it to any file at that path, such as a backup.
+ * That would mix pages of two databases.
  */
 export async function knowLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<OwnLog> {
   if (path === IN_MEMORY) return { leave: async () => {} }
-  // SQLite writes the log beside the file itself, not beside a link to it.
+  // SQLite writes the log beside the file itself, not beside a symbolic link to it.
   const file = await realpath(path)
   const identities = () => Promise.all([identityOf(file), identityOf(`${file}-wal`)])
   const [database, ownLog] = await identities()

@@ -1,7 +1,7 @@
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
 // Result codes of SQLite (https://sqlite.org/rescode.html) and of the file system with a cause that the operator can
-// mend.
+// fix.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   SQLITE_BUSY: 'database_locked',
   SQLITE_LOCKED: 'database_locked',
@@ -26,7 +26,10 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   EIO: 'disk_failing',
 }
 
-/** Translates an error for callers of the store. An unexpected error becomes a `store_fault`. */
+/**
+ * Translates an error of SQLite or the file system for callers of the store. An unexpected error becomes a
+ * `store_fault`.
+ */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const code = error instanceof Error && 'code' in error ? CODES[String(error.code)] : undefined

@@ -12,7 +12,7 @@ export interface WaitingWrite {
   reject(error: StoreError): void
 }
 
-/** Neighbours of one kind, which are handled together. */
+/** Consecutive writes of one kind, which are handled together. */
 interface Group {
   readonly kind: Write<unknown, unknown>
   readonly inputs: unknown[]
@@ -21,12 +21,12 @@ interface Group {
 /**
  * Runs batches of writes, each in one transaction, one after the other.
  *
- * A transaction begins with its first write. If it is committed, the effects on memory run and the writes resolve. If
- * it fails, it is rolled back, the effects are undone and the writes reject. If a statement was at fault and not the
- * disk, each write is tried again alone, so that only that one fails.
+ * A transaction begins with its first write. If it is committed, its changes in memory are applied and the writes
+ * resolve. If it fails, it is rolled back, the changes in memory are undone and the writes reject. If a statement
+ * failed rather than the disk, each write is retried alone, so that only the faulty one fails.
  *
- * After a disk error, the rollback may fail too, and may leave its transaction open: what is written then would be part
- * of it. Therefore the next write rolls it back first.
+ * After a disk error, the rollback may fail too and leave the transaction open. Then later writes would become part of
+ * it. Therefore the next write rolls it back first.
  */
 export class TransactionRunner {
   readonly #connection: Connection
@@ -94,8 +94,8 @@ export class TransactionRunner {
     }
     this.#onOutcome(error)
     for (const write of batch) write.reject(error)
-    // Moves pages from the log into the file, which has room for them. Then the log starts over and needs no more
-    // space.
+    // Checkpoints the log into the file, which has space for these pages. Then the log is reused from its beginning and
+    // needs no more space.
     if (error.code === 'disk_full') await this.#connection.all('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined)
   }
 
@@ -110,7 +110,7 @@ export class TransactionRunner {
       await this.#connection.all('ROLLBACK')
       this.#isLeftOpen = false
     } catch {
-      this.#isLeftOpen = true // maybe: after most disk errors SQLite has already rolled back
+      this.#isLeftOpen = true // possibly: after most disk errors, SQLite has already rolled back
     }
   }
 }

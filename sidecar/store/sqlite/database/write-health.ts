@@ -2,20 +2,20 @@ import type { Clock, Timer } from '../../../clock.ts'
 import type { StoreError, StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 
-// Without incoming messages, nothing else would find out that the disk has room again.
+// Interval of probes while writes fail. While no messages arrive, only a probe notices that the disk has space again.
 const PROBE_EVERY_MS = 5000
 
 interface WriteHealthParts {
-  /** Starts a write that changes next to nothing. */
+  /** Starts a minimal write. */
   readonly probe: () => void
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * Whether writes to the file succeed: sound after a transaction that was committed, faulty after one that failed. Both
- * changes are logged, and so is another cause. While faulty, a probe runs every 5 s. After {@link close}, no probe is
- * planned.
+ * Tracks whether writes to the file succeed: sound after a committed transaction, faulty after a failed one. Both
+ * changes are logged, and so is a change of the cause. While faulty, a probe runs every 5 s. After {@link close}, no
+ * probe is scheduled.
  */
 export class WriteHealth {
   readonly #parts: WriteHealthParts
@@ -32,7 +32,7 @@ export class WriteHealth {
     return this.#fault
   }
 
-  /** Notes the outcome of a transaction: its error, or undefined if it was committed. */
+  /** Records the outcome of a transaction: its error, or undefined if it was committed. */
   note(error: StoreError | undefined): void {
     const { clock, log } = this.#parts
     if (error && !this.#isClosed) this.#planned ??= clock.after(PROBE_EVERY_MS, () => this.#probe())

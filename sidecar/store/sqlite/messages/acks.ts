@@ -4,7 +4,7 @@ import { createAckThrottle } from '../../../messages/ack-throttle.ts'
 import { wantsAcks } from '../../../messages/station.ts'
 import type { ReceivedMessage, Stations } from '../../../messages/store.ts'
 
-/** Returns whether a durable message is acknowledged now. If so, its ack counts as sent. */
+/** Decides whether a durable message is acknowledged now. If it returns true, it has recorded the ack as sent. */
 export type AckClaims = (message: ReceivedMessage) => boolean
 
 interface AckClaimsParts {
@@ -14,8 +14,8 @@ interface AckClaimsParts {
 }
 
 /**
- * Counts acks in memory, because one process sends all of them. A restart forgets them, and may send needless acks,
- * which the network drops.
+ * Creates a decision that counts acks in memory, because one process sends all of them. After a restart, it may repeat
+ * a recent ack, which the network drops.
  */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)

@@ -6,8 +6,8 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
 
-// A crash loses cursors of this time. A phone then gets an older stamp than it has, which is safe, and does not store
-// it.
+// A crash loses the cursors of this time. Then a phone may get an older stamp than its own, which is safe: it ignores
+// that stamp.
 const WRITE_AFTER_MS = 10_000
 
 const LOAD = `
@@ -27,7 +27,7 @@ interface CursorsParts {
 
 /** The cursors as the rest of the store uses them. */
 export interface StoredCursors extends Cursors {
-  /** Writes cursors that are not in the file yet. */
+  /** Writes the cursors that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
 }
 
@@ -42,7 +42,8 @@ export async function openCursors(queries: Queries, parts: CursorsParts): Promis
 
 /**
  * The newest cursor that each device sent, in memory. A cursor that moved past a message is written 10 s later,
- * together with others; if that fails, with the next ones. A cursor that is late does no harm. `seal` writes the rest.
+ * together with others. If that fails, it is written with the next ones; the delay does no harm. `seal` writes the
+ * rest.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -67,11 +68,11 @@ class SqliteCursors implements StoredCursors {
     if (lastMessage !== undefined) return lastMessage
     const cursors = callers.map((device) => this.#cursorOf(station, device, sent))
     const cursor = callers.length > 0 ? Math.min(...cursors) : 0
-    // The index has the messages of the transaction in progress as soon as they have stamps. A message that is not in
-    // it gets a newer stamp.
+    // The ring index includes messages of the transaction in progress as soon as they have stamps. A message that is
+    // not in the index yet will get a stamp above the one issued here.
     const isBehind = () => rings.newest(station) > cursor
     if (isBehind()) return cursor
-    // Without a new stamp, as while the disk refuses writes, the phone's own cursor is as safe.
+    // If no stamp can be issued, as while the disk refuses writes, the phone's own cursor is equally safe.
     const stamp = await stamps.issue().catch(() => cursor)
     return isBehind() ? cursor : stamp
   }
@@ -81,7 +82,9 @@ class SqliteCursors implements StoredCursors {
     await this.#write.run(tx, [[...this.#unwritten]])
   }
 
-  /** A cursor of an earlier registration is older than the stamp of the present one. */
+  /**
+   * Returns the cursor of a device. A cursor of an earlier registration is older than `registeredAt`, which then wins.
+   */
   #cursorOf(key: StationKey, { id, registeredAt }: Device, sent = this.#newest.get(deviceKey(key, id))): number {
     return Math.max(registeredAt, sent ?? 0)
   }
@@ -95,7 +98,7 @@ class SqliteCursors implements StoredCursors {
     const name = deviceKey(key, device.id)
     this.#newest.set(name, cursor)
     if (this.#newest.size > MAX_DEVICES * stations.size) this.#forgetRemovedDevices()
-    // If no message was stored in between, the older cursor means the same.
+    // If no message was stored between the two cursors, the older one in the file has the same effect.
     if (rings.newest(key) > former) this.#planWrite(name)
   }
 

@@ -5,7 +5,7 @@ import type { StationMemory } from './station-memory.ts'
 
 const MARK_TOKEN_DEAD = 'UPDATE device SET token_dead = 1 WHERE station = ? AND id = ?'
 
-/** Marks the tokens of those `devices` that `isMeant` names as dead. Returns all devices as they are then. */
+/** Marks the tokens of those `devices` that `isMeant` selects as dead. Returns all devices, with the marks. */
 export function markTokensDead(
   tx: Transaction,
   memory: StationMemory,

@@ -10,12 +10,12 @@ import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
- * More than the messages that the whole network carries in two hours. At least so many of the newest are remembered,
- * and at most twice as many, in 15 MB.
+ * Minimum number of newest messages that are remembered; the maximum is twice as many, in 15 MB. The whole network
+ * carries fewer messages in two hours.
  */
 const MAX_MARKS = 98_304
 
-/** Rows that a start reads at a time. */
+/** Number of rows that a start reads at a time. */
 const PAGE_ROWS = 10_000
 
 const DROPPED = readSql(new URL('./dropped-marks.sql', import.meta.url))
@@ -29,17 +29,17 @@ interface MarksRow {
   readonly marks: string
 }
 
-/** Tells copies of messages from new ones. Two messages are equal if sender, addressee, number and text are. */
+/** Recognizes duplicates. Two messages are equal if sender, addressee, message number and text are equal. */
 export interface Duplicates {
   /**
-   * Returns for each of `messages` whether it is a copy of a recently stored message, or of an earlier one of
-   * `messages`. Remembers the others as stored at `now` (wall clock), unless `tx` is rolled back. Messages to a station
-   * that is not registered are no copies, and are not remembered.
+   * Returns for each of `messages` whether it is a duplicate of a recently stored message, or of an earlier one in
+   * `messages`. Remembers the others as stored at `now` (wall clock), unless `tx` is rolled back. Messages to
+   * unregistered stations are no duplicates and are not remembered.
    */
   among(tx: Transaction, messages: readonly IncomingMessage[], now: number): Promise<readonly boolean[]>
 }
 
-/** Opens the marks, and reads those of messages that left their rings. */
+/** Opens the detection of duplicates, and reads the messages that were dropped from their rings. */
 export async function openDuplicates(
   connection: Connection,
   { rings, senders }: OpenedRingIndex,
@@ -56,19 +56,20 @@ export async function openDuplicates(
 }
 
 /**
- * The marks in memory: when each message was stored last, by a digest of it. The file has these messages. A start reads
- * the messages that left their rings. Messages in a ring are read when their sender writes again for the first time.
- * Both are read whatever their age: a machine without a battery for its clock learns the time only after the start.
+ * Detects duplicates by marks in memory: the digest of each message, and when it was last stored. The messages
+ * themselves are in the file. A start reads those that were dropped from their rings. Those in a ring are read when
+ * their sender writes again for the first time. Both are read whatever their age, because a machine without a clock
+ * battery learns the time only after the start.
  *
- * Marks are young or old. When there are {@link MAX_MARKS} young ones, these become the old ones, and the former old
- * ones are forgotten all at once. So nothing here depends on what a clock says.
+ * Marks are young or old. When there are {@link MAX_MARKS} young marks, they become the old ones, and the former old
+ * ones are forgotten all at once. So the number of marks does not depend on a clock.
  */
 class MarkedDuplicates implements Duplicates {
   readonly #rings: OpenedRingIndex['rings']
   readonly #senders: OpenedRingIndex['senders']
   readonly #stations: Pick<StationTable, 'registeredAt'>
   readonly #horizons: ReturnType<typeof horizonsMs>
-  /** Prevents anyone from looking for two messages with one digest beforehand. */
+  /** A random part of each digest, so that no sender can prepare two messages with the same short digest. */
   readonly #secret = randomBytes(9).toString('base64')
   #young = new Map<string, number>()
   #old = this.#young
@@ -95,7 +96,7 @@ class MarkedDuplicates implements Duplicates {
       const registeredAt = this.#stations.registeredAt(to)
       if (registeredAt === undefined) return false
       const digest = this.#digestOf(registeredAt, to, from, seqId, text)
-      // In either direction, so that a clock that was wrong for a while has no lasting effect.
+      // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
       const time = this.#young.get(digest) ?? this.#old.get(digest) ?? Number.NEGATIVE_INFINITY
       const horizon = seqId === '' ? this.#horizons.unnumbered : this.#horizons.numbered
       if (Math.abs(now - time) < horizon) return true
@@ -115,8 +116,8 @@ class MarkedDuplicates implements Duplicates {
   }
 
   /**
-   * Reads what senders of `messages` have in the rings. At most a few messages of a ring, which has 50 or more, are
-   * from one sender; the others can wait until their sender writes again.
+   * Marks the messages in rings that the senders of `messages` sent before the start. Only these are read: of the 50 or
+   * more messages in a ring, few are from one sender.
    */
   async #readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
     const unread = messages.filter(({ to, from }) => this.#senders.get(to)?.has(from))
@@ -132,7 +133,10 @@ class MarkedDuplicates implements Duplicates {
     })
   }
 
-  /** Includes the registration: messages before it have nothing to do with another registration of the same station. */
+  /**
+   * Returns the digest of a message. It includes the registration, so messages to an earlier registration of the
+   * station are never duplicates.
+   */
   #digestOf(registeredAt: number, to: string, from: string, seqId: string, text: Buffer): string {
     const content = text.toString('latin1')
     const shown = content.slice(0, contentEnd(content))

@@ -21,8 +21,8 @@ import type { StationTable } from './stations.ts'
 
 const INSERT = readSql(new URL('./insert-messages.sql', import.meta.url))
 
-// One string instead of a row object for each message, and sorted here, where it nearly always is sorted already: twice
-// as fast.
+// Twice as fast as a row per message sorted by SQLite: one JSON string, sorted in JavaScript, where it is nearly always
+// sorted already.
 const MESSAGES = `
   SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
   FROM message WHERE time IN (SELECT value FROM json_each(?))`
@@ -38,10 +38,10 @@ interface HistoryOptions {
   readonly log: Log
 }
 
-/** The outcome of a message: stored as this, or the reason why not. */
+/** The outcome of a message: the stored message, or the reason why it was not stored. */
 type Fate = StoredMessage | 'duplicate' | 'no_station'
 
-/** Opens the rings of all stations, and the feed of what is stored in them. */
+/** Opens the rings of all stations, and the feed of newly stored messages. */
 export function openHistory(
   database: Database,
   stamps: StampSequence,
@@ -74,8 +74,8 @@ class StoredFeed implements Feed {
 }
 
 /**
- * Stores messages and reads rings. Has no state of its own: the ring index and the marks of duplicates change with the
- * transaction that stores, and change back if that is rolled back.
+ * Stores messages and reads rings. It has no state of its own. The ring index and the marks of duplicates change with
+ * each storing transaction, and are restored if it is rolled back.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -103,7 +103,7 @@ class SqliteHistory implements History {
 
   readonly since: History['since'] = async (station, device, since, from = since) => {
     const { stations, rings, cursors } = this.#options
-    // Between transactions: what the index has is in the file.
+    // Reads run between transactions, so every message in the ring index is in the file.
     const ring = await this.#database.read(async (queries) => {
       const registered = stations.get(station)
       if (!registered || !deviceOf(registered, device)) return undefined
@@ -138,8 +138,8 @@ class SqliteHistory implements History {
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
     await rings.sweepFor(tx, receivedAt, messages.length)
-    // Nothing may run between taking the stamps and adding the messages to the index. Otherwise a reader could miss a
-    // message in the index, and get a cursor that is newer than the message.
+    // Do not `await` between taking the stamps and adding the messages to the index. Otherwise a reader could miss a
+    // message in the index, and get a cursor newer than that message.
     const first = this.#stamps.take(tx, messages.length)
     const fates = messages.map(({ from, to, seqId, text }, index): Fate => {
       if (copies[index]) return 'duplicate'
@@ -156,7 +156,7 @@ class SqliteHistory implements History {
 
   #outcomeOf(message: ReceivedMessage, fate: Fate, mayAck: boolean): AppendOutcome {
     if (fate === 'no_station') return { kind: fate }
-    // A retransmission means that the sender did not get the ack.
+    // A duplicate is acknowledged too, because a sender retransmits if it did not receive the ack.
     const ack = mayAck && this.#options.acks(message)
     return fate === 'duplicate' ? { kind: fate, ack } : { kind: 'stored', message: fate, ack }
   }

@@ -3,7 +3,7 @@ import type { StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 
 const PAGE_ROWS = 20_000
-/** 2^52: moves a stamp below 0, and keeps the order. */
+/** 2^52. Subtracting it makes a stamp negative and keeps the order. */
 const BELOW = 4_503_599_627_370_496
 
 const LOAD = `
@@ -14,26 +14,28 @@ const RECEIVED = `
   FROM (SELECT received_at FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
 const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
 
-/** The rows of a station in the file. */
+/** The message rows of a station in the file: those dropped from its ring, followed by those in it. */
 export interface Rows {
-  /** Their stamps, oldest first. */
+  /** The stamps of all rows, oldest first. */
   times: number[]
-  /** When the oldest of them left the ring, by the wall clock in milliseconds; one for each row that left. */
+  /**
+   * Wall-clock time in milliseconds at which each dropped row left the ring. These are the first entries of `times`.
+   */
   droppedAt: number[]
 }
 
-/** The content of the file. */
+/** The index of all messages in the file. */
 interface Loaded {
   readonly stations: Map<StationKey, Rows>
-  /** Senders to each station. */
+  /** The senders of the messages to each station. */
   readonly senders: Map<StationKey, Set<string>>
   /** The newest stamp; 0 if there is none. */
   readonly newest: number
 }
 
 /**
- * Reads the file, and fits it to rings of `perStation` messages. Rows that left their ring before the start count as
- * having left when they arrived.
+ * Reads the index of the file, and fits it to rings of `perStation` messages. For rows dropped before the start, the
+ * time of arrival counts as the time of the drop.
  */
 export async function loadRows(connection: Connection, perStation: number): Promise<Loaded> {
   const loaded = await load(connection)
@@ -42,7 +44,7 @@ export async function loadRows(connection: Connection, perStation: number): Prom
   return loaded
 }
 
-/** Reads all rows, as if they were in their rings. */
+/** Reads all rows as if none had been dropped from its ring. */
 async function load(connection: Connection): Promise<Loaded> {
   const stations = new Map<StationKey, Rows>()
   const senders = new Map<StationKey, Set<string>>()
@@ -74,8 +76,8 @@ interface LoadedPage {
 }
 
 /**
- * Counts the rows of each station that left its ring. A row that left a smaller ring does not return to a larger one,
- * which would have gaps otherwise. If this is interrupted, the next start does it again.
+ * Counts the dropped rows of each station. A row dropped from a smaller ring does not return to a larger one, which
+ * would then have gaps. If this is interrupted, the next start repeats it.
  */
 async function fitRings(
   connection: Connection,

@@ -15,7 +15,7 @@ interface DeviceRow extends Omit<StationRecord, 'registeredAt' | 'devices'>, Omi
   readonly ackMessages: number
 }
 
-/** Reads all stations with their devices. Heartbeats change the devices in place. */
+/** Reads all stations with their devices. Heartbeats later update these device objects in place. */
 export async function loadStations(queries: Queries): Promise<readonly SeenStation[]> {
   const records: (StationRecord & { readonly devices: Device[] })[] = []
   for (const row of await queries.all<DeviceRow>(LOAD)) {

@@ -3,25 +3,25 @@ import { parseDeviceKey } from '../../../messages/station.ts'
 import { readSql } from '../../read-sql.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 
-// Outcomes of gateways arrive one by one. While others are to come, they wait for each other: 2,000 of them took 159
-// flushes of the disk when each was written as it arrived, and take 22.
+// How long marks gather. Outcomes arrive one by one. Written as they arrived, 2,000 of them took 159 disk flushes;
+// gathered, they take 22.
 const GATHER_MS = 100
 
 const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
 
 /**
- * Writes how far devices were notified.
+ * Writes up to which stamp each device was notified.
  *
- * Marks gather until the last claim in progress ends, or until the first of them is {@link GATHER_MS} old and another
- * claim ends. Then all of them are written at once. If that fails, they stay, and the next end of a claim tries again;
- * {@link seal} writes the rest. A device is notified again only if the process dies before its mark is written.
+ * Marks gather until the last claim in progress ends, or until a claim ends when the first mark is at least {@link
+ * GATHER_MS} old. Then all marks are written at once. If that fails, the next end of a claim tries again. {@link seal}
+ * writes the rest. A device is notified again only if the process dies before its mark is written.
  */
 export class PushMarks {
   readonly #database: Database
   readonly #clock: Pick<Clock, 'elapsed'>
   /** Stamps that are not in the file yet, by the key of the device. */
   readonly #unwritten = new Map<string, number>()
-  /** When the first of the marks that gather came; in elapsed milliseconds. */
+  /** When the first gathering mark was added, in elapsed milliseconds; undefined if none gathers. */
   #gatheringSince: number | undefined
   #claims = 0
 
@@ -30,7 +30,7 @@ export class PushMarks {
     this.#clock = clock
   }
 
-  /** Notes that so many claims began. */
+  /** Records that `claims` more claims began. */
   began(claims: number): void {
     this.#claims += claims
   }
@@ -41,7 +41,7 @@ export class PushMarks {
     this.#gatheringSince ??= this.#clock.elapsed()
   }
 
-  /** Notes that a claim ended, if it was one. Writes the marks if it is time to. */
+  /** If `isClaim`, records that a claim ended. Writes the marks if they are due. */
   async ended(isClaim: boolean): Promise<void> {
     if (isClaim) this.#claims -= 1
     const since = this.#gatheringSince

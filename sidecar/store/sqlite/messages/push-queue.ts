@@ -16,20 +16,20 @@ const MESSAGES = `
   SELECT time AS stamp, station AS "to", source AS "from", seq_id AS seqId, text FROM message
   WHERE time IN (SELECT value FROM json_each(?))`
 
-/** The notification of one device. Times are elapsed ones. */
+/** The pending notification of one device. Times are elapsed milliseconds. */
 interface Entry {
   readonly key: StationKey
   readonly id: DeviceId
-  /** The device was notified of everything up to this stamp. */
+  /** The stamp up to which the device has been notified. */
   readonly since: number
-  /** The newest message; undefined if only the file has it, from before the start. */
+  /** The newest message; undefined if it was stored before the start and is only in the file. */
   newest: StoredMessage | undefined
   isClaimed: boolean
   /** Fires when the entry becomes due; undefined from then on. */
   timer: Timer | undefined
   /** When the oldest message of the notification arrived. */
   oldestAt: number
-  /** When the first message arrived after the claim read the messages; undefined if none did. */
+  /** When the first message arrived after the claim had read the messages; undefined if none did. */
   againAt: number | undefined
   tries: number
   refusals: number
@@ -47,27 +47,27 @@ interface PushQueueParts {
 
 /** The queue as the rest of the store uses it. */
 export interface MemoryPushQueue extends PushQueue {
-  /** Writes settlements that could not be written before. */
+  /** Writes the settlements that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
 }
 
-/** Opens the queue, with the notifications that the last process left. */
+/** Opens the queue, with the notifications that the previous process left unsent. */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
   return new SqlitePushQueue(parts, await withUnpushed(queries, parts.rings))
 }
 
 /**
- * The queue in memory, with at most one entry a device. One process has the file for itself. The file knows how far
- * each device was notified, so the next start can create the entries again.
+ * The push queue in memory, with at most one entry per device. Memory suffices, because only one process uses the file.
+ * The file records up to which stamp each device was notified, so the next start can recreate the entries.
  *
- * An entry waits for the end of its window (`timer`), is due, and is then claimed.
- * - A stored message creates an entry that waits, and joins one that waits or is due. A message that arrives during the
- *   claim is noted (`againAt`).
+ * An entry waits for the end of its window (`timer`), then is due, then is claimed.
+ * - A stored message creates a waiting entry, or joins one that waits or is due. If a message arrives during the claim,
+ *   `againAt` records its time.
  * - `settle` removes the entry. If a message arrived during the claim, a new one waits for the rest of its window.
- * - `retryLater` has the entry wait for its delay. A claim whose read failed is due again.
- * - If the device is gone, or has no unpushed message, the entry is removed at the claim.
+ * - `retryLater` makes the entry wait for its delay. If the read of a claim fails, the entry is due again.
+ * - If the device is no longer registered, or has no unpushed message, the claim removes the entry.
  *
- * {@link PushMarks} writes settlements, several at a time. After `close`, no listener is called and no timer runs, and
+ * {@link PushMarks} writes settlements, several at a time. After `close`, no listener is called and no timer runs, but
  * claims can still be settled.
  *
  * Public members are bound, because callers pass them on.
@@ -76,7 +76,7 @@ class SqlitePushQueue implements MemoryPushQueue {
   readonly #parts: PushQueueParts
   /** Keyed by {@link deviceKey}. */
   readonly #entries = new Map<string, Entry>()
-  /** In the order in which they became due, each under the platform that its device had then. */
+  /** Due entries in the order in which they became due, under the platform that the device had at that time. */
   readonly #due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
   readonly #marks: PushMarks
   readonly #listeners: (() => void)[] = []
@@ -122,7 +122,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     if (!entry) return
     const written = this.#marks.ended(entry.isClaimed)
     entry.isClaimed = false
-    // The next claim reads it.
+    // The next claim reads the messages that arrived during this one.
     entry.againAt = undefined
     entry.tries = tries
     entry.refusals = refusals
@@ -177,7 +177,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     const { stations, coalesceMs } = this.#parts
     for (const { id } of stations.get(message.to)?.devices ?? []) {
       const former = this.#entries.get(deviceKey(message.to, id))
-      // Without an entry, the device was notified of everything before.
+      // If there is no entry, the device has been notified of all earlier messages.
       const entry = former ?? this.#createEntry(message.to, id, message.stamp - 1, now)
       entry.newest = message
       if (!former) this.#plan(entry, coalesceMs)
@@ -196,7 +196,7 @@ class SqlitePushQueue implements MemoryPushQueue {
 
   #becomeDue(entry: Entry): void {
     const platform = this.#deviceOf(entry)?.platform
-    // The device was unregistered meanwhile.
+    // If the device was unregistered meanwhile, its entry is removed.
     if (platform === undefined) this.#entries.delete(deviceKey(entry.key, entry.id))
     else this.#due[platform].add(entry)
   }
@@ -205,7 +205,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Claims at most `room` due entries of a platform. */
+  /** Claims at most `room` due entries of a platform. Moves entries whose device has changed its platform. */
   #take(platform: Platform, room: number): readonly Entry[] {
     const entries: Entry[] = []
     for (const entry of this.#due[platform]) {
@@ -223,16 +223,16 @@ class SqlitePushQueue implements MemoryPushQueue {
     return entries
   }
 
-  /** Reads what the devices were not notified of. */
+  /** Reads the messages of which the devices have not been notified. */
   async #read(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
     const { database, rings } = this.#parts
-    // Between transactions, so that no device is notified of a message that may be rolled back.
+    // Reads between transactions, so that no device is notified of a message that may be rolled back.
     return database.read(async (reading) => {
       const newest = entries.flatMap((entry) => {
-        // Not what came before the device was unregistered and registered again.
+        // If the device was unregistered and registered again, earlier messages are not included.
         const stamps = rings.newer(entry.key, Math.max(entry.since, this.#deviceOf(entry)?.registeredAt ?? 0))
         const stamp = stamps.at(-1)
-        // Without a pause after the read: it has not seen what is stored from here on.
+        // Set without an `await` after reading the stamps, so that every later message sets `againAt`.
         entry.againAt = undefined
         return stamp === undefined ? [] : [{ entry, stamp, count: stamps.length }]
       })
@@ -276,7 +276,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     this.#plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
 
-  /** Returns entries that could not be read to the front of those that are due. */
+  /** Puts entries whose messages could not be read back in front of the other due ones. */
   #release(entries: readonly Entry[]): void {
     const behind = PLATFORMS.flatMap((platform) => [...this.#due[platform]])
     for (const platform of PLATFORMS) this.#due[platform].clear()
@@ -295,8 +295,8 @@ class SqlitePushQueue implements MemoryPushQueue {
 }
 
 /**
- * Returns the devices with unpushed messages, and up to which stamp each was notified. Devices whose oldest unpushed
- * message is older come first.
+ * Returns the devices with unpushed messages, and the stamp up to which each was notified. They are sorted by their
+ * oldest unpushed message.
  */
 async function withUnpushed(
   queries: Queries,

@@ -48,7 +48,7 @@ export class Registrations {
 
   readonly register: Write<Registration, RegisterOutcome> = {
     run: (tx, inputs) => eachInTurn(inputs, (registration) => this.#register(tx, registration)),
-    // So that at most 50 MB of avatars wait, and no transaction has more than 1 MB of them.
+    // The weight limits waiting avatars to 50 MB in the queue and 1 MB per transaction.
     weight: ({ avatar }) => 1 + Math.floor((avatar?.image.length ?? 0) / AVATAR_CHARACTERS_A_ROW),
   }
 
@@ -82,8 +82,8 @@ export class Registrations {
   }
 
   /**
-   * Makes room for one more device beside `siblings`, from which it takes the one that was silent for longest. Returns
-   * whether there is room.
+   * Makes room for one more device beside `siblings`. If there are too many, removes the one that was silent longest,
+   * also from `siblings`. Returns whether there is room.
    */
   async #makeRoomFor(tx: Transaction, key: StationKey, siblings: SeenDevice[]): Promise<boolean> {
     const { settings, clock } = this.#parts

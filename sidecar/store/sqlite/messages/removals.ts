@@ -10,12 +10,12 @@ export const REMOVE_DEVICES = 'DELETE FROM device WHERE station = ? AND id IN (S
 
 const HAS_FIRST_TOKEN = 'SELECT first_token IS NULL AS yes FROM device WHERE station = ? AND id = ?'
 
-/** The devices of a station that are to be removed. */
+/** Selects the devices of a station to remove. */
 export interface Removal extends DeviceFilter {
   readonly key: StationKey
 }
 
-/** Creates the write that removes devices. It removes a station together with its last device. */
+/** Creates the write that removes devices. With the last device, it removes the station too. */
 export function removalWrite(memory: StationMemory, rings: Pick<RingIndex, 'discard'>): Write<Removal, RemoveOutcome> {
   return {
     async run(tx, inputs) {

@@ -7,58 +7,64 @@ import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
 import { loadRows, type Rows } from './load-rows.ts'
 
-/** Rows that left their rings: 11 MB, as many as there are marks for. Above that, the oldest are deleted. */
+/**
+ * Maximum number of rows dropped from their rings, about as many as there are marks of duplicates: 11 MB. Above it, the
+ * oldest rows are deleted.
+ */
 const MAX_DROPPED = 100_000
 /**
- * Rows that are deleted together, the oldest first, whenever they left their ring: these are neighbours in the file, so
- * whole pages become free. In the order of dropping, there was seven times as much to write for stations of different
- * traffic.
+ * Number of dropped rows that are deleted together, in the order of their stamps. Rows with neighbouring stamps share
+ * pages, so whole pages become free. In the order of dropping, stations with different traffic caused seven times as
+ * many writes.
  */
 const SWEPT_AT_ONCE = 1000
-/** If so many arrive together, as many are deleted with them: free pages are reused at once, and written once. */
+/**
+ * If at least this many messages arrive together, as many dropped rows are deleted in the same transaction. Then freed
+ * pages are reused at once, and written only once.
+ */
 const MANY = 250
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
- * Where the messages of each station are in the file: their stamps, which are the keys of their rows. Changes with the
- * transaction in progress, and back if that is rolled back; between transactions it shows what is in the file.
+ * An index of each station's messages in the file, by their stamps, which are the keys of the rows. It changes with the
+ * transaction in progress, and is restored if that is rolled back. Between transactions it matches the file.
  */
 export interface RingIndex {
   /** Stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
   newer(station: StationKey, since: number): readonly number[]
   /** The stamp of the station's newest message; 0 if it has none. */
   newest(station: StationKey): number
-  /** All stations with rows. */
+  /** Returns all stations with rows in the file. */
   keys(): IterableIterator<StationKey>
-  /** Messages that were in the station's ring at the start, and are still in the file. */
+  /** Stamps of the messages that were in the station's ring at the start and are still in the file. */
   fromBefore(station: StationKey): readonly number[]
   /** Stamps of all rows in the file that left their rings, oldest first. */
   dropped(): readonly number[]
-  /** Adds messages that `tx` stores at `now` by the wall clock. The oldest leave a ring that is full. */
+  /** Adds messages that `tx` stores at `now` (wall clock). In a full ring, each one drops the oldest. */
   add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly stamp: number }[], now: number): void
-  /** Deletes surplus rows that left their rings, if that is worth it with `coming` new rows. */
+  /** Deletes surplus dropped rows, if there are enough of them, before `coming` new rows are added. */
   sweepFor(tx: Transaction, now: number, coming: number): Promise<void>
-  /** Whether {@link sweep} would find anything. */
+  /** Whether {@link sweep} would delete any row. */
   isSweepable(now: number): boolean
-  /** Deletes rows that left their rings and have expired at `now` or are surplus, at most one slice. */
+  /** Deletes up to one slice of dropped rows that have expired at `now` or are surplus. */
   sweep(tx: Transaction, now: number): Promise<void>
   /** Deletes the rows of stations, at most `atMost` of each. Resolves with the number of deleted rows. */
   discard(tx: Transaction, stations: readonly StationKey[], atMost?: number): Promise<number>
 }
 
-/** A row that left its ring. */
+/** A row dropped from its ring. */
 interface Dropped {
   readonly rows: Rows
   readonly stamp: number
 }
 
-/** The rings of a file, and who wrote to each station before the start. */
+/** The rings of a file, and the senders of the messages to each station before the start. */
 export interface OpenedRingIndex {
   readonly rings: RingIndex
   readonly senders: Map<StationKey, Set<string>>
 }
 
-/** Reads the rings from the file, and fits the file to the size of rings in `settings`. */
+/** Reads the rings from the file, and fits the file to the ring size in `settings`. */
 export async function openRingIndex(connection: Connection, settings: HistorySettings): Promise<OpenedRingIndex> {
   const { perStation } = settings
   const { stations, senders, newest } = await loadRows(connection, perStation)
@@ -67,13 +73,14 @@ export async function openRingIndex(connection: Connection, settings: HistorySet
 }
 
 /**
- * The index in memory.
+ * The ring index in memory.
  *
- * A row of a station is in its ring, or has left it (`droppedAt` counts those, oldest first). `add` puts a row into its
- * ring and may have the oldest leave it; a sweep deletes rows that left; `discard` deletes any.
+ * A row of a station is in its ring, or has been dropped from it. The first `droppedAt.length` entries of `times` are
+ * dropped. `add` puts a row into its ring and may drop the oldest; a sweep deletes dropped rows; `discard` deletes any
+ * rows.
  *
- * `#dropped` orders all rows that left by their stamp. It may have rows that `discard` deleted already: a sweep skips
- * them. Every change notes how to undo it if the transaction is rolled back. Rows enter `#dropped` with the commit.
+ * `#dropped` orders all dropped rows by stamp. It may contain rows that `discard` has deleted; a sweep skips these.
+ * Every change registers how to undo it at a rollback. Rows enter `#dropped` at the commit.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -85,7 +92,7 @@ class MemoryRingIndex implements RingIndex {
   readonly #firstAtStart: ReadonlyMap<StationKey, number>
   readonly #dropped = new FlatQueue<Rows>()
 
-  /** `startedAt`: the newest stamp in the file. `longestMs`: how long a duplicate of a message may arrive. */
+  /** `startedAt`: the newest stamp in the file. `longestMs`: how long duplicates of a message are recognized. */
   constructor(stations: Map<StationKey, Rows>, startedAt: number, perStation: number, longestMs: number) {
     this.#stations = stations
     this.#startedAt = startedAt
@@ -176,8 +183,8 @@ class MemoryRingIndex implements RingIndex {
   }
 
   /**
-   * Returns the oldest row that left its ring if it is surplus, has expired at `now`, or is in the file no more;
-   * undefined otherwise. `swept`: how many rows of each station the sweep has taken already.
+   * Returns the oldest dropped row if it is surplus, has expired at `now`, or is no longer in the file; otherwise
+   * undefined. `swept`: how many rows of each station this sweep has taken already.
    */
   #nextSurplus(now: number, swept?: ReadonlyMap<Rows, number>): Dropped | undefined {
     const rows = this.#dropped.peek()
@@ -185,7 +192,7 @@ class MemoryRingIndex implements RingIndex {
     if (!rows || stamp === undefined) return undefined
     const index = swept?.get(rows) ?? 0
     const isDeleted = rows.times[index] !== stamp
-    // In either direction, so that a clock that was wrong for a while has no lasting effect.
+    // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
     const isExpired = Math.abs(now - (rows.droppedAt[index] ?? now)) >= this.#longestMs
     return isDeleted || isExpired || this.#dropped.length > MAX_DROPPED ? { rows, stamp } : undefined
   }
@@ -207,7 +214,10 @@ class MemoryRingIndex implements RingIndex {
   }
 }
 
-/** Cuts the first `count` rows of a station off; undone if `tx` is rolled back. */
+/**
+ * Removes the first `count` rows of a station from the index and returns their stamps. A rollback of `tx` restores
+ * them.
+ */
 function cut(tx: Transaction, rows: Rows, count: number): readonly number[] {
   const times = rows.times.splice(0, count)
   const droppedAt = rows.droppedAt.splice(0, count)

@@ -6,14 +6,14 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 
 /** The stamps as the rest of the store uses them. */
 export interface StampSequence extends Stamps {
-  /** The newest stamp that was issued, or that may have been before the start. */
+  /** The newest stamp that was issued, or may have been issued before the start. */
   readonly newest: number
   /**
    * Takes `count` consecutive stamps for rows of `tx`, which must {@link cover} them. Returns the first. A rollback of
    * `tx` returns them to the sequence.
    */
   take(tx: Transaction, count: number): number
-  /** Makes sure that the stamps which `tx` took are reserved in the file. */
+  /** Ensures that the stamps taken by `tx` are reserved in the file. */
   cover(tx: Transaction): Promise<void>
   /** Cancels the unused part of the reservation, so that the next start continues right after the newest stamp. */
   seal(tx: Transaction): Promise<void>
@@ -30,19 +30,19 @@ export async function openServerTime(queries: Queries, database: Database, clock
 }
 
 /**
- * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back. A
- * burst of more than one a millisecond runs ahead of the clock, which then catches up.
+ * Issues stamps of max(clock, newest + 1): the time in milliseconds, but always above the previous stamp. In a burst of
+ * more than one stamp per millisecond, stamps run ahead of the clock, which then catches up.
  *
- * A stamp is issued only after it was reserved in the file. Otherwise it could be issued again after a crash, if the
- * clock is set back. So stamps are reserved ahead: `#newest` moves up to `#reserved`, and then a write reserves the
- * next ones. Callers share a reservation in progress.
+ * A stamp is issued only after it was reserved in the file. Otherwise it could be issued again if the clock is set back
+ * after a crash. Stamps are reserved in advance: once `#newest` reaches `#reserved`, a write reserves more. Callers
+ * share a reservation in progress.
  *
  * Public members are bound, because callers pass them on.
  */
 class ReservedStamps implements StampSequence {
   readonly #database: Database
   readonly #clock: Clock
-  /** The newest reserved stamp, as in the file. No later stamp may be issued. */
+  /** The highest stamp reserved in the file. No higher stamp may be issued. */
   #reserved: number
   #newest: number
   #reserving: Promise<void> | undefined
@@ -68,7 +68,7 @@ class ReservedStamps implements StampSequence {
       })
       await this.#reserving
     }
-    // Each time, ten seconds' worth of stamps were issued during the reservation.
+    // At each attempt, other callers have used up the whole reservation of ten seconds.
     throw new StoreError('store_overloaded')
   }
 
@@ -77,7 +77,7 @@ class ReservedStamps implements StampSequence {
     const first = this.#next()
     const top = first + count - 1
     this.#newest = top
-    // Without this, each failed try on a full disk would use up stamps.
+    // Otherwise each failed write on a full disk would use up stamps.
     tx.onRollback(() => {
       if (this.#newest === top) this.#newest = former
     })

@@ -22,9 +22,9 @@ export class StationMemory {
   readonly #stations = new Map<StationKey, SeenStation>()
   /** Changes of the transaction in progress; undefined for a station that it removed. */
   readonly #uncommitted = new Map<StationKey, SeenStation | undefined>()
-  /** `lastSeenAt` of each device as the file has it, up to an hour behind. */
+  /** The `lastSeenAt` of each device in the file, which may be up to an hour old. */
   readonly #lastSeenInFile = new WeakMap<Device, number>()
-  /** Stations that are not proven, as the file has them. */
+  /** Stations that are not proven according to the file. */
   readonly #unproven: Set<StationKey>
   readonly #counts = createPlatformCounts()
   readonly #listeners: (() => void)[] = []
@@ -44,7 +44,7 @@ export class StationMemory {
     return this.#stations.size
   }
 
-  /** Grows with each change of an avatar. */
+  /** Increases with each change of an avatar. */
   get avatarChanges(): number {
     return this.#avatarChanges
   }
@@ -53,7 +53,7 @@ export class StationMemory {
     return this.#stations.get(key)
   }
 
-  /** The station as the transaction in progress has it. */
+  /** Returns the station, including uncommitted changes of the transaction in progress. */
   current(key: StationKey): SeenStation | undefined {
     return this.#uncommitted.has(key) ? this.#uncommitted.get(key) : this.#stations.get(key)
   }
@@ -70,12 +70,12 @@ export class StationMemory {
     return this.#counts.devices()
   }
 
-  /** Calls `listener` after a station came or went. */
+  /** Calls `listener` after a station was added or removed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Notes that `tx` sets the station, or removes it. */
+  /** Records that `tx` changes the station, or removes it if `station` is undefined. */
   change(tx: Transaction, key: StationKey, station: SeenStation | undefined): void {
     this.#uncommitted.set(key, station)
     tx.onCommit(() => {
@@ -102,12 +102,12 @@ export class StationMemory {
     return this.#lastSeenInFile.get(device) ?? 0
   }
 
-  /** Notes what the file has as the time of a device. */
+  /** Records the `lastSeenAt` of a device in the file. */
   setLastSeenInFile(device: SeenDevice, time: number): void {
     this.#lastSeenInFile.set(device, time)
   }
 
-  /** Notes the time of a heartbeat. Returns undefined if the heartbeat brings more than its time. */
+  /** Records the time of a heartbeat in memory. Returns undefined if the registration also changes something else. */
   touch(registration: Registration, now: number): Station | undefined {
     const station = this.#stations.get(registration.key)
     if (!station || !changesNothing(registration, station)) return undefined

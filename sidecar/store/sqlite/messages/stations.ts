@@ -24,7 +24,8 @@ import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
 import { StationMemory } from './station-memory.ts'
 
-// A heartbeat that brings nothing new costs a write once an hour; expiry counts in days.
+// A heartbeat that changes nothing is written only once an hour. This is exact enough, because stations expire after
+// days.
 const LAST_SEEN_WRITE_MS = 3_600_000
 const HOUR_MS = 3_600_000
 
@@ -34,7 +35,8 @@ const AVATARS = `
   SELECT station, icon, image, hash FROM avatar
   WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
 
-// At most 120 KB, which take half a millisecond. A message that arrives meanwhile waits for one slice.
+// Number of avatars in a slice: at most 120 KB, read in half a millisecond. A message that arrives meanwhile waits for
+// one slice.
 const AVATARS_PER_READ = 5
 
 interface AvatarRow extends AvatarRecord {
@@ -51,7 +53,7 @@ interface StationsOptions {
 /** The registry as the rest of the store uses it. */
 export interface StationTable extends Stations {
   /**
-   * The stamp of the station's registration as the transaction in progress has it; undefined if it is not registered.
+   * Returns the stamp of the station's registration, including uncommitted changes; undefined if it is not registered.
    */
   registeredAt(key: StationKey): number | undefined
 }
@@ -79,11 +81,11 @@ interface SqliteStationsParts extends Omit<StationsOptions, 'log'> {
 }
 
 /**
- * The registry in the file, which one process has for itself.
+ * The registry in a file that only this process uses.
  *
- * Reads come from {@link StationMemory}. Writes go through the queue of the database, and memory changes when the file
- * has. A heartbeat that brings only its time is noted in memory, and written once an hour. But while a write of its
- * station is in the queue, it is queued behind that write, because memory is about to change.
+ * Reads come from {@link StationMemory}. Writes go through the database's queue, and memory changes once the file has
+ * changed. The time of a heartbeat that changes nothing else is kept in memory, and written once an hour. But while a
+ * write of its station is queued, the heartbeat is queued behind it, because memory is about to change.
  *
  * Public members are bound, because callers pass them on.
  */
@@ -145,7 +147,7 @@ class SqliteStations implements StationTable {
     this.#write(this.#removal, { key, ...filter })
 
   readonly prove = (key: StationKey): void => {
-    // If it fails, the next call tries again. Late is early enough.
+    // If this fails, the next call tries again. The mark is not urgent.
     if (this.#memory.isUnproven(key) && !this.#queued.has(key))
       this.#write(this.#registrations.prove, { key }).catch(() => undefined)
   }
@@ -155,7 +157,7 @@ class SqliteStations implements StationTable {
 
   readonly avatars = async (keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>> => {
     const avatars = new Map<StationKey, AvatarRecord>()
-    // At least one slice: `/healthz` asks for an avatar to learn whether the file answers.
+    // Reads at least one slice, even without keys, because `/healthz` calls this to check that the file can be read.
     for (let first = 0; first === 0 || first < keys.length; first += AVATARS_PER_READ) {
       const slice = JSON.stringify(keys.slice(first, first + AVATARS_PER_READ))
       const rows = await this.#database.readBehind((reading) => reading.all<AvatarRow>(AVATARS, slice))
@@ -176,12 +178,12 @@ class SqliteStations implements StationTable {
     }
   }
 
-  /** Notes the heartbeat of an unchanged device in memory, if the file need not have its time yet. */
+  /** Records the heartbeat of an unchanged device in memory only, unless the time in the file is too old. */
   #refreshInMemory(registration: Registration): Station | undefined {
     const { key, deviceId } = registration
     const device = deviceOf(this.#memory.get(key), deviceId)
     if (!device || this.#queued.has(key) || this.#memory.isUnproven(key)) return undefined
-    // In either direction, so that a clock that was wrong for a while has no lasting effect.
+    // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
     const now = this.#clock.now()
     if (Math.abs(now - this.#memory.lastSeenInFile(device)) > LAST_SEEN_WRITE_MS) return undefined
     return this.#memory.touch(registration, now)
