@@ -3,12 +3,12 @@ import type { Packet } from './packet.ts'
 import { braceOfSequenceId, contentEnd } from './sequence-id.ts'
 import { canonicalKey } from './station.ts'
 
-/** A message packet as its addressee reads it. `to` is in upper case, without trailing blanks. */
+/** A parsed message packet. `to` is in upper case, without trailing blanks. */
 export type Message =
   | {
       readonly kind: 'message'
       readonly to: string
-      /** The sender's text without the sequence id and its `{`, one character a byte. */
+      /** The sender's text without the sequence id and its `{`, as Latin-1 (one character per byte). */
       readonly text: string
       /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
       readonly seqId: string
@@ -16,14 +16,14 @@ export type Message =
   /** An ack or a rejection of an earlier message, which had the sequence id `seqId`. */
   | { readonly kind: 'ack'; readonly to: string; readonly seqId: string }
   | { readonly kind: 'rejection'; readonly to: string; readonly seqId: string }
-  /** Addressed to the station's software, or empty. */
+  /** A message that is addressed to the station's software, or is empty. */
   | { readonly kind: 'not_for_operator'; readonly to: string; readonly why: NotForOperator }
 
 type NotForOperator = 'telemetry_definition' | 'query' | 'empty'
 
 /** The addressee of a message packet. */
 export interface Addressee {
-  /** Upper case, trailing blanks dropped, not empty. */
+  /** The addressee in upper case, without trailing blanks; not empty. */
   readonly to: string
   /** Index in the line where the text begins. */
   readonly textAt: number
@@ -46,33 +46,34 @@ const REJECTION = 'rej'
 const ANSWERED = /^(?=[^}]*[0-9A-Z])[0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,5})?$/
 const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 // Only `?APRSH` takes a parameter: a callsign, with or without a blank before it. A callsign has a digit, so `?APRSHow`
-// is a text.
+// is ordinary text.
 const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
- * Returns the addressee of a packet, or undefined if it is no message. Never throws, for any bytes. Called before the
- * text is parsed, because most messages are for stations that are not registered.
+ * Returns the addressee of a packet, or undefined if it is not a message. Never throws, whatever the bytes. Called
+ * before the text is parsed, because most messages are for stations that are not registered.
  */
 export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): Addressee | undefined {
   if (line.charCodeAt(bodyAt) !== COLON) return undefined
   const start = bodyAt + 1
   // Index after the last character that is not blank.
   let end = start
-  // The second colon comes after 9 characters, or earlier if the sender did not pad.
+  // The second colon follows after 9 characters, or earlier if the sender did not pad the addressee.
   for (let index = start; index <= start + MAX_ADDRESSEE_LENGTH; index++) {
     const code = line.charCodeAt(index)
     if (code === COLON) {
       const to = canonicalKey(line.slice(start, end))
       return to === '' ? undefined : { to, textAt: index + 1 }
     }
-    // ASCII only: `ß` in upper case is `SS`, so the message would reach another station. NaN past the end is no ASCII.
+    // Only ASCII is allowed: `ß` in upper case is `SS`, so the message would reach another station. Past the end,
+    // `code` is NaN, which fails this test.
     if (!(code >= BLANK && code <= TILDE)) return undefined
     if (code !== BLANK) end = index + 1
   }
   return undefined
 }
 
-/** Parses a message packet. Never throws, for any bytes. */
+/** Parses a message packet. Never throws, whatever the bytes. */
 export function parseMessage(line: string, { to, textAt }: Addressee): Message {
   const end = contentEnd(line, textAt)
   const brace = braceOfSequenceId(line, textAt, end)
@@ -88,8 +89,8 @@ export function parseMessage(line: string, { to, textAt }: Addressee): Message {
 }
 
 /**
- * Classifies a text from `start` to `end`; undefined if it is a message for a person. The first character decides for
- * nearly all texts.
+ * Classifies the text from `start` to `end`. Returns undefined if it is a message for a person. For nearly all texts,
+ * the first character decides.
  */
 function notForOperator(line: string, start: number, end: number, numbered: boolean) {
   if (start === end) return numbered ? undefined : software('empty')
@@ -104,7 +105,8 @@ function notForOperator(line: string, start: number, end: number, numbered: bool
     case UPPER_U:
     case UPPER_E:
     case UPPER_B:
-      // aprsc holds back the definitions of other stations than the addressee; udpgate4 passes them.
+      // A telemetry definition is addressed to the station that sends it. aprsc drops definitions from other stations;
+      // udpgate4 passes them.
       return TELEMETRY_DEFINITION.test(line.slice(start, end)) ? software('telemetry_definition') : undefined
     default:
       return undefined
@@ -116,9 +118,9 @@ function software(why: NotForOperator) {
 }
 
 /**
- * Reads an ack or a rejection: the word and a sequence id are the whole text (APRS 1.0.1, chapter 14). With small
- * letters alone it is an English word, such as "acked" or "rejected". So is "acked{12": no sender asks for an ack of an
- * ack.
+ * Parses an ack or a rejection: its whole text is the word and a sequence id (APRS 1.0.1, chapter 14). If only
+ * lower-case letters follow, the text is an English word, such as "acked" or "rejected". "acked{12" is ordinary text
+ * too, because no sender requests an ack of an ack.
  */
 function answer(kind: 'ack' | 'rejection', word: string, text: string) {
   const seqId = text.slice(word.length)
@@ -135,9 +137,9 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * Returns the ack that `to` sends for a message of `from`, without a line break. It repeats sender and sequence id as
- * received: servers treat `W2AW-0` and `W2AW` as different, and senders without reply-acks only recognize the whole
- * `MM}AA`.
+ * Returns the ack that `to` sends for a message of `from`, without a line break. It repeats sender and sequence id
+ * exactly as received. Servers treat `W2AW-0` and `W2AW` as different, and senders without reply-acks only recognize
+ * the whole `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -3,9 +3,9 @@ import { canonicalKey } from './station.ts'
 
 /** A packet as APRS-IS delivers it (`SOURCE>DESTINATION,PATH:body`), or the innermost one of a third-party frame. */
 export interface Packet {
-  /** Key of the sender: upper case, without SSID 0; letters, digits and dashes, at most 9 characters. */
+  /** Key of the sender: upper-case letters, digits and dashes, without an SSID of 0; at most 9 characters. */
   readonly source: string
-  /** The sender exactly as received, with letter case and SSID 0. An answer must use this spelling. */
+  /** The sender exactly as received, including letter case and an SSID of 0. An answer must use this spelling. */
   readonly sourceAsReceived: string
   /** The line of the packet as Latin-1, so that each byte is one character. */
   readonly line: string
@@ -18,13 +18,14 @@ const ARROW = 0x3e
 const CLOSING_BRACE = 0x7d
 
 const MAX_SOURCE_LENGTH = 9
-// Gateways wrap a packet once. A hostile line of 4 KiB could hold hundreds of headers.
+// Limit of nested third-party frames. Gateways wrap a packet once, but a hostile line of 4 KiB could hold hundreds of
+// headers.
 const MAX_DEPTH = 8
 
 /**
- * Parses one line, as Latin-1 without its line break. Returns undefined if it is no packet. Never throws, for any
- * bytes. In a third-party frame (`}` and a whole packet), the inner source is the sender; in nested frames, the
- * innermost.
+ * Parses one line, given as Latin-1 without its line break. Returns undefined if it is not a packet. Never throws,
+ * whatever the bytes. In a third-party frame (`}` and a whole packet), the sender is the inner source; in nested
+ * frames, the innermost.
  */
 export function parsePacket(line: string): Packet | undefined {
   let start = 0
@@ -46,10 +47,10 @@ export function parsePacket(line: string): Packet | undefined {
 /** Returns the index of the `>` after the source that begins at `start`, or -1. */
 function endOfSource(line: string, start: number): number {
   for (let i = start; i <= start + MAX_SOURCE_LENGTH; i++) {
-    // NaN past the end of the line; it fails the test below.
+    // Past the end of the line, `code` is NaN, which fails the test below.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // Strict, because acks repeat the source: no character in it may end a line or a field.
+    // The test is strict because acks repeat the source, so none of its characters may end a line or a field.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

@@ -1,8 +1,8 @@
 import { baseCallsign } from './station.ts'
 
 /**
- * Computes the APRS-IS passcode of a station. All SSIDs of a callsign have the same. It is no secret: anyone can
- * compute it.
+ * Computes the APRS-IS passcode of a station. All SSIDs of a callsign have the same passcode. It is not a secret,
+ * because anyone can compute it.
  */
 export function passcodeOf(key: string): number {
   const callsign = baseCallsign(key).toUpperCase()
@@ -11,7 +11,7 @@ export function passcodeOf(key: string): number {
   return hash & 0x7fff
 }
 
-/** Whether `auth` of a request is the passcode of the station that it names. */
+/** Whether `auth`, from a request, is the passcode of the station with this key. */
 export function passcodeMatches(key: string, auth: number): boolean {
   return passcodeOf(key) === auth
 }

@@ -17,8 +17,8 @@ const CLOSING_BRACE = 0x7d
 const DELETE = 0x7f
 
 /**
- * Returns where the content of a line ends. Blanks and control characters at its end do not count: radios pad with
- * blanks, and gateways pass on what ended the packet on the air, such as NUL.
+ * Returns the index at which the content of a line ends. It ignores blanks and control characters at the end. Radios
+ * pad with blanks, and gateways pass on characters that ended the packet on the air, such as NUL.
  */
 export function contentEnd(text: string, start = 0): number {
   let end = text.length
@@ -29,7 +29,7 @@ export function contentEnd(text: string, start = 0): number {
 /**
  * Finds the `{` that starts a sequence id reaching to `end`.
  *
- * @returns its index, or -1 if what follows the last `{` from `start` on is text
+ * @returns the index of the `{`, or -1 if the text ends without a sequence id
  */
 export function braceOfSequenceId(text: string, start: number, end: number): number {
   const first = Math.max(start, end - MAX_LENGTH - 1)
@@ -41,7 +41,7 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
       return length >= 1 && length <= MAX_NUMBER_LENGTH ? index : -1
     }
     if (code === CLOSING_BRACE) {
-      // A second brace, or more behind the first one than a number has.
+      // This is a second `}`, or more characters follow it than a number can have.
       if (closing < end || end - index - 1 > MAX_NUMBER_LENGTH) return -1
       closing = index
     } else if (!isAlphanumeric(code)) return -1
@@ -51,7 +51,7 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
 
 /**
  * Returns the part of a sequence id that identifies its message. In a reply-ack, `MM}` or `MM}AA`, that is `MM`: `AA`
- * acknowledges a message of the other side and changes between retransmissions.
+ * acknowledges a message of the other station, and may change between retransmissions.
  */
 export function messageNumber(seqId: string): string {
   const brace = seqId.indexOf('}')

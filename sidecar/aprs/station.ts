@@ -10,11 +10,11 @@ export type StationKeyOutcome =
   | { readonly kind: 'invalid'; readonly member: 'callsign' | 'ssid'; readonly reason: string }
 
 /**
- * Returns the key of a station that registers: callsign and SSID in upper case, at most 9 characters.
- * `ssid`: an integer from 0 to 99 or at most two of A-Z 0-9; 0, `""`, `"0"` and null all mean none.
+ * Returns the key for the callsign and SSID of a registration: upper case, at most 9 characters. `ssid`: an integer
+ * from 0 to 99, or at most two characters of A-Z and 0-9. 0, `""`, `"0"` and null all mean no SSID.
  */
 export function stationKey(callsign: string, ssid: number | string | null): StationKeyOutcome {
-  // Letters and digits only: the key becomes a term of the upstream filter, where `/` and `*` have a meaning.
+  // Only letters and digits, because the key becomes a term of the APRS-IS filter, where `/` and `*` have a meaning.
   if (!/^[A-Za-z0-9]+$/.test(callsign))
     return invalid('callsign', 'A callsign is letters A-Z and digits, without SSID.')
   if (callsign.length > MAX_KEY_LENGTH) return invalid('callsign', 'A callsign has at most 9 characters.')
@@ -51,7 +51,9 @@ export function canonicalKey(name: string): string {
   return upper.charCodeAt(dash + 1) === ZERO && upper.charCodeAt(dash) === DASH ? upper.slice(0, dash) : upper
 }
 
-/** Checked first, because nearly every name is in upper case, and converting costs more than checking. */
+/**
+ * Whether a name needs no conversion. Nearly every name is in upper case, and this check costs less than converting.
+ */
 function isUpperCase(name: string): boolean {
   for (let at = 0; at < name.length; at++) if (name.charCodeAt(at) >= LOWER_A) return false
   return true

@@ -6,11 +6,11 @@ import { loginCallsignCount } from './listeners/login-callsigns.ts'
 export interface FleetLimits {
   /** Maximum number of connections, except while filters change; see {@link maxOpen}. */
   readonly places: number
-  /** The limits of a plan. It leaves one connection unused, so that a new one can open before an old one closes. */
+  /** The limits of a plan. A plan leaves one connection unused, so that a new one can open before an old one closes. */
   readonly plan: PlanLimits
   /** Maximum number of open connections while filters change, including those that replace others. */
   readonly maxOpen: number
-  /** Whether too few callsigns, and not `aprsis.maxConnections`, limit the connections. */
+  /** Whether the number of callsigns, rather than `aprsis.maxConnections`, limits the connections. */
   readonly isLimitedByCallsigns: boolean
   /** For the log: what the operator should do if the filters have no room for all stations. */
   readonly remedy: string

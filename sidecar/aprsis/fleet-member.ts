@@ -4,14 +4,14 @@ import type { Connection, ConnectionState } from './connection/connection.ts'
 import type { Member } from './filters/rollout.ts'
 
 /**
- * How long a new filter must be set before an old one is given up. A message seldom reaches one server of the network
- * later than another by more than this.
+ * How long a new filter must be set before an old one is dropped. A message rarely reaches two servers of the network
+ * more than this far apart.
  */
 const OVERLAP_MS = 5000
 
 /**
  * A connection of the fleet, with its part of the plan. It is *settled* once its connection has been `up` for 5 s
- * without a change of the filter. Others may rely on a settled member only.
+ * without a filter change. Other members may only rely on a settled one.
  */
 export class FleetMember implements Member {
   readonly id: number
@@ -20,7 +20,7 @@ export class FleetMember implements Member {
   stations: ReadonlySet<StationKey>
   next: ReadonlySet<StationKey> | undefined
   retiring = false
-  /** The server never confirmed the filter, so a new connection must replace this one. */
+  /** Whether a new connection must replace this one, because the server never confirmed the filter. */
   mustRenew = false
   #settled = false
   #settling: Timer | undefined
@@ -50,7 +50,7 @@ export class FleetMember implements Member {
     return this.#settled
   }
 
-  /** Starts the 5 s after which the member is settled, unless they run already. Then calls `onSettled`. */
+  /** Marks the member as settled after 5 s, and then calls `onSettled`. Does nothing if this is already scheduled. */
   settle(onSettled: () => void): void {
     this.#settling ??= this.#clock.after(OVERLAP_MS, () => {
       this.#settled = true

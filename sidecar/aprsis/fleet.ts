@@ -16,8 +16,9 @@ import type { CallsignSource } from './listeners/callsign-source.ts'
 import { filterText } from './protocol/filter.ts'
 
 /**
- * Delay before filters are made tight again after a change that was made the cheap way. A spare connection costs 3
- * bytes a second in server comments, so this costs about 2 KB. Making filters tight costs a login line of up to 8 KB.
+ * Delay before filters are made tight again after a change that left a spare connection. In this time, the spare
+ * connection costs about 2 KB: 3 bytes per second of server comments. Making filters tight costs a login line of up to
+ * 8 KB.
  */
 const TIDY_AFTER_MS = 600_000
 
@@ -32,7 +33,7 @@ export interface FleetParts {
   readonly callsigns: CallsignSource
   /** How many instances share the callsigns. */
   readonly sharers: number
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number
   /** Whether a login to another server would be better than one to this server. */
   readonly avoids: (server: string) => boolean
@@ -42,14 +43,16 @@ export interface FleetParts {
 export type FleetConnection = ConnectionStatus & { readonly stations: number }
 
 /**
- * All connections to APRS-IS together: as many as the stations' filters need, changed without a gap.
+ * All connections of this instance to APRS-IS: as many as the stations' filters need. They are changed without missing
+ * messages.
  *
- * - A *plan* lists the connections that should exist, and their filters. There is a new plan when the stations
- *   change, when filters are to be made tight again, when a filter must be renewed, and when callsigns are lost.
- * - Plans are carried out in *steps*. A step is planned after each event, and runs once per turn of the event loop. It
- *   opens, changes and retires connections, but never so that a registered station is in no settled filter.
+ * - A *plan* lists the connections that should exist, and their filters. There is a new plan when the stations change,
+ *   filters should be made tight again, a filter must be renewed, or callsigns are lost.
+ * - Plans are carried out in *steps*. Each event schedules a step, which runs at most once per turn of the event loop.
+ *   It opens, changes and retires connections. It drops a registered station from a filter only if another settled
+ *   filter has the station.
  * - A connection is a *member* until it is retired, and then *leaving* until it is closed.
- * - If no callsign is left, the plan waits until {@link retry}.
+ * - If no callsign is left for a new connection, the plan waits until {@link retry}.
  */
 export class Fleet {
   readonly #parts: FleetParts
@@ -61,7 +64,7 @@ export class Fleet {
   readonly #leaving = new Set<FleetMember>()
   #wanted: ReadonlySet<StationKey> | undefined
   #leftOut: readonly StationKey[] = []
-  /** The stations of each connection that is still to be opened. */
+  /** The stations of each connection that must still be opened. */
   #toOpen: readonly ReadonlySet<StationKey>[] = []
   #tidying: Timer | undefined
   #lastId = 0
@@ -77,12 +80,12 @@ export class Fleet {
     this.#unconfirmed = new UnconfirmedFilters({ clock, log, onRenew: () => this.#renewUnconfirmed() })
   }
 
-  /** Stations for which there is no room. */
+  /** Number of stations that fit in no filter. */
   get leftOut(): number {
     return this.#leftOut.length
   }
 
-  /** Whether a connection that is needed cannot be opened, because no callsign is left to log in with. */
+  /** Whether a needed connection cannot be opened because no callsign is left for its login. */
   get outOfCallsigns(): boolean {
     return this.#lacksCallsign || (this.#leftOut.length > 0 && this.#limits.isLimitedByCallsigns)
   }
@@ -95,14 +98,14 @@ export class Fleet {
   }
 
   /**
-   * Sends a packet line by the connection that carries its source, or by any other that is verified. Returns false if
-   * there is none.
+   * Sends a packet line on the connection that carries its source, or on any other verified connection. Returns false
+   * if there is none.
    */
   send(line: string): boolean {
     const source = line.slice(0, Math.max(0, line.indexOf('>'))).toUpperCase()
     const all = [...this.#members.values()]
-    // A server sends the messages of a station to the connection that sent as this station. On the connection that
-    // carries the station, they arrive anyway.
+    // A server also sends messages to a station on the connection that sent a packet from this station. On the
+    // connection that carries the station, they arrive anyway.
     const carriers = all.filter(({ stations }) => stations.has(source))
     return [...carriers, ...all].some(({ connection }) => connection.send(line))
   }
@@ -123,7 +126,7 @@ export class Fleet {
     return new Set(this.#all().flatMap(({ connection }) => connection.server ?? []))
   }
 
-  /** Call when {@link CallsignSource.take} may have another answer. */
+  /** Call when {@link CallsignSource.take} may return a callsign again. */
   retry(): void {
     this.#planStep()
   }
@@ -135,7 +138,7 @@ export class Fleet {
     if (dropped.length > 0 && this.#wanted && !this.#closing) this.#plan(this.#wanted, false)
   }
 
-  /** Lets connections to these servers try other servers. */
+  /** Makes the connections to these servers log in again, to reach other servers. */
   moveFrom(servers: ReadonlySet<string>): void {
     for (const { connection } of this.#members.values()) connection.moveFrom(servers)
   }
@@ -150,7 +153,7 @@ export class Fleet {
     for (const { connection } of this.#all()) connection.resume()
   }
 
-  /** Whether every station for which there is room is in a filter that a server has. */
+  /** Whether every station, except those left out, is in a filter that is set at a server. */
   ready(): boolean {
     if (!this.#wanted) return false
     const filters = [...this.#members.values()].filter(({ isFilterSet }) => isFilterSet).map(({ stations }) => stations)
@@ -241,7 +244,7 @@ export class Fleet {
     this.#lacksCallsign = lacksCallsign
   }
 
-  /** Runs a step at the end of this turn of the event loop, one however often it is called. */
+  /** Schedules one step for the end of this turn of the event loop, however often it is called. */
   #planStep(): void {
     if (this.#isStepPlanned) return
     this.#isStepPlanned = true
@@ -259,12 +262,12 @@ export class Fleet {
       wanted: this.#wanted ?? new Set(),
       maxConnections: this.#limits.maxOpen,
     })
-    // `filter` and not `some`: every step that is possible is carried out.
+    // Uses `filter` instead of `some`, because every possible step must be carried out.
     if (steps.filter((step) => this.#apply(step)).length > 0) this.#planStep()
     this.#parts.onChange()
   }
 
-  /** Returns false if the step is not possible. */
+  /** Carries out a step. Returns false if it is not possible. */
   #apply(step: Step): boolean {
     if (step.kind === 'open') return this.#open()
     const member = this.#members.get(step.id)
@@ -347,7 +350,7 @@ export class Fleet {
   #onConnectionChange(member: FleetMember): void {
     const { state } = member
     if (state === 'closed') this.#leaving.delete(member)
-    // A login that the connection made by itself brought the newest filter.
+    // The connection has logged in again by itself, with the newest filter in its login line.
     if (state === 'up') member.mustRenew = false
     if (state !== 'up' || !this.#members.has(member.id)) member.unsettle()
     else member.settle(() => this.#planStep())

@@ -11,25 +11,28 @@ import { Election, type ElectionStore } from './listeners/election.ts'
 import type { Listener } from './listeners/listeners.ts'
 import { loginCallsignCount } from './listeners/login-callsigns.ts'
 
-/** The settings and parts of the link, which the rest of the sidecar provides. */
+/** The settings and dependencies of the link. */
 export interface LinkParts {
   readonly settings: AprsisSettings
-  /** The registered stations. Read at the start and after each {@link Link.refilter}. */
+  /** Returns the registered stations. Called at the start and after each {@link Link.refilter}. */
   readonly stations: () => Iterable<StationKey>
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
   /** Opens connections; by TCP by default. */
   readonly connect?: Connect | undefined
-  /** From 0 to below 1; spreads the times of reconnects. `Math.random` by default. */
+  /** Returns a random number from 0 to below 1, to spread reconnects; `Math.random` by default. */
   readonly random?: () => number
-  /** Decides which of several processes listen. Undefined if this process has the store to itself. */
+  /**
+   * The shared store, which decides which of several processes listen. Undefined if this process has the store to
+   * itself.
+   */
   readonly shared?: ElectionStore | undefined
 }
 
 /** The state of the link, for readiness and the status page. */
 export interface LinkStatus {
-  /** Whether every station for which there is room is in a filter that a server has. */
+  /** Whether every station, except those left out, is in a filter that is set at a server. */
   readonly ready: boolean
   /** Whether at least one login is up. */
   readonly connected: boolean
@@ -37,19 +40,19 @@ export interface LinkStatus {
   readonly verified: boolean
   /** Whether reading is paused because the pipeline does not keep up. */
   readonly paused: boolean
-  /** Stations for which there is no room within `aprsis.maxConnections`. */
+  /** Number of stations that do not fit within `aprsis.maxConnections`. */
   readonly leftOut: number
-  /** Oldest first. Their number changes for some seconds while filters change. */
+  /** The connections, oldest first. There are more for some seconds while filters change. */
   readonly connections: readonly FleetConnection[]
   /** This instance's slot among the listeners, from 0; null while it does not listen. */
   readonly listener: number | null
   /** How many instances listen, this one included, and how many should. */
   readonly listeners: { readonly held: number; readonly wanted: number }
-  /** The other instances that listen, as of the last round of the election, by slot. */
+  /** The other listening instances as of the last round of the election, sorted by slot. */
   readonly others: readonly Listener[]
 }
 
-/** Warns that nothing can be sent, if the configuration has no passcode. */
+/** If the configuration has no passcode, warns that nothing can be sent. */
 export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, log: Pick<Log, 'warn'>): void {
   if (passcode === -1)
     log.warn(
@@ -59,21 +62,20 @@ export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, 
 }
 
 /**
- * The link to APRS-IS, as the rest of the sidecar sees it. It requests messages to the registered stations only.
+ * The sidecar's link to APRS-IS. It requests only messages to the registered stations.
  *
- * - While this instance listens, there is a {@link Fleet} of connections. If it no longer listens, that fleet is
- *   *ending* until its connections are closed. Until then its callsigns are in use.
- * - With a shared store, an {@link Election} decides whether this instance listens. Otherwise `aprsis.listen` decides,
+ * - While this instance listens, it has a {@link Fleet} of connections. When it stops listening, that fleet is *ending*
+ *   until its connections are closed. Until then, their callsigns are in use.
+ * - With a shared store, an {@link Election} decides whether this instance listens. Otherwise `aprsis.listen` decides
  *   once, at the start.
- * - {@link close} is final: it takes no further lines, ends all connections, and then releases what other instances
- *   may need.
+ * - {@link close} is final: it drops further lines, ends all connections, and then releases the leases.
  */
 export class Link {
   readonly #parts: LinkParts
   #lines: LineIntake | undefined
   readonly #listeners = new Set<() => void>()
   readonly #ending = new Set<Fleet>()
-  /** How many instances should listen. An instance without its own callsign could never log in. */
+  /** How many instances should listen: at most the number of callsigns, because each listener needs its own. */
   readonly #slots: number
   #fleet: Fleet | undefined
   #election: Election | undefined
@@ -89,8 +91,8 @@ export class Link {
   /**
    * Connects and stays connected until {@link close}. Call once.
    *
-   * `receive` takes packet lines in the order of arrival, those of one read of a socket together, as Latin-1 without
-   * line ends. It settles once they are processed. Above 5,000 unsettled lines, the sockets are not read.
+   * `receive` gets packet lines in the order of arrival, as Latin-1 without line ends. Each call has the lines of one
+   * read from a socket. It must settle once these are processed. Above 5,000 unsettled lines, the sockets are not read.
    */
   open(receive: (lines: readonly string[]) => Promise<void>): void {
     if (this.#closing) return
@@ -103,11 +105,11 @@ export class Link {
   }
 
   /**
-   * Call when the set of stations may have changed. Takes effect `filterDebounceMs` later, together with all changes
+   * Call when the set of stations may have changed. Takes effect after `filterDebounceMs`, together with all changes
    * until then.
    */
   refilter(): void {
-    // Counts from the first change, so that a steady stream of changes cannot postpone it forever.
+    // The delay starts at the first change, so that a steady stream of changes cannot postpone the update forever.
     if (this.#closing || this.#debounce) return
     const { clock, settings } = this.#parts
     this.#debounce = clock.after(settings.filterDebounceMs, () => {
@@ -117,8 +119,8 @@ export class Link {
   }
 
   /**
-   * Sends a packet line without line end. Returns false if no verified login is up, or the line is over 509 bytes or no
-   * packet.
+   * Sends a packet line, given without its line end. Returns false if no verified login is up, or if the line is not a
+   * packet or exceeds 509 bytes.
    */
   send(line: string): boolean {
     return this.#fleet?.send(line) ?? false
@@ -133,12 +135,12 @@ export class Link {
     return this.#fleet?.ready() ?? false
   }
 
-  /** Problems that leave stations without messages until the operator changes the configuration. */
+  /** Returns the problems that leave stations without messages until the operator changes the configuration. */
   problems(): readonly 'upstream_no_call'[] {
     return this.#fleet?.outOfCallsigns ? ['upstream_no_call'] : []
   }
 
-  /** Wall-clock time of the last packet line, in milliseconds since 1970; undefined before the first. */
+  /** Wall-clock time of the last packet line, in milliseconds since 1970; undefined before the first line. */
   get lastPacketAt(): number | undefined {
     return this.#lines?.lastPacketAt
   }
@@ -148,7 +150,7 @@ export class Link {
     const connections = fleet?.connections() ?? []
     const otherListeners = this.#election?.others ?? []
     return {
-      // Computed on demand, because it looks at all connections, and after a change at all stations.
+      // Computed on demand, because it iterates over all connections, and after a change over all stations.
       get ready() {
         return fleet?.ready() ?? false
       },
@@ -163,15 +165,15 @@ export class Link {
     }
   }
 
-  /** Calls `listener` after changes of the status. Returns a function that ends this. */
+  /** Calls `listener` after each change of the status. Returns a function that removes the listener. */
   onStatus(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Ends all connections, then releases the leases of this instance. Resolves once the lines that were received before
-   * are settled, so that the store can stay open for them. Idempotent.
+   * Ends all connections, then releases the leases of this instance. Resolves once all lines received before are
+   * settled. Close the store only then. Idempotent.
    */
   async close(): Promise<void> {
     this.#closing = true
@@ -243,7 +245,7 @@ export class Link {
     return new Set(fleets.flatMap((fleet) => [...fleet.callsignsInUse()]))
   }
 
-  /** If two listeners have logged in to the same server at the same time, the one with the later slot moves. */
+  /** If another listener with a lower slot uses the same server, moves to another server. */
   #keepApart(): void {
     const earlier = this.#election?.others.filter(({ slot }) => slot < (this.#election?.slot ?? 0)) ?? []
     if (earlier.length > 0) this.#fleet?.moveFrom(new Set(earlier.flatMap(({ servers }) => servers)))

@@ -10,8 +10,8 @@ const DROPPED_LONGEST_MS = 4000
 
 /**
  * Returns the delay before the next try in milliseconds: between 1 s and a limit that doubles with each failure, up to
- * 60 s. The spread keeps clients from returning all at once to a server that restarted. `failures` counts from 1;
- * `random` is from 0 to below 1.
+ * 60 s. The random spread prevents all clients from reconnecting at once to a server that restarted. `failures` counts
+ * from 1; `random` is from 0 to below 1.
  */
 export function backoffMs(failures: number, random: number): number {
   const limit = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** failures)
@@ -19,8 +19,9 @@ export function backoffMs(failures: number, random: number): number {
 }
 
 /**
- * Returns the delay after a server took the login and then ended the connection. It does not grow: while a server
- * accepts logins, each second without a connection costs messages, because APRS-IS sends each message once.
+ * Returns the delay, in milliseconds, after a server accepted the login and then ended the connection. It does not
+ * grow: while a server accepts logins, each second without a connection costs messages, because APRS-IS sends each
+ * message once.
  */
 export function afterDropMs(random: number): number {
   return spread(DROPPED_SHORTEST_MS, DROPPED_LONGEST_MS, random)

@@ -8,11 +8,12 @@ import type { LineIntake } from './line-intake.ts'
 import { Outages } from './outages.ts'
 import { Session } from './session.ts'
 
-/** After a login of this length, the next fault counts as the first. */
+/** After a login has lasted this long, the next fault counts as the first one again. */
 const STABLE_MS = 60_000
 
 /**
- * How often a connection may log in again because another listener uses its server: there may be no other server.
+ * How often a connection may log in again because another listener uses the same server. Limited, because there may be
+ * no other server.
  */
 const MAX_MOVES = 3
 
@@ -20,13 +21,14 @@ const MAX_MOVES = 3
 const MAY_LOG_IN_AGAIN_MS = 1000
 
 /**
+ * The state of a connection:
  * - `connecting`: the login is not answered yet.
  * - `up`: logged in, and the server has the newest filter.
  * - `confirming`: logged in, and a filter change is not confirmed yet.
- * - `unconfirmed`: logged in, but the server answers no `#filter` line. The newest filter counts as set, but only
- *   another login makes it certain.
+ * - `unconfirmed`: logged in, but the server answers no `#filter` line. The newest filter is assumed to be set, but
+ *   only a new login makes this certain.
  * - `waiting`: waits before the next try.
- * - `leaving`: reads what is still on its way, then is `closed`.
+ * - `leaving`: reads the server's last data, then is `closed`.
  */
 export type ConnectionState = 'connecting' | 'up' | 'confirming' | 'unconfirmed' | 'waiting' | 'leaving' | 'closed'
 
@@ -39,9 +41,9 @@ export interface ConnectionStatus {
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
-  /** Logins that a server took and ended within the last 15 minutes, up to 20. */
+  /** Number of logins that a server accepted and then ended within the last 15 minutes, up to 20. */
   readonly recentDrops: number
-  /** Over all logins of this connection. */
+  /** Bytes over all logins of this connection. */
   readonly bytesIn: number
   readonly bytesOut: number
 }
@@ -53,7 +55,7 @@ export interface ConnectionParts {
   readonly port: number
   /** The callsign to log in with. */
   readonly callsign: string
-  /** -1 logs in unverified. */
+  /** The passcode; -1 logs in unverified. */
   readonly passcode: number
   /** The first filter; {@link Connection.setFilter} changes it. */
   readonly filter: string
@@ -61,7 +63,7 @@ export interface ConnectionParts {
   readonly log: Log
   readonly metrics: Metrics
   readonly lines: Pick<LineIntake, 'take'>
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number
   /** Whether no other process can use the callsign now. No login begins while this is false. */
   readonly mayLogIn: () => boolean
@@ -69,23 +71,28 @@ export interface ConnectionParts {
   readonly avoids: (server: string) => boolean
   /** Whether this server is known to leave `#filter` lines unanswered. */
   readonly isSilent: (server: string) => boolean
-  /** The server confirmed a changed filter, or left it unanswered. Not called for the filter of the login. */
+  /**
+   * Called when the server confirmed a changed filter, or left it unanswered. Not called for the filter of the login.
+   */
   readonly onFilterAnswer: (server: string, outcome: 'confirmed' | 'unanswered') => void
-  /** Whether another connection takes over the callsign. Then the server ends this connection, which is no fault. */
+  /**
+   * Whether another connection is taking over the callsign. Then the server ends this connection, which is not a fault.
+   */
   readonly hasSuccessor: () => boolean
-  /** The status changed. */
+  /** Called after each change of the status. */
   readonly onChange: () => void
 }
 
 /**
- * Keeps one login to APRS-IS up until {@link leave} or {@link close}.
+ * Maintains one login to APRS-IS until {@link leave} or {@link close}.
  *
- * Its states are those of {@link ConnectionState}. It runs one {@link Session} at a time:
- * - A new session is `connecting`, `confirming` once logged in, then `up` or `unconfirmed` by the filter's outcome.
- * - When a session ends, it is `waiting`; {@link Outages} says for how long. Then the next session starts.
- * - If another listener uses the same server, it *moves*: it ends its session and starts the next at once, three times
- *   at most until a login is stable.
- * - {@link leave} and {@link close} are final. After them no session starts.
+ * It runs one {@link Session} at a time. Its states are those of {@link ConnectionState}:
+ * - A new session is `connecting`, `confirming` once logged in, then `up` or `unconfirmed`, depending on the outcome
+ *   for the filter.
+ * - When a session ends, it is `waiting`; {@link Outages} computes the delay. Then the next session starts.
+ * - If another listener uses the same server, it *moves*: it ends its session and starts the next one at once. It does
+ *   so at most three times until a login is stable.
+ * - {@link leave} and {@link close} are final: no session starts afterwards.
  */
 export class Connection {
   readonly #parts: ConnectionParts
@@ -97,7 +104,7 @@ export class Connection {
   #sinceMs: number
   #session: Session | undefined
   #login: LoginAnswer | undefined
-  /** Ends the wait before the next try, or makes a login stable. */
+  /** The timer that ends the wait before the next try, or marks a login as stable. */
   #timer: Timer | undefined
   #moves = 0
   #moving = false
@@ -176,14 +183,14 @@ export class Connection {
     this.#session?.resume()
   }
 
-  /** Logs in again if it is logged in to one of these servers, unless it has tried that often enough. */
+  /** If logged in to one of these servers, logs in again to reach another one, up to {@link MAX_MOVES} times. */
   moveFrom(servers: ReadonlySet<string>): void {
     if (this.#isLeaving() || this.#moves >= MAX_MOVES || !this.#login || !servers.has(this.#login.server)) return
     this.#move(this.#login.server)
     this.#parts.onChange()
   }
 
-  /** Ends for good, but only after everything that the server sent has been read (5 s at most). */
+  /** Ends the connection permanently, after reading everything that the server has sent (5 s at most). */
   leave(): void {
     if (this.#isLeaving()) return
     if (!this.#session || !this.#login) {
@@ -195,7 +202,7 @@ export class Connection {
     this.#session.leave()
   }
 
-  /** Ends for good, at once. Resolves when the socket is closed. */
+  /** Ends the connection permanently and at once. Resolves when the socket is closed. */
   close(): Promise<void> {
     if (this.#state === 'closed') return this.#whenClosed
     this.#enter('closed')
@@ -276,8 +283,8 @@ export class Connection {
   }
 
   /**
-   * Leaves a server that another listener uses, so that a server that fails does not take both along. Until this
-   * connection is back, the other listener receives everything.
+   * Leaves a server that another listener uses, so that one failing server cannot disconnect both. Until this
+   * connection is logged in again, the other listener receives everything.
    */
   #move(server: string): void {
     const { callsign, log } = this.#parts
@@ -285,7 +292,7 @@ export class Connection {
     this.#moving = true
     this.#login = undefined
     this.#timer?.cancel()
-    // If the address leads to one server only, each move fails: so only the first is logged at level info.
+    // If the address leads to only one server, every move fails. So only the first is logged at level info.
     const report = this.#moves === 1 ? log.info : log.debug
     report(
       'upstream-moves',
@@ -322,11 +329,11 @@ export class Connection {
 
   #tryAgain(login: LoginAnswer | undefined, reason: string): void {
     const { passcode, hasSuccessor, metrics } = this.#parts
-    // The last login was stable, so the next one may be to any server again.
+    // After a stable login, the limit of moves starts anew.
     if (this.#outages.isStable) this.#moves = 0
     const isReplaced = hasSuccessor()
     if (login && !isReplaced) metrics.count('upstream_disconnects')
-    // A server that rejected the passcode may not want this client at all: such a login counts as a failure.
+    // A server that rejected the passcode may not want this client at all, so an unverified login counts as a failure.
     const wasWelcome = login !== undefined && (login.verified || passcode === -1)
     this.#connectIn(
       wasWelcome ? this.#outages.dropped(reason, isReplaced) : this.#outages.failed(reason, login !== undefined),

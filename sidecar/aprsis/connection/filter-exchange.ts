@@ -4,7 +4,7 @@ import { confirmationLine, filterLine, isAboutFilter } from '../protocol/filter.
 
 const ANSWER_TIMEOUT_MS = 10_000
 
-/** How often a `#filter` line is sent in all if the server does not answer it. */
+/** How often a `#filter` line is sent, in total, if the server does not answer. */
 const TRIES = 2
 
 /**
@@ -12,8 +12,8 @@ const TRIES = 2
  *
  * - `set_by_login`: it was in the login line, which the server accepted.
  * - `confirmed`: the server answered the `#filter` line.
- * - `unanswered`: it was sent to a server that answers no `#filter` line. The server may have applied it (udpgate4,
- *   aprsgo), or may still use the filter of the login (Polaric aprsd).
+ * - `unanswered`: it was sent to a server that does not answer `#filter` lines. The server may have applied it
+ *   (udpgate4, aprsgo), or may still use the filter of the login (Polaric aprsd).
  */
 export type FilterOutcome = 'set_by_login' | 'confirmed' | 'unanswered'
 
@@ -29,15 +29,15 @@ interface FilterExchangeParts {
 }
 
 /**
- * Changes the filter of a running login, with at most one question open.
+ * Changes the filter of a running login. At most one `#filter` line awaits its answer.
  *
- * - `login`: before the login; the newest filter goes into the login line.
+ * - `login`: before the login. The login line will contain the newest filter.
  * - `settled`: the newest filter is confirmed, or was written to a silent server.
- * - `asked`: a `#filter` line awaits its answer, 10 s each of two times. An answer leads to `settled`, or to the next
- *   question if a newer filter came meanwhile. Without one the server counts as silent.
+ * - `asked`: a `#filter` line awaits its answer for 10 s, and is sent twice at most. An answer leads to `settled`, or
+ *   to the next `#filter` line if the filter has changed meanwhile. Without any answer, the server counts as silent.
  *
- * A silent server's filters count as `unanswered` once written. If it does answer later, the exchange asks again and
- * trusts it from then on.
+ * A silent server's filters count as `unanswered` once written. If such a server answers later, the exchange sends the
+ * filter again and waits for answers from then on.
  */
 export class FilterExchange {
   readonly #parts: FilterExchangeParts
@@ -45,7 +45,7 @@ export class FilterExchange {
   #wanted: string
   /** The newest filter that was sent. */
   #sent = ''
-  /** The filter before that. Its late confirmation is no answer to the current question. */
+  /** The filter sent before that one. A late confirmation of it does not confirm the newest filter. */
   #previous: string | undefined
   #tries = 0
   #silent = false
@@ -56,7 +56,7 @@ export class FilterExchange {
     this.#wanted = parts.filter
   }
 
-  /** Returns the filter for the login line, which is about to be sent. */
+  /** Returns the filter for the login line. Call right before that line is sent. */
   filterForLogin(): string {
     this.#parts.metrics.count('filters_sent')
     this.#sent = this.#wanted
@@ -64,7 +64,8 @@ export class FilterExchange {
   }
 
   /**
-   * Call when the server accepted the login line. It then accepted the filter too, or would have closed the connection.
+   * Call when the server has accepted the login line. Then it has accepted the filter too; otherwise it would have
+   * closed the connection.
    */
   loggedIn(): void {
     this.#silent = this.#parts.isSilent()
@@ -78,7 +79,7 @@ export class FilterExchange {
     if (this.#state === 'settled') this.#ask()
   }
 
-  /** Reads a comment line of the server after the login. */
+  /** Handles a comment line that the server sent after the login. */
   onComment(line: string): void {
     if (!isAboutFilter(line) || this.#state === 'login') return
     if (this.#isLate(line)) return
@@ -94,8 +95,8 @@ export class FilterExchange {
   }
 
   /**
-   * Whether a line confirms the previous filter. Equal beginnings cannot be told apart, because servers repeat only
-   * those.
+   * Whether a line confirms the previous filter. Servers repeat only the beginning of a filter, so two filters with
+   * equal beginnings cannot be distinguished.
    */
   #isLate(line: string): boolean {
     if (this.#previous === undefined || line === confirmationLine(this.#sent)) return false

@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 
-/** Packet lines that the pipeline may hold unsettled. Above this number, the sockets are not read. */
+/** Limit of packet lines that the pipeline is still processing. Above it, the sockets are not read. */
 const MAX_UNSETTLED_LINES = 5000
 
 interface LineIntakeParts {
-  /** Processes packet lines in the order of arrival. Settles once each of them is stored, dropped or lost. */
+  /** Processes packet lines in the order of arrival. Settles once each line is stored, dropped or lost. */
   readonly receive: (lines: readonly string[]) => Promise<void>
   readonly clock: Pick<Clock, 'now'>
   readonly log: Pick<Log, 'error'>
@@ -16,8 +16,8 @@ interface LineIntakeParts {
 /**
  * Passes packet lines from all sessions to the pipeline, and limits how many the pipeline holds.
  *
- * - It becomes full above 5,000 unsettled lines, and is full until fewer than half of these are left.
- *   A full intake still takes lines: those that the sockets had already read.
+ * - It is full above 5,000 unsettled lines, until fewer than half as many are left. A full intake still accepts the
+ *   lines that the sockets have already read.
  * - Once closed, it drops every line.
  */
 export class LineIntake {
@@ -26,7 +26,7 @@ export class LineIntake {
   #full = false
   #closed = false
   #lastPacketAt: number | undefined
-  /** Resolve the promises of {@link settled}. */
+  /** Functions that resolve the promises of {@link settled}. */
   #waiting: (() => void)[] = []
 
   constructor(parts: LineIntakeParts) {
@@ -37,12 +37,12 @@ export class LineIntake {
     return this.#full
   }
 
-  /** Wall-clock time of the last packet line, in milliseconds since 1970; undefined before the first. */
+  /** Wall-clock time of the last packet line, in milliseconds since 1970; undefined before the first line. */
   get lastPacketAt(): number | undefined {
     return this.#lastPacketAt
   }
 
-  /** Takes packet lines as Latin-1, without line ends. Never throws; a failure of the pipeline is logged. */
+  /** Accepts packet lines as Latin-1, without line ends. Never throws; a failure of the pipeline is logged. */
   take(lines: readonly string[]): void {
     if (this.#closed) return
     this.#lastPacketAt = this.#parts.clock.now()
@@ -57,7 +57,7 @@ export class LineIntake {
     this.#closed = true
   }
 
-  /** Resolves once the pipeline has settled all lines that it was given. */
+  /** Resolves once the pipeline has settled all accepted lines. */
   settled(): Promise<void> {
     return this.#unsettled === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
   }

@@ -7,16 +7,17 @@ interface OutagesParts {
   readonly callsign: string
   readonly clock: Pick<Clock, 'elapsed'>
   readonly log: Log
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number
 }
 
 /**
- * The faults of one connection: it decides when to try again, and how loudly each fault is logged.
+ * Tracks the faults of one connection. Decides when to retry, and at which level each fault is logged.
  *
- * - A *drop* is a login that the server took and then ended. A *failure* is a try that led to no login.
- * - Both count until {@link recovered}. A drop also sets the failures back to 0, because the server is there.
- * - Three drops within 15 minutes mean that the connection flaps. This is logged once, until it no longer does.
+ * - A *drop* is a login that the server accepted and then ended. A *failure* is a try without a login.
+ * - Both are counted until {@link recovered}. A drop also resets the number of failures, because the server was
+ *   reachable.
+ * - Three drops within 15 minutes mean that the connection flaps. This is logged once per period of flapping.
  */
 export class Outages {
   readonly #parts: OutagesParts
@@ -34,25 +35,25 @@ export class Outages {
     return this.#failures === 0 && this.#drops === 0
   }
 
-  /** Drops within the last 15 minutes, up to 20. */
+  /** Number of drops within the last 15 minutes, up to 20. */
   get recentDrops(): number {
     return this.#recentDrops.count(this.#parts.clock.elapsed())
   }
 
-  /** Whether the login that follows is worth a line of the log, or one of hundreds in a row. */
+  /** Whether the next login should be logged at level info. If logins are dropped again and again, most are not. */
   get isLoginNotable(): boolean {
     return isPowerOfTwo(this.#drops)
   }
 
-  /** A login has lasted long enough: the next fault counts as the first. */
+  /** Call when a login has lasted long enough. The next fault then counts as the first one again. */
   recovered(): void {
     this.#failures = 0
     this.#drops = 0
   }
 
   /**
-   * Counts a drop and returns the delay before the next login in milliseconds. It is not logged as a fault if
-   * `isReplaced`: then another connection has taken over the callsign.
+   * Counts a drop and returns the delay before the next login in milliseconds. With `isReplaced`, another connection
+   * has taken over the callsign, and the drop is not logged as a fault.
    */
   dropped(reason: string, isReplaced: boolean): number {
     const { callsign, log, random } = this.#parts
@@ -75,7 +76,7 @@ export class Outages {
     const { callsign, log, random } = this.#parts
     this.#failures += 1
     const retryInMs = backoffMs(this.#failures, random())
-    // An outage of hours is logged once, not at each try. If it began with a drop, the drop was logged.
+    // An outage is logged once, not at each try. If it began with a logged drop, that is enough.
     const isFirst = this.#failures === 1 && (this.#drops === 0 || !isPowerOfTwo(this.#drops))
     const report = wasLoggedIn || isFirst ? log.warn : log.debug
     report('upstream-down', 'The connection to APRS-IS failed; the sidecar tries again.', {
@@ -102,7 +103,7 @@ export class Outages {
   }
 }
 
-/** Thins out what repeats every few seconds for hours: true for 0 and for the 1st, 2nd, 4th, 8th time and so on. */
+/** Returns true for 0, 1, 2, 4, 8 and so on. Thins out log lines that would repeat every few seconds for hours. */
 function isPowerOfTwo(times: number): boolean {
   return times === 0 || Number.isInteger(Math.log2(times))
 }

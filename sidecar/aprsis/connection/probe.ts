@@ -11,24 +11,24 @@ export interface ProbeOutcome {
   readonly callsign: string
   /** The server's name, and whether it accepted the passcode; undefined if the login failed. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined
-  /** The server's answer to a change of the filter; undefined if the session ended before. */
+  /** The server's answer to a change of the filter; undefined if the session ended before it. */
   readonly filter: 'confirmed' | 'unanswered' | undefined
   /** Why the session ended. */
   readonly reason: string
 }
 
 /**
- * Logs in once, changes the filter once, and leaves; takes at most 40 s.
+ * Logs in once, changes the filter once, and logs out. Takes at most 40 s.
  *
  * A server drops the older of two logins with the same callsign, and a sidecar may be running. So the probe uses
- * another SSID if the callsign has room for one: the SSID that the sidecar's further connections use last.
+ * another SSID, if the callsign is short enough: the one that the sidecar would use last.
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign: configured, passcode } = settings
   const otherCallsigns =
     loginCallsignCount(configured) > 1 ? loginCallsigns(configured).filter((callsign) => callsign !== configured) : []
   const callsign = otherCallsigns.at(-1) ?? configured
-  // Both filters ask only for messages to this login, which it gets anyway.
+  // Both filters request only messages to the login's own callsign, which it gets anyway.
   const [first, second] = [`g/${callsign}`, `g/${callsign}/${callsign}-0`]
   return new Promise((resolve) => {
     let login: ProbeOutcome['login']

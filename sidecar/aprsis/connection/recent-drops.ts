@@ -3,9 +3,7 @@ const WINDOW_MS = 15 * 60_000
 /** Maximum number of drops that are remembered. */
 const MAX_KEPT = 20
 
-/**
- * Number of drops within the window that counts as flapping. The restart of a server causes one, a bad line two.
- */
+/** Number of drops within the window that counts as flapping. A server's restart causes one drop, a bad line two. */
 export const FLAPPING_DROPS = 3
 
 /** The likely cause and remedy, for the log and the status page. */
@@ -13,7 +11,7 @@ export const LIKELY_CAUSE_OF_FLAPPING =
   'Probably another program logs in with the same callsign, and the server drops the older login each time: set aprsis.callsign to an SSID that nothing else uses.'
 
 /**
- * Logins of one connection that a server took and then ended, within the last 15 minutes. Times are monotonic, in
+ * The logins of one connection that a server accepted and then ended within the last 15 minutes. Times are elapsed
  * milliseconds.
  */
 export class RecentDrops {

@@ -13,16 +13,16 @@ const LOGIN_TIMEOUT_MS = 10_000
 const LEAVE_TIMEOUT_MS = 5000
 const FLUSH_TIMEOUT_MS = 1000
 
-/** Servers drop longer packet lines. */
+/** Maximum length of a packet line. Servers drop longer ones. */
 const MAX_PACKET_LINE_BYTES = 509
 
-/** Unsent output above which lines are refused: more than a thousand acks. */
+/** Limit of unsent output: more than a thousand acks. Above it, lines are refused. */
 const MAX_UNSENT_BYTES = 65_536
 
 /**
- * After a read with more lines than this, other work gets a turn first. Node.js reads up to 2 MB in one turn. A hostile
- * server could send a million short lines in it, and delay syncs for seconds. The whole network sends some hundred
- * lines a second.
+ * After a read with more lines than this, other work gets a turn of the event loop. Node.js reads up to 2 MB in one
+ * turn. In that, a hostile server could send a million short lines and delay syncs for seconds. The whole network sends
+ * some hundred lines a second.
  */
 const MANY_LINES = 1000
 
@@ -35,15 +35,15 @@ export interface SessionParts {
   readonly port: number
   /** The callsign to log in with. */
   readonly callsign: string
-  /** -1 logs in unverified. */
+  /** The passcode; -1 logs in unverified. */
   readonly passcode: number
   /** The filter of the login line. */
   readonly filter: string
   readonly clock: Clock
   readonly metrics: Metrics
-  /** Takes the packet lines, those of one read together. */
+  /** Receives the packet lines, all lines of one read together. */
   readonly lines: Pick<LineIntake, 'take'>
-  /** Asked right before the login line is sent. False ends the session. */
+  /** Called right before the login line is sent. If it returns false, the session ends. */
   readonly mayLogIn: () => boolean
   /** Whether this server is known to leave `#filter` lines unanswered. */
   readonly isSilent: (server: string) => boolean
@@ -56,14 +56,15 @@ export interface SessionParts {
 /**
  * One TCP connection to an APRS-IS server, from the connection attempt to its end.
  *
- * - It connects within 10 s, sends the login line (if `mayLogIn` allows it), and has to be answered within 10 s.
+ * - It connects within 10 s, and sends the login line if `mayLogIn` allows it. The server must answer within 10 s.
  * - Once logged in, it can change its filter. A verified login can also send packets.
- * - {@link leave} ends the sending side and reads on until the server closes, 5 s at most; longer only while paused.
- * - {@link end} waits at most 1 s until the kernel has the output, then closes.
- * - It has ended once `onEnd` was called: then the socket is destroyed and no timer is left. A socket error, a timeout
- *   or a silent server ends it at any time.
+ * - {@link leave} ends the sending side and reads until the server closes, for at most 5 s. While paused, it waits
+ *   longer.
+ * - {@link end} waits at most 1 s until the output is handed to the kernel, then closes.
+ * - A socket error, a timeout or a silent server ends it at any time. When `onEnd` is called, the socket is destroyed
+ *   and no timer is left.
  *
- * Packet lines go to the intake from the first read to the end, also before the login is answered.
+ * Packet lines go to the intake from the first read on, even before the login is answered.
  */
 export class Session {
   readonly #parts: SessionParts
@@ -75,12 +76,12 @@ export class Session {
   #login: LoginAnswer | undefined
   #paused = false
   #phase: 'open' | 'leaving' | 'ended' = 'open'
-  /** The last comment line of the server: it may say why the server refuses a login. */
+  /** The server's last comment line. It may say why the server refuses a login. */
   #lastComment = ''
   #bytesIn = 0
   #bytesOut = 0
 
-  /** Starts to connect. Calls no callback before it returns. */
+  /** Starts to connect. No callback is called before the constructor returns. */
   constructor(parts: SessionParts) {
     const { connect, host, port, filter, clock, metrics, isSilent, onFilter } = parts
     this.#parts = parts
@@ -123,13 +124,16 @@ export class Session {
   send(line: string): boolean {
     if (!this.#login?.verified || this.#phase !== 'open') return false
     if (!this.#socket.writable || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
-    // The check of the first character also prevents a line that the server would take for a command.
+    // The check of the first character also prevents lines that the server would treat as a command.
     if (!/^[A-Za-z0-9][^\r\n\0]*$/.test(line) || Buffer.byteLength(line) > MAX_PACKET_LINE_BYTES) return false
     this.#write(line)
     return true
   }
 
-  /** Stops reading, from the login on. What the server sends meanwhile waits at the server and in the kernel. */
+  /**
+   * Stops reading, or before the login, stops once the login is answered. Data then waits at the server and in the
+   * kernel.
+   */
   pause(): void {
     this.#paused = true
     if (this.#login) this.#socket.pause()
@@ -225,7 +229,7 @@ export class Session {
     this.#socket.write(bytes)
   }
 
-  /** Lets the rest of the process have one turn of the event loop before the next read. */
+  /** Gives other work one turn of the event loop before the next read. */
   #yieldOnce(): void {
     this.#socket.pause()
     setImmediate(() => {

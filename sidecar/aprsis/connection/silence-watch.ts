@@ -1,26 +1,27 @@
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * APRS-IS servers send a comment line every 20 s, so a connection without a line for 60 to 75 s is dead. Counted in
- * ticks, because the wall clock may step. Single bytes do not count: some middleboxes keep a dead connection open.
+ * APRS-IS servers send a comment line every 20 s, so a connection without a line for 60 to 75 s is dead. The time is
+ * counted in ticks, because the wall clock may step. Bytes without a complete line are ignored, because some
+ * middleboxes keep a dead connection open with them.
  */
 const TICK_MS = 15_000
 const SILENT_TICKS = 5
 
-/** Servers drop a client that writes nothing: aprsc after 48 h by default, others sooner. Half an hour, in ticks. */
+/** Half an hour in ticks. Servers drop a client that writes nothing: aprsc after 48 h by default, others sooner. */
 const KEEP_ALIVE_TICKS = 120
 
 interface SilenceWatchParts {
   readonly clock: Clock
-  /** Whether the socket is not read at present. Then a silent server cannot be recognized. */
+  /** Whether reading is paused. Then a silent server cannot be recognized. */
   readonly isPaused: () => boolean
-  /** Called once, if the server is silent. */
+  /** Called once if the server has been silent for too long. */
   readonly onSilent: () => void
   /** Called if this side has written nothing for half an hour. */
   readonly keepAlive: () => void
 }
 
-/** Notices when either side of a connection has been silent for too long. Runs from its creation until {@link stop}. */
+/** Detects that either side of a connection has been silent for too long. Runs from its creation until {@link stop}. */
 export class SilenceWatch {
   readonly #parts: SilenceWatchParts
   #ticksSinceRead = 0

@@ -2,7 +2,7 @@ import type { StationKey } from '../../messages/store.ts'
 import { emptyFilterBytes, type FilterForm, filterBytes, IN_PLACE_BYTES, stationBytes } from '../protocol/filter.ts'
 import { LOGIN_FILTER_BYTES } from '../protocol/login.ts'
 
-/** A connection, as far as planning needs it. */
+/** A connection, with the data that planning needs. */
 export interface Carrier {
   readonly id: number
   /** The stations in its filter, including those that are no longer registered. */
@@ -11,17 +11,17 @@ export interface Carrier {
   readonly mustGo: boolean
 }
 
-/** The connections that there should be. A connection that the plan does not name stays as it is. */
+/** The changes that lead to the wanted connections. A connection that the plan does not name stays as it is. */
 export interface Plan {
   /** Filters to change on running connections, by id. */
   readonly change: ReadonlyMap<number, ReadonlySet<StationKey>>
-  /** Stations of each connection to open. */
+  /** The stations of each connection to open. */
   readonly open: readonly ReadonlySet<StationKey>[]
   /** Connections to close once others carry their stations. */
   readonly retire: ReadonlySet<number>
   /** Whether connections and filters are minimal. Otherwise planning again with `compact` improves them. */
   readonly tight: boolean
-  /** Stations for which there is no room. */
+  /** Stations that fit in no filter. */
   readonly leftOut: readonly StationKey[]
 }
 
@@ -31,12 +31,12 @@ export interface PlanLimits extends FilterForm {
 
 interface Bin {
   readonly carrier: Carrier | undefined
-  /** The same object as the carrier's set if that is unchanged, as in most cases. */
+  /** The carrier's own set object if the stations are unchanged, as in most cases. */
   readonly stations: ReadonlySet<StationKey>
   readonly bytes: number
 }
 
-/** A bin and the stations to add to it. `bytes` includes these. */
+/** A bin and the stations to add to it. `bytes` includes the added stations. */
 interface Filling {
   readonly bin: Bin
   readonly added: StationKey[]
@@ -52,7 +52,8 @@ interface Shares {
 /**
  * Distributes the stations over connections. A filter of up to {@link IN_PLACE_BYTES} can be changed on a running
  * connection. A longer one needs a new login, which costs up to 8 KB. So new stations go to a small connection beside
- * the big ones, and removed stations stay in big filters, until the small one is full or `compact` is set.
+ * the big ones, and removed stations stay in big filters. This changes once the small connection is full or `compact`
+ * is set.
  *
  * `carriers`: newest first. If two carry a station, the newer one keeps it.
  */
@@ -89,7 +90,7 @@ function tightBins({ bins: shared, homeless }: Shares, limits: PlanLimits): { bi
   const fillings = byBytes.slice(0, fewest).map(fillingOf)
   const loose = [...byBytes.slice(fewest).flatMap(({ stations }) => [...stations]), ...homeless]
   const leftOut: StationKey[] = []
-  // Fills the emptiest first, so that the fullest need no new login.
+  // Fills the emptiest bins first, so that the fullest connections need no new login.
   let open = fillings.toReversed()
   for (const station of loose) {
     const bytes = stationBytes(station, limits)
@@ -127,7 +128,9 @@ function fewestConnections({ bins, homeless }: Shares, limits: PlanLimits): numb
   return Math.min(limits.maxConnections, Math.max(1, fewest))
 }
 
-/** Keeps big filters, and puts all other stations into one small connection. Undefined if they do not fit there. */
+/**
+ * Keeps big filters, and puts all other stations into one small connection. Returns undefined if they do not fit there.
+ */
 function lazyPlan({ bins, homeless }: Shares, carriers: readonly Carrier[], limits: PlanLimits): Plan | undefined {
   const big = bins.filter((bin) => bin.bytes > IN_PLACE_BYTES)
   const rest = bins.filter((bin) => bin.bytes <= IN_PLACE_BYTES).toSorted((a, b) => b.bytes - a.bytes)
@@ -160,7 +163,7 @@ function toPlan(
   return { change, open, retire, tight: true, leftOut }
 }
 
-/** Whether both hold the same stations. */
+/** Whether both sets contain the same stations. */
 export function isSameSet(a: ReadonlySet<StationKey>, b: ReadonlySet<StationKey>): boolean {
   if (a === b) return true
   if (a.size !== b.size) return false

@@ -17,8 +17,8 @@ export function isHeard(
 }
 
 /**
- * Returns {@link isHeard} with a cache: it looks at the stations only if one of the set objects differs from the last
- * call. The sets themselves never change.
+ * Returns {@link isHeard} with a cache: it compares the stations only if one of the set objects differs from the last
+ * call. The contents of a set never change.
  */
 export function watchHeard(): typeof isHeard {
   let last: readonly unknown[] = []

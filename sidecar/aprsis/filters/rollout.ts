@@ -5,11 +5,11 @@ export interface Member {
   readonly id: number
   /** The stations in its filter, or in its login line if it is not up yet. */
   readonly stations: ReadonlySet<StationKey>
-  /** The stations that the plan wants in its filter instead. */
+  /** The stations that its filter should have according to the plan; undefined if it need not change. */
   readonly next: ReadonlySet<StationKey> | undefined
   /** Whether the plan closes it. */
   readonly retiring: boolean
-  /** Logged in; messages may arrive by it. */
+  /** Whether it is logged in, so that messages may arrive on it. */
   readonly up: boolean
   /** Whether its filter has been confirmed long enough that others may rely on it. */
   readonly settled: boolean
@@ -32,14 +32,14 @@ export interface Rollout {
   readonly leaving: number
   /** The registered stations. */
   readonly wanted: ReadonlySet<StationKey>
-  /** How many connections there may be at a time. */
+  /** Maximum number of connections at a time. */
   readonly maxConnections: number
 }
 
 /**
- * Returns the steps that are possible now without losing a message. The only rule: no connection removes a registered
- * station from its filter unless another settled connection has it. This holds for any plan and any order of events, so
- * a new plan is safe at any time.
+ * Returns the steps that are possible now without losing a message. The only rule is this: no connection drops a
+ * registered station from its filter unless another settled connection has the station. The rule depends on no plan and
+ * no order of events, so a new plan is safe at any time.
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
@@ -70,11 +70,11 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
   return stuck ? leastLoss(staying, cover) : steps
 }
 
-/** The settled connections, and which stations only one of them has. */
+/** The settled connections, on which others may rely. */
 interface Cover {
   /** Returns how many of these stations of `member` are wanted and in no other settled filter. */
   losses(member: Member, stations: Iterable<StationKey>): number
-  /** Other connections may no longer rely on this one. */
+  /** Removes a connection, on which others may no longer rely. */
   drop(member: Member): void
 }
 
@@ -91,9 +91,9 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * Closes the retiring connection that loses the fewest stations. Needed if no connection can be opened and each
- * retiring one is the only carrier of some station. Plans that change half way can lead to this if there is hardly any
- * spare.
+ * Closes the retiring connection that loses the fewest stations. This is needed if no connection can be opened and each
+ * retiring one is the only carrier of some station. A plan that is replaced half-way can lead to this if
+ * `maxConnections` leaves almost no spare.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

@@ -1,4 +1,7 @@
-/** Far more servers than one address leads to. Above it, the one that was added first is forgotten. */
+/**
+ * Maximum number of names, far more than the servers of one address. Above it, the name that was added first is
+ * forgotten.
+ */
 const MAX_REMEMBERED = 200
 
 /** The names of servers that answered neither of two `#filter` lines. */

@@ -3,21 +3,22 @@ import type { Log } from '../../log.ts'
 import { SilentServers } from './silent-servers.ts'
 
 /**
- * Minimum time between two renewals. Each logs in again at servers that leave `#filter` lines unanswered, which costs a
- * login line of up to 8 KB.
+ * Minimum time between two renewals. A renewal logs in again at servers that leave `#filter` lines unanswered. Each
+ * login line has up to 8 KB.
  */
 const RENEW_INTERVAL_MS = 60_000
 
 interface UnconfirmedFiltersParts {
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
-  /** Has all unconfirmed connections replaced by new logins. */
+  /** Replaces all connections with an unconfirmed filter by new logins. */
   readonly onRenew: () => void
 }
 
 /**
- * Makes filters certain at servers that leave `#filter` lines unanswered. Some of these read filters at login only, so
- * they still have the old filter. An unanswered filter schedules a renewal, one a minute at most.
+ * Ensures that servers which leave `#filter` lines unanswered get changed filters. Some of these servers read filters
+ * only at the login, so they still have the old filter. An unanswered filter schedules a renewal, at most one per
+ * minute.
  */
 export class UnconfirmedFilters {
   readonly #parts: UnconfirmedFiltersParts

@@ -36,15 +36,15 @@ export interface ElectionParts extends ElectionStore {
   readonly callsignsInUse: () => ReadonlySet<string>
   /** The servers of all logins that are up. */
   readonly servers: () => ReadonlySet<string>
-  /** This instance is a listener from now on, and logs in with these callsigns. */
+  /** Called when this instance becomes a listener. It logs in with these callsigns. */
   readonly onElected: (callsigns: CallsignSource) => void
-  /** This instance is no listener from now on. */
+  /** Called when this instance stops being a listener. */
   readonly onDeposed: () => void
-  /** {@link CallsignSource.take} may have another answer. */
+  /** Called when {@link CallsignSource.take} may return a callsign again. */
   readonly onCallsigns: () => void
-  /** Other instances have leased these callsigns. */
+  /** Called when other instances have leased callsigns of this one. */
   readonly onCallsignsLost: (callsigns: ReadonlySet<string>) => void
-  /** A round ended: what is known of other instances is up to date. */
+  /** Called at the end of a round, when the data on other instances is up to date. */
   readonly onRound: () => void
 }
 
@@ -53,15 +53,15 @@ export interface ElectionParts extends ElectionStore {
  * every callsign is a lease in the store.
  *
  * An instance is in one of these states:
- * - *Standby*: it holds no slot. In each round it tries to lease a free slot; if it gets one, it is a listener.
- * - *Listener*: it holds a slot, and in each round renews the leases of its slot and its callsigns. It is deposed if
- *   another instance leased the slot meanwhile. It gives the slot up if it has had no login for 30 s while another
+ * - *Standby*: it holds no slot. In each round it tries to lease a free slot. If it gets one, it becomes a listener.
+ * - *Listener*: it holds a slot. In each round it renews the leases of its slot and its callsigns. It is deposed if
+ *   another instance has leased the slot meanwhile. It gives up the slot if it has had no login for 30 s while another
  *   instance stands by.
  * - *Resting*: after giving up a slot, it does not try to lease one for 10 minutes, as long as others stand by.
  *
- * While the store is away, a listener keeps the logins that are up and begins none: leases that expire meanwhile may
- * belong to others. The store gives an expired lease to another instance only after that instance has been in touch for
- * as long as a lease lasts. So when all instances are back, the holder gets its lease first.
+ * While the store is unreachable, a listener keeps its existing logins but begins none, because others may have taken
+ * over its expired leases. The store grants an expired lease to another instance only after that instance has been in
+ * contact for the duration of a lease. So after an outage, the former holder can renew its lease first.
  */
 export class Election {
   readonly #parts: ElectionParts
@@ -69,7 +69,7 @@ export class Election {
   readonly #rounds: Rounds
   readonly #reach: Reach
   #slot: number | undefined
-  /** Wall-clock time since when this instance has its slot. */
+  /** Wall-clock time at which this instance got its slot. */
   #sinceMs: number | null = null
   #others: readonly Listener[] = []
   #wanted: number
@@ -102,12 +102,14 @@ export class Election {
     return this.#slot
   }
 
-  /** The other instances that listen, as of the last round. */
+  /** The other listening instances as of the last round. */
   get others(): readonly Listener[] {
     return this.#others
   }
 
-  /** How many instances should listen, of those that are running and may listen. */
+  /**
+   * How many instances should listen: the number of slots, or of running instances that may listen if these are fewer.
+   */
   get wanted(): number {
     return this.#wanted
   }
@@ -120,7 +122,7 @@ export class Election {
 
   /** Releases all leases of this instance. Call when all connections are closed. Never rejects. */
   async release(): Promise<void> {
-    // A round that still runs may lease something more.
+    // Waits, because a round in progress may still lease something.
     await this.#rounds.idle()
     const slots = this.#slot === undefined ? [] : [slotLease(this.#slot)]
     const names = [...slots, ...this.#callsigns.held().map(callsignLease)]
@@ -165,7 +167,7 @@ export class Election {
     }
   }
 
-  /** Renews slot and callsigns in one statement, so that they expire together. */
+  /** Renews the leases of slot and callsigns together, so that they expire together. */
   async #renew(heldLeases: readonly Lease[], slot: number): Promise<void> {
     const { leases, clock, servers, onCallsigns, onCallsignsLost } = this.#parts
     const callsigns = this.#callsigns
@@ -229,7 +231,7 @@ export class Election {
     this.#parts.onDeposed()
   }
 
-  /** Publishes what other instances need to know of this one. */
+  /** Publishes the state of this instance to the other instances. */
   #introduce(): void {
     const { settings, instances } = this.#parts
     const listen = settings.listen && !this.#reach.isResting

@@ -5,27 +5,27 @@ import type { CallsignSource } from './callsign-source.ts'
 import { freeLoginCallsign } from './login-callsigns.ts'
 
 /**
- * No login begins in the last part of a lease. This covers the time that a login line may be on its way, and clocks
- * that do not run equally fast.
+ * No login begins in the last 2 s of a lease, because a login line takes time to arrive and clocks run at different
+ * speeds.
  */
 const MARGIN_MS = 2000
 
-/** A callsign that was just leased is not in use yet, so it is only returned after this time. */
+/** Delay before an unused callsign is released, because a connection may be about to use a newly leased one. */
 const UNUSED_FOR_MS = 1000
 
-/** A moment by both clocks. */
+/** A moment by both clocks, in milliseconds. */
 export interface Moment {
   readonly elapsed: number
   readonly now: number
 }
 
 /**
- * The login callsigns that this process has leased. Other processes lease others of the same base callsign.
+ * The login callsigns that this process has leased. Other processes lease other SSIDs of the same base callsign.
  *
- * - {@link take} gives a leased callsign to a connection. If none is free, it counts as *lacking*, and a round of the
- *   election is requested.
+ * - {@link take} gives a leased callsign to a connection. If none is free, it counts one more *lacking* callsign and
+ *   requests a round of the election.
  * - In that round, {@link wishes} names further callsigns, and {@link answered} records the leases that were granted.
- *   If there are not enough callsigns to wish for, the source is *exhausted* until a later round finds some.
+ *   If there are too few free callsigns, the source is *exhausted* until a later round finds more.
  * - {@link dropUnused} forgets callsigns that no connection has used for a second, so that others can lease them.
  *
  * A login only begins with a callsign whose lease is valid for two more seconds.
@@ -34,14 +34,19 @@ export class LeasedCallsigns implements CallsignSource {
   readonly #configured: string
   readonly #clock: Pick<Clock, 'elapsed' | 'now'>
   readonly #requestRound: () => void
-  /** The time of the last request for each callsign's lease. The lease is valid for at least LEASE_MS after it. */
+  /**
+   * The time of the last successful request for each callsign's lease. The lease is valid for at least LEASE_MS after
+   * it.
+   */
   readonly #requestedAt = new Map<string, Moment>()
   #lacking = 0
   #exhausted = false
   #stations: ReadonlySet<StationKey> = new Set()
   #unusedSince: ReadonlyMap<string, number> = new Map()
 
-  /** `requestRound` is called when a connection finds no callsign, and an early round of the election may help. */
+  /**
+   * `requestRound` is called when a connection finds no callsign but an early round of the election may provide one.
+   */
   constructor(configured: string, clock: Pick<Clock, 'elapsed' | 'now'>, requestRound: () => void) {
     this.#configured = configured
     this.#clock = clock
@@ -72,8 +77,8 @@ export class LeasedCallsigns implements CallsignSource {
   mayLogIn(callsign: string): boolean {
     const requestedAt = this.#requestedAt.get(callsign)
     if (!requestedAt) return false
-    // Elapsed time stands still while a machine sleeps, and the wall clock may step back. The longer of the two ages is
-    // right or too long, which is safe.
+    // Elapsed time stops while a machine sleeps, and the wall clock may step back. The larger of the two ages is
+    // correct or too large, which is safe.
     const age = Math.max(this.#clock.elapsed() - requestedAt.elapsed, this.#clock.now() - requestedAt.now)
     return age < LEASE_MS - MARGIN_MS
   }
@@ -84,8 +89,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Returns further callsigns to request: one for each connection that lacks one, none of `takenCallsigns`. Only the
-   * first listener may wish for the configured callsign.
+   * Returns further callsigns to request: one for each connection that lacks one, except `takenCallsigns`. Only the
+   * first listener may request the configured callsign.
    */
   wishes(takenCallsigns: ReadonlySet<string>, isFirstListener: boolean): readonly string[] {
     const inUse = new Set([...takenCallsigns, ...this.#requestedAt.keys()])

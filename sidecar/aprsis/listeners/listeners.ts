@@ -6,14 +6,14 @@ const CALLSIGN = 'call/'
 export const slotLease = (slot: number): string => `${SLOT}${slot}`
 export const callsignLease = (callsign: string): string => `${CALLSIGN}${callsign}`
 
-/** Returns the callsigns among names of leases. */
+/** Returns the callsigns among the names of leases. */
 export function callsignsIn(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names].filter((name) => name.startsWith(CALLSIGN)).map((name) => name.slice(CALLSIGN.length)))
 }
 
-/** An instance that listens to APRS-IS, as its leases show. */
+/** An instance that listens to APRS-IS, according to its leases. */
 export interface Listener {
-  /** From 0. */
+  /** The slot that it holds, from 0. */
   readonly slot: number
   readonly instance: string
   readonly mine: boolean
@@ -28,7 +28,7 @@ export function listenerNote(servers: ReadonlySet<string>): string {
   return JSON.stringify({ servers: [...servers].sort() })
 }
 
-/** Returns the listeners among the holders of `leases`, by slot. */
+/** Returns the listeners among the holders of `leases`, sorted by slot. */
 export function listenersIn(leases: readonly Lease[], slots: number): readonly Listener[] {
   return leases
     .flatMap(({ name, instance, note, mine }) => {
@@ -51,11 +51,14 @@ function serversIn(note: string): readonly string[] {
  */
 export interface InstanceNote {
   readonly version: string
-  /** Whether the instance may listen: `aprsis.listen`, or false while it rests after it did not reach APRS-IS. */
+  /**
+   * Whether the instance may listen: the value of `aprsis.listen`, or false for some minutes after it did not reach
+   * APRS-IS.
+   */
   readonly listen: boolean
   /** The slot that the instance holds, from 0; null while it holds none. */
   readonly listener: number | null
-  /** When it got the slot. */
+  /** When it got the slot; null while it holds none. */
   readonly sinceMs: number | null
 }
 

@@ -4,8 +4,8 @@ const MAX_CALLSIGN_LENGTH = 9
 
 /**
  * Returns a callsign for one more connection: `configured` while it is free, then its base callsign with the SSIDs 99
- * down to 16. Radios have SSIDs up to 15 only (AX.25), so these never disturb a station of the operator. A server drops
- * the older of two logins with the same callsign. Returns undefined if all are in use.
+ * down to 16. Radios only have SSIDs up to 15 (AX.25), so these never conflict with a radio of the operator. A server
+ * drops the older of two logins with the same callsign. Returns undefined if none is free.
  */
 export function freeLoginCallsign(
   configured: string,

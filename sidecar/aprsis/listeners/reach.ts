@@ -1,18 +1,18 @@
 import type { Clock } from '../../clock.ts'
 
 /**
- * A listener without any login for this long leaves its slot to an instance that may reach APRS-IS. Transient faults
+ * A listener that has had no login for this long gives its slot to an instance that may reach APRS-IS. Transient faults
  * are shorter.
  */
 const DEAF_MS = 30_000
 
 /**
- * How long the instance then does not try to listen, as long as other instances wait for a slot. Without this,
- * instances would pass the slot around while none of them reaches APRS-IS.
+ * How long such an instance does not try to listen again while other instances wait for a slot. Without this, instances
+ * would pass the slot around while none of them reaches APRS-IS.
  */
 const REST_MS = 600_000
 
-/** Whether this instance reaches APRS-IS, and whether it may try to be a listener. */
+/** Tracks whether this instance reaches APRS-IS, and whether it may try to become a listener. */
 export class Reach {
   readonly #clock: Pick<Clock, 'elapsed'>
   #withoutLoginSince: number | undefined
@@ -22,7 +22,7 @@ export class Reach {
     this.#clock = clock
   }
 
-  /** Whether this listener has had no login for 30 s. Call in each round, with whether it has a login now. */
+  /** Whether this listener has had no login for 30 s. Call in each round. `hasLogin`: whether it has a login now. */
   isDeaf(hasLogin: boolean): boolean {
     if (hasLogin) this.#withoutLoginSince = undefined
     else this.#withoutLoginSince ??= this.#clock.elapsed()
@@ -38,7 +38,7 @@ export class Reach {
     this.#restsUntil = this.#clock.elapsed() + REST_MS
   }
 
-  /** The instance has just become a listener. */
+  /** Call when the instance has just become a listener. */
   reset(): void {
     this.#withoutLoginSince = undefined
     this.#restsUntil = Number.NEGATIVE_INFINITY

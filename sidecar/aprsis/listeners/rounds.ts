@@ -6,15 +6,15 @@ const ROUND_MS = 1000
 interface RoundsParts {
   readonly clock: Clock
   readonly round: () => Promise<void>
-  /** Whether a requested round is still needed at the end of the round before it. */
+  /** Whether a round that was requested during the current one is still needed at its end. */
   readonly isNeeded: () => boolean
   readonly onSuccess: () => void
   readonly onFailure: (error: unknown) => void
 }
 
 /**
- * Runs a task in rounds: one a second, or later if a round takes longer. Rounds never overlap. A requested round starts
- * at once, or right after the current one.
+ * Runs a task in rounds: one per second, or fewer if a round takes longer. Rounds never overlap. A requested round
+ * starts at once, or right after the current one.
  */
 export class Rounds {
   readonly #parts: RoundsParts
@@ -37,13 +37,13 @@ export class Rounds {
     if (!this.#current && !this.#stopped) this.#run()
   }
 
-  /** No round starts after this. */
+  /** Prevents further rounds. A round in progress continues. */
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
   }
 
-  /** Resolves once no round runs. */
+  /** Resolves once no round is in progress. */
   async idle(): Promise<void> {
     await this.#current
   }

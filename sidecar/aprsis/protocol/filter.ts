@@ -6,7 +6,7 @@ import type { StationKey } from '../../messages/store.ts'
  */
 export const MAX_FILTER_LINE_BYTES = 510
 
-/** How much of an accepted filter the server repeats in its answer. Measured on aprsc 2.1.21. */
+/** How many bytes of an accepted filter the server repeats in its answer. Measured on aprsc 2.1.21. */
 const CONFIRMED_BYTES = 255
 
 const COMMAND = '#filter '
@@ -14,7 +14,7 @@ const COMMAND = '#filter '
 /** Longest filter that can be changed on a running connection. */
 export const IN_PLACE_BYTES = MAX_FILTER_LINE_BYTES - COMMAND.length
 
-/** The terms of a filter. With `trackOutgoing`, `b/` terms also request the packets that the stations send. */
+/** The form of a filter. With `trackOutgoing`, `b/` terms also request the packets that the stations send. */
 export interface FilterForm {
   readonly trackOutgoing: boolean
 }
@@ -22,8 +22,8 @@ export interface FilterForm {
 const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * Returns the spellings of a station in a filter. Some software writes the SSID 0, and servers treat `K1ABC-0` and
- * `K1ABC` as different. A callsign that is too long for `-0` has one spelling.
+ * Returns the spellings of a station for a filter. Some software writes an SSID of 0, and servers treat `K1ABC-0` and
+ * `K1ABC` as different stations. A callsign that is too long for `-0` has one spelling.
  */
 function spellingsOf(station: StationKey): readonly string[] {
   return isWrittenWithZero(station) ? [station, `${station}-0`] : [station]
@@ -33,16 +33,16 @@ function isWrittenWithZero(station: StationKey): boolean {
   return station.length + '-0'.length <= MAX_CALLSIGN_LENGTH && !station.includes('-')
 }
 
-/** Bytes that one more station adds to a filter. Keys are ASCII. */
+/** Returns the bytes that one more station adds to a filter. Keys are ASCII. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  // Each spelling follows a slash. The spellings are not built, because each filter change measures all stations.
+  // Each spelling follows a slash. For speed, the spellings are not built: each filter change measures all stations.
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length
   return bytes * (trackOutgoing ? 2 : 1)
 }
 
-/** Bytes of a filter without any station. */
+/** Returns the bytes of a filter without any station. */
 export function emptyFilterBytes({ trackOutgoing }: FilterForm): number {
   return trackOutgoing ? 'g b'.length : 'g'.length
 }
@@ -55,8 +55,8 @@ export function filterBytes(stations: Iterable<StationKey>, form: FilterForm): n
 
 /**
  * Returns the filter for messages to `stations` only. Stations are sorted, so that equal sets give equal filters.
- * Without stations, it requests messages to `login`, which that login gets anyway. Servers confirm it like any other
- * filter; how they treat an empty filter is not documented.
+ * Without stations, it requests messages to `login`, which that login gets anyway. Servers confirm this like any other
+ * filter, whereas their treatment of an empty filter is not documented.
  */
 export function filterText(stations: ReadonlySet<StationKey>, login: string, { trackOutgoing }: FilterForm): string {
   if (stations.size === 0) return `g/${login}`
@@ -69,7 +69,7 @@ export function filterLine(filter: string): string {
   return `${COMMAND}${filter}`
 }
 
-/** Words in an answer that refuses a filter. A callsign in a filter is between slashes and never matches. */
+/** Words by which an answer refuses a filter. A callsign in a filter never matches, because it follows a slash. */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 
 /**

@@ -1,15 +1,15 @@
-/** Longest line that is accepted from APRS-IS, without its line end. Packets have at most 509 bytes. */
+/** Maximum length of a line from APRS-IS in bytes, without its line end. Packets have at most 509 bytes. */
 export const MAX_LINE_BYTES = 4096
 
 const CR = 13
 
 /**
  * Creates a function that splits a byte stream into lines at LF or CRLF, without empty lines. Lines are Latin-1, so
- * that each byte is one character. Each chunk is decoded at once, because decoding a line costs as much as decoding a
- * chunk. A line longer than `maxBytes` is dropped without being buffered, and reported once by `onTooLong`.
+ * that each byte is one character. Each chunk is decoded as a whole, because decoding a single line costs as much. A
+ * line longer than `maxBytes` is dropped without being buffered, and reported once by `onTooLong`.
  */
 export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => string[] {
-  // The beginning of an incomplete line. It has one more byte, for the CR of a line of full length.
+  // Buffer for the beginning of an incomplete line. It has one byte more, for the CR of a line of maximum length.
   const held = Buffer.allocUnsafe(maxBytes + 1)
   let heldBytes = 0
   let skipping = false

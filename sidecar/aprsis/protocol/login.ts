@@ -1,8 +1,8 @@
 import { VERSION } from '../../config/version.ts'
 
 /**
- * Longest login line that servers accept, without its line end. A longer one closes the connection. Measured on aprsc
- * 2.1.21.
+ * Longest login line that servers accept, in bytes, without its line end. At a longer one, they close the connection.
+ * Measured on aprsc 2.1.21.
  */
 export const MAX_LOGIN_LINE_BYTES = 7998
 
@@ -15,7 +15,7 @@ const LONGEST_PASSCODE = 32767
 /** A line that servers ignore. It shows them that the client still writes. */
 export const KEEP_ALIVE_LINE = `# ${SOFTWARE}`
 
-/** Longest filter in a login line, with any callsign and passcode. */
+/** Longest filter, in bytes, that fits in a login line with any callsign and passcode. */
 export const LOGIN_FILTER_BYTES = MAX_LOGIN_LINE_BYTES - loginLine(LONGEST_CALLSIGN, LONGEST_PASSCODE, '').length
 
 /** Returns the line that logs in and sets the filter at once, so that no message is missed in between. */
@@ -30,8 +30,8 @@ export interface LoginAnswer {
 }
 
 /**
- * Reads an answer to a login; undefined if `line` is none. A login without the word `verified` is unverified: udpgate4
- * answers `# logresp CALL server NAME`.
+ * Parses an answer to a login. Returns undefined if `line` is not one. A login without the word `verified` is
+ * unverified: udpgate4 answers `# logresp CALL server NAME`.
  */
 export function parseLoginAnswer(line: string): LoginAnswer | undefined {
   const answer = /^# logresp \S+(.*)/.exec(line)?.[1]

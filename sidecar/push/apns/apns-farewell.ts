@@ -2,14 +2,14 @@ import type { ClientHttp2Session } from 'node:http2'
 
 /**
  * Makes the client of a `node-apn` provider wait for the answers that APNs sends after a GOAWAY (RFC 9113, 6.8).
- * Without this, the client drops the connection at once, and notifications in flight count as lost. They were then sent
- * again, and rang twice. No effect if a later version of `node-apn` has no such member.
+ * Without this, the client drops the connection at once, and notifications in flight count as lost. They would be sent
+ * again, and phones would ring twice. Does nothing if a later version of `node-apn` has no `destroySession`.
  */
 export function waitForLastAnswers(provider: object): void {
   const client: unknown = Reflect.get(provider, 'client')
   if (typeof client !== 'object' || client === null || !('destroySession' in client)) return
   client.destroySession = (session: ClientHttp2Session | undefined) => {
-    // A closed session ends by itself, with its last answer or by the time limit of its requests.
+    // A closed session ends by itself, after its last answer or the time limit of its requests.
     if (session && !session.closed) session.destroy()
   }
 }

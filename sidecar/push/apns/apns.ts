@@ -15,11 +15,11 @@ import { waitForLastAnswers } from './apns-farewell.ts'
 
 type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 
-// APNs answers with the first of the two reasons, and documents the second.
+// The text for two reasons: APNs sends `BadEnvironmentKeyInToken`, but documents `BadEnvironmentKeyIdInToken`.
 const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
 
 /**
- * The outcome for each reason of APNs.
+ * The outcome for each reason that APNs returns. Source:
  * https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
  */
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
@@ -48,10 +48,12 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
-/** Reasons that a wrong clock of this machine causes. APNs sends no `Date` to compare it with. */
+/**
+ * Reasons that a wrong clock of this machine can cause. APNs sends no `Date` header with which to compare the clock.
+ */
 const BY_CLOCK: ReadonlySet<string> = new Set(['ExpiredProviderToken', 'InvalidProviderToken'])
 
-/** The outcome for a text that cannot be a device token. */
+/** The outcome for a string that cannot be a device token. */
 const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device token', unasked: true }
 
 /** A device token that no phone has. */
@@ -61,9 +63,9 @@ const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
 /**
- * Opens APNs through `node-apn`. The package is loaded on demand, because it costs memory and time at the start. The
- * configuration check has found the files in order and all four settings present. Throws, naming the file, if one has
- * disappeared since.
+ * Opens APNs through `node-apn`. The package is loaded on demand, because loading it at every start would cost memory
+ * and time. The configuration check has already validated the files and the four required settings. Throws, naming the
+ * file, if one has disappeared since.
  */
 export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const { keyFile, keyId, teamId, topic } = settings as ApnsSettings & Given
@@ -77,7 +79,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   log.info('push-gateway-on', 'iPhones are notified by APNs.', { topic, host: connections.host })
 
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
-    // The token becomes part of a path, so another text could request something else from APNs.
+    // The token becomes part of a request path, so any other string could request something else from APNs.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
     const { provider, Message } = await client
     const fitted = fitNotification(notification, measure)
@@ -134,7 +136,7 @@ async function openClient(
     token,
     address: connections.host,
     production,
-    // The client would repeat within milliseconds, and ignore the gateway's Retry-After.
+    // Otherwise the client would retry within milliseconds, and ignore the gateway's Retry-After.
     connectionRetryLimit: 0,
     requestTimeout: SEND_LIMIT_MS,
     createConnection: connections.open,
@@ -144,10 +146,10 @@ async function openClient(
   return { provider, Message }
 }
 
-/** The payload: the data keys beside `aps`. */
+/** Builds the payload: the data keys beside `aps`. */
 function payloadOf({ title, body, collapseId, data }: Notification) {
   const alert = { title, body }
-  // Mutable, so that an extension of the app may add the sender's avatar before the phone shows it.
+  // `mutable-content` lets an extension of the app add the sender's avatar before the phone shows the notification.
   return { ...data, aps: { alert, sound: 'default', 'thread-id': collapseId, 'mutable-content': 1 } }
 }
 
@@ -156,7 +158,7 @@ function measure(notification: Notification): number {
 }
 
 interface Failure {
-  /** Absent when the request got no answer. */
+  /** The HTTP status; absent if the request got no answer. */
   readonly status?: number
   readonly reason: string
 }
@@ -187,7 +189,7 @@ function readFailure(failed: unknown, connectionProblem: string | undefined): Fa
     }
   }
   if (status === 500) return { status, reason: 'InternalServerError' }
-  // One of Apple's reasons, or a text from a server that is used instead of APNs.
+  // The word is one of Apple's reasons, or any text from another server that is configured instead of APNs.
   return { status, reason: /^[A-Za-z]{1,64}$/.test(word) ? word : 'unknown reason' }
 }
 
@@ -196,8 +198,8 @@ function members(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Opens the sockets below the client's HTTP/2 session. The client cannot drop a silent connection itself: it would send
- * into it until the operating system gives up, minutes later.
+ * Opens the sockets below the client's HTTP/2 session. The client cannot drop a silent connection itself: it would keep
+ * sending until the operating system gives up, minutes later.
  */
 function createConnections({ address, port, caFile, production }: ApnsSettings) {
   const host = address ?? (production ? PRODUCTION : SANDBOX)
@@ -215,7 +217,8 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
         port: port ?? 443,
         ALPNProtocols: ['h2'],
         rejectUnauthorized: true,
-        // An IP address is no server name (RFC 6066). The certificate is still checked against it.
+        // An IP address is not allowed as a TLS server name (RFC 6066). The certificate is still checked against the
+        // address.
         ...(isIP(host) === 0 && { servername: host }),
         ...(ca !== undefined && { ca }),
         ...throughProxy(host, port ?? 443),
