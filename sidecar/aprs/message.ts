@@ -13,7 +13,7 @@ export type Message =
       /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
       readonly seqId: string
     }
-  /** An ack or a rejection of an earlier message, which had the sequence id `seqId`. */
+  /** An ack or a rejection of the earlier message with the sequence id `seqId`. */
   | { readonly kind: 'ack'; readonly to: string; readonly seqId: string }
   | { readonly kind: 'rejection'; readonly to: string; readonly seqId: string }
   /** A message that is addressed to the station's software, or is empty. */
@@ -105,7 +105,7 @@ function notForOperator(line: string, start: number, end: number, numbered: bool
     case UPPER_U:
     case UPPER_E:
     case UPPER_B:
-      // A telemetry definition is addressed to the station that sends it. aprsc drops definitions from other stations;
+      // Stations normally address telemetry definitions to themselves. aprsc drops definitions from other senders;
       // udpgate4 passes them.
       return TELEMETRY_DEFINITION.test(line.slice(start, end)) ? software('telemetry_definition') : undefined
     default:

@@ -1,10 +1,10 @@
 import { isAlphanumeric } from './ascii.ts'
 
 /**
- * Sequence ids (APRS 1.0.1, chapter 14: message numbers). A sequence id is 1 to 5 ASCII letters and digits.
- * A reply-ack adds `}` and 0 to 5 letters and digits: the number of the message that it acknowledges.
+ * Sequence ids (APRS 1.0.1, chapter 14: message numbers). A sequence id is 1 to 5 ASCII letters and digits. A reply-ack
+ * adds `}` and 0 to 5 letters and digits: the number of the message that it acknowledges.
  *
- * The reply-ack document names two characters on each side. Software on the air sends five: `text{3677}67392`.
+ * The reply-ack document specifies two characters on each side, but some software sends five: `text{3677}67392`.
  *
  * Texts are Latin-1, so each character is one byte.
  */
@@ -50,7 +50,7 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
 }
 
 /**
- * Returns the part of a sequence id that identifies its message. In a reply-ack, `MM}` or `MM}AA`, that is `MM`: `AA`
+ * Returns the part of a sequence id that identifies its message. In a reply-ack (`MM}` or `MM}AA`), this is `MM`. `AA`
  * acknowledges a message of the other station, and may change between retransmissions.
  */
 export function messageNumber(seqId: string): string {

@@ -6,7 +6,7 @@ const LOWER_A = 0x61
 
 export type StationKeyOutcome =
   | { readonly kind: 'key'; readonly key: string }
-  /** `reason` is a sentence for the app's developer. */
+  /** `reason` is a sentence that tells the app's developer what is wrong. */
   | { readonly kind: 'invalid'; readonly member: 'callsign' | 'ssid'; readonly reason: string }
 
 /**

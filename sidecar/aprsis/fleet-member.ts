@@ -4,8 +4,8 @@ import type { Connection, ConnectionState } from './connection/connection.ts'
 import type { Member } from './filters/rollout.ts'
 
 /**
- * How long a new filter must be set before an old one is dropped. A message rarely reaches two servers of the network
- * more than this far apart.
+ * How long a new filter must be set before an old one is dropped. A message rarely needs longer than this to reach all
+ * servers after the first one.
  */
 const OVERLAP_MS = 5000
 

@@ -15,7 +15,7 @@ export interface Acknowledgeable {
  */
 export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
-  /** Counts an ack that was sent. */
+  /** Records that an ack was sent. */
   sent(message: Acknowledgeable, now: number): void
 }
 
@@ -40,7 +40,7 @@ const STATIONS_PER_SENDER = 10
  */
 const MAX_REMEMBERED = 10_000
 
-/** Creates a throttle that has counted no ack yet. */
+/** Creates a throttle without any recorded acks. */
 export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckLimits): AckThrottle {
   // Ordered by the time of the last ack, so that the oldest entries come first.
   const sentAt = new Map<string, number>()
@@ -64,7 +64,7 @@ export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckL
   }
 }
 
-/** Counts events of the last minute by key. */
+/** Creates a counter of the events of the last minute for each key. `max`: limit per key. */
 function createMinuteCount(max: number) {
   // Ordered by the time of each key's last event.
   const timesOf = new Map<string, readonly number[]>()

@@ -31,7 +31,7 @@ export interface StationContents {
   readonly avatar:
     | { readonly icon: string; readonly hash: string; readonly updatedAt: number; readonly image: string }
     | undefined
-  /** Oldest first. */
+  /** The messages in the station's ring, oldest first. */
   readonly messages: readonly RingMessage[]
 }
 
@@ -40,7 +40,7 @@ export interface DroppedMessage extends Omit<RingMessage, 'time'> {
   readonly station: StationKey
 }
 
-/** Row counts, to compare the source and the target of a copy. */
+/** Row counts, for comparing the source and the target of a copy. */
 export interface ContentCounts {
   readonly stations: number
   readonly devices: number

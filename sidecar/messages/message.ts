@@ -1,10 +1,10 @@
 import type { StationKey } from './station.ts'
 
-/** A received message to a station. */
+/** A message received from APRS-IS, addressed to a station. */
 export interface IncomingMessage {
   readonly from: StationKey
   readonly to: StationKey
-  /** The characters after the last `{`, without trailing blanks; empty if there are none. */
+  /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
   readonly seqId: string
   /** The text's bytes, unchanged. */
   readonly text: Buffer

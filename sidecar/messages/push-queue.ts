@@ -27,7 +27,7 @@ export interface PushQueue {
   settle(claim: PushClaim): Promise<void>
   /**
    * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier. They join the
-   * postponed notification. The next claim has these `tries` and `refusals`; without tries, it starts a new
+   * postponed notification. The next claim has these `tries` and `refusals`. With 0 tries, it starts a new
    * notification.
    */
   retryLater(

@@ -14,7 +14,10 @@ interface Window {
 /** Maximum number of clients in each of two generations. Both take about 10 MB. Above it, the older one is dropped. */
 const MAX_CLIENTS = 50_000
 
-/** Allows each client `max` actions in `windowMs` milliseconds from its first one. Then a new window begins. */
+/**
+ * Allows each client `max` actions in a window of `windowMs` milliseconds, which starts at its first action. The first
+ * action after the window starts a new one.
+ */
 export function createRateLimit({ windowMs, max }: { readonly windowMs: number; readonly max: number }): RateLimit {
   // Two generations, each as long as a window, so that expired windows are dropped together. With a single map,
   // deleting the oldest entry would get slower with each earlier deletion.

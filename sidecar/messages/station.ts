@@ -39,8 +39,8 @@ export interface Device {
   readonly tokenDead: boolean
   readonly ackMessages: boolean
   /**
-   * Stamp of its first registration. It is the device's cursor until the device sends one. The device is not notified
-   * of messages stored before it.
+   * Stamp of the device's first registration. It is the device's cursor until the device sends one. The device is not
+   * notified of messages stored before it.
    */
   readonly registeredAt: number
   /**

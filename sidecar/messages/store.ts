@@ -28,8 +28,8 @@ export interface StoreSettings {
 
 /**
  * The storage that the message pipeline, the push delivery and the API use. A promise here resolves once its result is
- * durable: a crash right afterwards loses nothing. The one exception is {@link Device.lastSeenAt}. Promises reject with
- * an error that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
+ * durable: a crash right afterwards loses nothing. The only exception is {@link Device.lastSeenAt}. Promises reject
+ * with an error that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
  */
 export type Store = ExclusiveStore | SharedStore
 
@@ -66,7 +66,7 @@ interface StoreParts {
   readonly leases: Leases
   readonly instances: Instances
   /**
-   * Returns the code of the error that writes fail with at present, or undefined while they work. The store retries
+   * Returns the code of the error with which writes currently fail, or undefined while they work. The store retries
    * every few seconds.
    */
   fault(): string | undefined
@@ -83,7 +83,7 @@ export interface Registration {
   readonly pushToken: string
   readonly ackMessages: boolean
   readonly avatar?: AvatarUpload
-  /** The network of the client. New stations and devices are counted per network. */
+  /** The network of the client. The limit of new stations and devices applies per network. */
   readonly client: string
 }
 
@@ -169,7 +169,7 @@ export interface Stations {
   markTokenDead(key: StationKey, deviceId: DeviceId, pushToken: string): Promise<void>
   /** Grows whenever the avatar hash of any station may have changed, so that caches of hashes know when to reload. */
   readonly avatarChanges: number
-  /** Reads the avatars, with images, of those of `keys` that have one. */
+  /** Reads the avatars with their images. The result contains only those of `keys` that have an avatar. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
   /** Calls `listener` after stations were added or removed, once the change is durable. */
   onChange(listener: () => void): void
@@ -179,7 +179,7 @@ export interface Stations {
 export type AppendOutcome =
   | { readonly kind: 'stored'; readonly message: StoredMessage; readonly ack: boolean }
   | { readonly kind: 'duplicate'; readonly ack: boolean }
-  /** The station is not registered, or no longer. */
+  /** The station is not, or is no longer, registered. */
   | { readonly kind: 'no_station' }
 
 /** The newest messages of each station, in a ring of fixed size. */
@@ -191,13 +191,13 @@ export interface History {
    *
    * `mayAck`: whether the caller could send acks now. Only then can an outcome have `ack`, and only one of all callers
    * gets it. The message must have a sequence id, its station must want acks ({@link wantsAcks}), and the throttle must
-   * allow the ack, which then counts as sent.
+   * allow the ack. The ack is then recorded as sent.
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
    * Returns the messages newer than `from` (by default `since`), oldest first. `since` is the cursor that the device
-   * sent. `answerStamp` is that of {@link Cursors.stampFor} for an answer with the messages newer than `since`. Returns
-   * undefined if the station is not registered, or has no such device.
+   * sent. `answerStamp` is computed as by {@link Cursors.stampFor}, for an answer with the messages newer than `since`.
+   * Returns undefined if the station is not registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
   /** Maximum number of messages in a station's ring. A new message beyond it replaces the oldest. */

@@ -2,8 +2,8 @@ const SHORTEST_MS = 1000
 const LONGEST_MS = 60_000
 
 /**
- * Range of the delay after a dropped login. It is short enough that a connection can be up again within 5 s, and
- * long enough not to log in to a server every second.
+ * Range of the delay after a dropped login. It is short enough that a connection can be up again within 5 s. It is long
+ * enough not to burden a server with a login every second.
  */
 const DROPPED_SHORTEST_MS = 2000
 const DROPPED_LONGEST_MS = 4000

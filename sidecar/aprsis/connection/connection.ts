@@ -25,9 +25,9 @@ const MAY_LOG_IN_AGAIN_MS = 1000
  * - `connecting`: the login is not answered yet.
  * - `up`: logged in, and the server has the newest filter.
  * - `confirming`: logged in, and a filter change is not confirmed yet.
- * - `unconfirmed`: logged in, but the server answers no `#filter` line. The newest filter is assumed to be set, but
- *   only a new login makes this certain.
- * - `waiting`: waits before the next try.
+ * - `unconfirmed`: logged in, but the server does not answer `#filter` lines. The newest filter is assumed to be set,
+ *   but only a new login makes this certain.
+ * - `waiting`: not connected; the next try follows after a delay.
  * - `leaving`: reads the server's last data, then is `closed`.
  */
 export type ConnectionState = 'connecting' | 'up' | 'confirming' | 'unconfirmed' | 'waiting' | 'leaving' | 'closed'

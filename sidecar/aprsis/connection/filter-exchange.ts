@@ -22,7 +22,7 @@ interface FilterExchangeParts {
   readonly metrics: Metrics
   /** The filter of the login line. */
   readonly filter: string
-  /** Whether the server is known to answer no `#filter` line. */
+  /** Whether the server is known to leave `#filter` lines unanswered. */
   isSilent(): boolean
   write(line: string): void
   onOutcome(outcome: FilterOutcome): void

@@ -40,7 +40,10 @@ export class Outages {
     return this.#recentDrops.count(this.#parts.clock.elapsed())
   }
 
-  /** Whether the next login should be logged at level info. If logins are dropped again and again, most are not. */
+  /**
+   * Whether the next login should be logged at level info. After repeated drops, most logins are only logged at level
+   * debug.
+   */
   get isLoginNotable(): boolean {
     return isPowerOfTwo(this.#drops)
   }
@@ -76,7 +79,7 @@ export class Outages {
     const { callsign, log, random } = this.#parts
     this.#failures += 1
     const retryInMs = backoffMs(this.#failures, random())
-    // An outage is logged once, not at each try. If it began with a logged drop, that is enough.
+    // An outage is logged once, not at each try. If it began with a drop that was logged, the failure is not logged.
     const isFirst = this.#failures === 1 && (this.#drops === 0 || !isPowerOfTwo(this.#drops))
     const report = wasLoggedIn || isFirst ? log.warn : log.debug
     report('upstream-down', 'The connection to APRS-IS failed; the sidecar tries again.', {

@@ -21,8 +21,8 @@ const MAX_UNSENT_BYTES = 65_536
 
 /**
  * After a read with more lines than this, other work gets a turn of the event loop. Node.js reads up to 2 MB in one
- * turn. In that, a hostile server could send a million short lines and delay syncs for seconds. The whole network sends
- * some hundred lines a second.
+ * turn. In one such read, a hostile server could send a million short lines and delay syncs for seconds. The whole
+ * network sends some hundred lines a second.
  */
 const MANY_LINES = 1000
 
@@ -131,8 +131,7 @@ export class Session {
   }
 
   /**
-   * Stops reading, or before the login, stops once the login is answered. Data then waits at the server and in the
-   * kernel.
+   * Stops reading; if the login is not answered yet, once it is. Meanwhile, data waits at the server and in the kernel.
    */
   pause(): void {
     this.#paused = true

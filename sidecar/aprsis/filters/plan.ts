@@ -43,7 +43,10 @@ interface Filling {
   bytes: number
 }
 
-/** Assigns each station to the newest carrier that has it. `homeless`: the stations that no carrier has, sorted. */
+/**
+ * The stations that each carrier keeps: each station is assigned to the newest carrier that has it. `homeless`: the
+ * stations that no carrier has, sorted.
+ */
 interface Shares {
   readonly bins: readonly (Bin & { readonly carrier: Carrier })[]
   readonly homeless: readonly StationKey[]
@@ -55,7 +58,7 @@ interface Shares {
  * the big ones, and removed stations stay in big filters. This changes once the small connection is full or `compact`
  * is set.
  *
- * `carriers`: newest first. If two carry a station, the newer one keeps it.
+ * `carriers`: the connections, newest first. If two have the same station, the newer one keeps it.
  */
 export function planConnections(
   wanted: ReadonlySet<StationKey>,

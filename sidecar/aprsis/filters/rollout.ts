@@ -20,7 +20,10 @@ export type Step =
   | { readonly kind: 'change'; readonly id: number; readonly stations: ReadonlySet<StationKey> }
   /** Opens the first of the waiting connections. */
   | { readonly kind: 'open' }
-  /** Like `close`, but messages to `stations` may be missed until their new connection is up. */
+  /**
+   * Like `close`, but messages to some stations may be missed until their new connection is up. `stations`: their
+   * number.
+   */
   | { readonly kind: 'sacrifice'; readonly id: number; readonly stations: number }
 
 /** The state of the rollout of a plan. */

@@ -3,8 +3,8 @@ import type { Log } from '../../log.ts'
 import { SilentServers } from './silent-servers.ts'
 
 /**
- * Minimum time between two renewals. A renewal logs in again at servers that leave `#filter` lines unanswered. Each
- * login line has up to 8 KB.
+ * Minimum time between two renewals. A renewal logs in again at servers that leave `#filter` lines unanswered. Each of
+ * these login lines has up to 8 KB.
  */
 const RENEW_INTERVAL_MS = 60_000
 

@@ -29,7 +29,7 @@ export class Reach {
     return this.#withoutLoginSince !== undefined && this.#clock.elapsed() - this.#withoutLoginSince >= DEAF_MS
   }
 
-  /** Whether the instance does not try to listen for now. */
+  /** Whether the instance currently refrains from trying to listen. */
   get isResting(): boolean {
     return this.#clock.elapsed() < this.#restsUntil
   }

@@ -27,7 +27,7 @@ export interface DispatcherParts {
 /** The state of one gateway. */
 export type GatewayStatus = GatewayAnswers & {
   readonly platform: Platform
-  /** How many devices are being notified, or wait for a notification or another try. */
+  /** Number of devices that are being notified, or wait for a notification or another try. */
   readonly waiting: number
   /** Whether the gateway reported so many tokens in a row dead that its reports are doubted; see {@link TokenKills}. */
   readonly tokensDoubted: boolean

@@ -25,7 +25,9 @@ export function readErrorCodes(answer: IncomingMessage): FcmErrorCodes {
   }
 }
 
-/** Source: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
+/**
+ * Returns the error codes in an answer of FCM. Source: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode
+ */
 function codesIn(body: Buffer, isCompressed: boolean): readonly unknown[] {
   try {
     const text = isCompressed ? unzipSync(body, { maxOutputLength: MAX_BYTES }) : body

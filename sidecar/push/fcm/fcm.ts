@@ -42,7 +42,9 @@ const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 const REFUSAL =
   /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|access_denied|account_disabled|deleted_client|disabled_client|admin_policy_enforced|org_internal)\b/
 
-/** Minimum time between two replacements of the client. Without it, each notification would replace the client. */
+/**
+ * Minimum time between two replacements of the client. Without this limit, each notification could replace the client.
+ */
 export const PAUSE_MS = 10_000
 
 /** A registration token that no phone has. */

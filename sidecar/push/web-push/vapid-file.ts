@@ -23,7 +23,7 @@ export class VapidKeysError extends Error {
 
 /**
  * Returns the VAPID keys from their file; undefined while Web Push is off. If the file does not exist, creates it with
- * new keys. If no file is configured and the database is in memory, the keys are only in memory. Rejects with a {@link
+ * new keys. If no file is configured and the database is not a file, the keys are only in memory. Rejects with a {@link
  * VapidKeysError}.
  */
 export async function openVapidKeys(settings: Settings, log: Log): Promise<VapidKeys | undefined> {

@@ -33,18 +33,18 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   410: ['token_gone', 'says that the subscription has ended'],
   413: ['try_later', 'finds the notification too big'],
   429: ['try_later', 'had too many notifications'],
-  507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy
+  507: ['phone_away', 'keeps nothing for a phone that is off line'], // sent by ntfy
 }
 
 /** Statuses with several meanings, which the text of the answer distinguishes. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
-  // Answers of FCM, Mozilla and Apple.
+  // Matches answers of FCM, Mozilla and Apple.
   [
     /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
     ['token_gone', 'says that the subscription was made with another key than ours'],
   ],
-  // An answer of ntfy, which never checks the signature.
+  // Matches an answer of ntfy. It never checks the signature, so 401 and 403 have another cause.
   [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
 ]
 
@@ -96,7 +96,10 @@ interface WebPushParts {
   readonly log: Log
 }
 
-/** Sends to the push service that each subscription names, a limited number at a time to each service. */
+/**
+ * Sends each notification to the push service named in its subscription. Limits the notifications in flight to each
+ * service.
+ */
 class WebPushGateway implements PushGateway {
   readonly #parts: WebPushParts
   readonly #inFlight: InFlight

@@ -210,7 +210,7 @@ async function closeAll(parts: OpenedParts): Promise<void> {
   probes.stop()
   stations.close()
   pushes.close()
-  // If this takes too long, the store closes anyway: a lost cursor does no harm, and leases expire.
+  // The store closes even if this takes too long: a lost cursor does no harm, and leases expire by themselves.
   const last = Promise.all([appends.idle().then(cursors.seal), instance.close()])
   await within(LAST_MS, last, clock).catch(() => undefined)
   await postgres.close()

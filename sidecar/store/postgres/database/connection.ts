@@ -84,7 +84,7 @@ const SILENCE_MS = 10_000
 const CLOSE_MS = 500
 
 const SESSION: SessionSettings = {
-  jit: 'off', // it added 20 ms to each statement of 1,000 rows
+  jit: 'off', // JIT compilation added 20 ms to each statement of 1,000 rows
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
@@ -134,7 +134,7 @@ interface ConnectionsParts {
  * They stay open until `close`, which is idempotent. It does not depend on the server: after 500 ms it destroys the
  * sockets.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class Connections implements Postgres {
   readonly #library: typeof pg

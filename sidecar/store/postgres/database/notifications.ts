@@ -43,7 +43,7 @@ export function listenTo(
       await within(ANSWER_MS, client.query(`LISTEN ${channel}`), clock)
       heard()
     } catch {
-      // Not logged here: the pool meets the same error and logs it.
+      // The error is not logged here, because the pool meets and logs the same error.
       destroy()
       end()
     }

@@ -49,7 +49,7 @@ export async function openInstance(
  * continue, and may win the name back. `close` stops the heartbeats and releases the name. If the database does not
  * answer, the name and the leases expire.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class NamedInstance implements OwnInstance {
   readonly #postgres: Pick<Postgres, 'query' | 'read'>

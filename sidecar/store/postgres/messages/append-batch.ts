@@ -28,9 +28,9 @@ export interface Horizons {
   readonly unnumbered: number
 }
 
-/** The requests of one statement, converted for it. */
+/** The requests of one statement, prepared for it. */
 export interface AppendBatch {
-  /** The different messages. */
+  /** The messages without repetitions. */
   readonly distinct: readonly Distinct[]
   /** For each message of the requests, in order, its place among the distinct messages. */
   readonly places: readonly Place[]

@@ -19,10 +19,10 @@ import {
 import { type Bounds, openBounds } from './bounds.ts'
 import { messageIdentity } from './message-identity.ts'
 
-// Larger statements are no more efficient, and the messages behind one wait longer.
+// Limit of rows in a statement. Larger statements are no more efficient, and the messages behind one wait longer.
 const STATEMENT_ROWS = 1000
-// Several seconds of a flood. Above this limit callers must slow down, because otherwise memory would grow without
-// limit.
+// Limit of waiting rows: several seconds of a flood. Above it, callers must slow down, because otherwise memory would
+// fill up.
 const WAITING_ROWS = 50_000
 /** How long a batch gathers messages, because a statement with one message costs as much as one with ten. */
 const GATHER_MS = 4
@@ -73,7 +73,7 @@ export function openAppends(parts: AppendsParts): Appends {
  * long each message has waited. So messages that a failed try did store are recognized as duplicates. If a statement
  * with several requests is refused, each request is stored alone, so that only the faulty one fails.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class BatchedAppends implements Appends {
   readonly #parts: AppendsParts

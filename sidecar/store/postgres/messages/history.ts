@@ -33,8 +33,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
 }
 
 /**
- * Opens the source of stamps, which returns the newest stamp of the database. Each write advances it. This machine's
- * time would be wrong: a phone with that cursor would skip messages that another instance stores in the same second.
+ * Opens the source of stamps, which returns the newest stamp of the database. Each write advances it. It does not use
+ * this machine's time: a phone with such a cursor could skip messages that another instance stores in the same second.
  */
 export function openServerTime({ query }: Queries): Stamps {
   return {

@@ -9,7 +9,7 @@ import { type KnownPushes, openKnownPushes } from './known-pushes.ts'
 import { openPushTimers, type PushTimers } from './push-timers.ts'
 
 const STATEMENT_ROWS = 1000
-// More than the number of devices that can be claimed at a time.
+// Limit of waiting rows. It exceeds the number of devices that can be claimed at a time.
 const WAITING_ROWS = 100_000
 
 const CLAIM = `
@@ -82,7 +82,7 @@ export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
  *
  * Settlements that arrive while a statement is in progress share the next statement.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class PostgresPushQueue implements SharedPushQueue {
   readonly #parts: PushQueueParts

@@ -33,7 +33,8 @@ interface CopyRefreshParts {
  *
  * `load` reads all stations. From then on, `follow` reads only the stations that changed after the newest stamp in the
  * copy. It loads everything again if that stamp has become unusable. This happens when another server takes over
- * (another timeline), or the stamp of the database goes back, or the records of changes since that stamp were deleted.
+ * (another timeline), or when the stamp of the database goes back. It also happens when the records of changes since
+ * that stamp were deleted.
  *
  * A refresh runs after each notification and at least once a second. Only one runs at a time; a notification during a
  * refresh starts another one after it. A failed refresh changes nothing; the next one reads the same changes again.
@@ -86,7 +87,7 @@ export class CopyRefresh {
     // A standby that lacks the last transactions has become the primary, or the database was restored.
     if (!first || first.version < since || timeline() !== this.#loadedTimeline) return this.load()
     if (first.changesSince > since) return this.load()
-    if (first.version < this.#copy.seen) return // a refresh that began later was faster
+    if (first.version < this.#copy.seen) return // a refresh that began later has already finished
     const changes = rows.flatMap((row): Change[] =>
       row.changed === null ? [] : [[row.changed, row.key === null ? undefined : row]],
     )

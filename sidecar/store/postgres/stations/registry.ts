@@ -82,10 +82,10 @@ export async function openRegistry(parts: RegistryParts): Promise<Registry> {
  * Reads come from the copy, which {@link CopyRefresh} keeps up to date with what other instances change. Writes go to
  * the database through a queue, one statement at a time. When a call resolves, the copy includes its change.
  *
- * Two facts are only in memory. One is the time of heartbeats that bring nothing new; it is written once an hour. The
+ * Two facts are only in memory. One is the time of heartbeats that change nothing else; it is written once an hour. The
  * other is which stations are known to be proven, so that `prove` writes once per registration.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class PostgresRegistry implements Registry {
   readonly #postgres: RegistryParts['postgres']
@@ -142,7 +142,7 @@ class PostgresRegistry implements Registry {
       return await this.#queue.register(registration)
     } catch (error) {
       if (error instanceof StoreError && error.code === 'store_closed') throw error
-      // A heartbeat that brings only its time needs no write, so a database that refuses writes need not fail it.
+      // A heartbeat that changes only its time needs no write, so it can succeed while the database refuses writes.
       const station = this.#touch(registration)
       if (station) return { kind: 'refreshed', station }
       throw error

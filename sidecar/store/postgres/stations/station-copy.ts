@@ -23,12 +23,12 @@ export type Change = readonly [key: StationKey, record: StationRecord | undefine
 /**
  * A copy of the registry in the memory of this instance, with one entry per station.
  *
- * Each entry has the stamp of the snapshot that it was read from. `seen` is a stamp up to which all changes are in the
- * copy. So answers that arrive late never undo newer ones: `take` ignores a change up to `seen` or older than the
- * entry. `follow` moves `seen` forward. Only `replace` may move it back, after the database itself went back.
+ * Each entry has the stamp of the snapshot from which it was read. `seen` is the stamp up to which the copy includes
+ * all changes. So answers that arrive late never undo newer ones: `take` ignores a change up to `seen` or older than
+ * the entry. `follow` moves `seen` forward. Only `replace` may move it back, after the database itself went back.
  *
- * Heartbeats that bring nothing new only touch the copy. A later read keeps that time, unless another instance has
- * written a newer one.
+ * The time of a heartbeat that changes nothing else is only in the copy. A later read keeps that time, unless another
+ * instance has written a newer one.
  */
 export class StationCopy {
   readonly #entries = new Map<StationKey, Entry>()

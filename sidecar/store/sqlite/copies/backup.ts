@@ -9,8 +9,8 @@ import { toStoreError } from '../database/sqlite-error.ts'
 // A request waits for at most one slice. A slice of 100 pages took 1 to 3 ms with a file of 20 MB. VACUUM INTO would
 // block all requests until the whole file is written: 90 ms, or longer on a slow disk.
 const SLICE_PAGES = 100
-// Slices between two syncs. Syncs run outside the queue. The last slice waits for the disk, so they leave it little to
-// write.
+// Number of slices between two syncs to disk. These syncs do not block the queue, and leave little to sync for the last
+// slice, which does.
 const SLICES_PER_SYNC = 20
 // Free space that a backup must leave for messages.
 const LEAVE_FREE_BYTES = 16_000_000

@@ -59,7 +59,7 @@ interface DeviceRow extends Omit<DeviceContents, 'tokenDead' | 'ackMessages'> {
   readonly ackMessages: number
 }
 
-/** The file has an older schema. `remedy` says what the operator should do. */
+/** The error for a file with an older schema. `remedy` says what the operator should do. */
 export class OutdatedFileError extends Error {
   override readonly name = 'OutdatedFileError'
   readonly remedy = 'Start this version of the sidecar on it once, which brings it up to date, stop it, and try again.'
@@ -124,8 +124,8 @@ export async function openFileContents(path: string, newest = NEWEST): Promise<F
 }
 
 /**
- * Runs a statement and translates errors of SQLite. Untranslated, the caller would blame the database to which it
- * writes.
+ * Runs a statement and translates errors of SQLite. Otherwise the caller would attribute them to the database to which
+ * it writes.
  */
 async function reading<Row>(
   connection: Pick<Connection, 'all'>,

@@ -125,8 +125,8 @@ async function claimFormer(path: string, keptPath: string): Promise<Former> {
   const file = await stat(path).catch(() => undefined)
   if (file && !file.isFile())
     throw new RestoreError(`"database" names ${path}, which is not a file.`, 'Correct "database".')
-  // The log may have messages that the file lacks. The copy matters because SQLite deletes a log that does not fit a
-  // damaged file. A missing file may be found again.
+  // The log may have messages that the file lacks. They are copied first, because SQLite deletes a log that does not
+  // fit a damaged file. A missing file may be found again, and then needs its log.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, keptPath + suffix).catch(() => undefined)
   if (!file) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined

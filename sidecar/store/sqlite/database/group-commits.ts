@@ -10,8 +10,8 @@ import { WriteHealth } from './write-health.ts'
 // Limit of rows in a transaction. Larger transactions need fewer syncs, but delay reads: 1000 rows take 15 to 50 ms.
 const TRANSACTION_ROWS = 1000
 const READS_IN_A_ROW = 100
-// Several seconds of a flood. Above this limit callers must slow down, because otherwise memory would grow without
-// limit.
+// Limit of waiting rows: several seconds of a flood. Above it, callers must slow down, because otherwise memory would
+// fill up.
 const WAITING_ROWS = 50_000
 const WAITING_READS = 10_000
 const CLOSE_LIMIT_MS = 3000
@@ -45,7 +45,7 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
  *
  * {@link TransactionRunner} runs the transactions; {@link WriteHealth} tracks whether they succeed.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class GroupCommits implements Database {
   readonly #connection: Connection

@@ -3,7 +3,7 @@ import { type Connection, connect } from './connection.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
 import { demandVersion, migrate } from './migrations.ts'
 
-// Long enough for the previous process to release the file, if it is being stopped at this moment.
+// How long an open waits for the lock: long enough for a previous process that is just stopping to release the file.
 const LOCK_WAIT_MS = 2000
 
 /** Opens a file exclusively, checks it, and upgrades it to the newest schema. */

@@ -14,8 +14,8 @@ interface AckClaimsParts {
 }
 
 /**
- * Creates a decision that counts acks in memory, because one process sends all of them. After a restart, it may repeat
- * a recent ack, which the network drops.
+ * Creates the decision. It records acks in memory, because one process sends all of them. After a restart, it may
+ * repeat a recent ack, which the network drops.
  */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)

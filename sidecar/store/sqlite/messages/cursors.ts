@@ -41,15 +41,15 @@ export async function openCursors(queries: Queries, parts: CursorsParts): Promis
 }
 
 /**
- * The newest cursor that each device sent, in memory. A cursor that moved past a message is written 10 s later,
+ * The newest cursors that the devices sent, in memory. A cursor that moved past a message is written 10 s later,
  * together with others. If that fails, it is written with the next ones; the delay does no harm. `seal` writes the
  * rest.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class SqliteCursors implements StoredCursors {
   readonly #parts: CursorsParts
-  /** Keyed by {@link deviceKey}. */
+  /** The newest cursor of each device, by {@link deviceKey}. */
   readonly #newest: Map<string, number>
   readonly #unwritten = new Set<string>()
   #writing: Timer | undefined

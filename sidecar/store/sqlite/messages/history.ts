@@ -77,7 +77,7 @@ class StoredFeed implements Feed {
  * Stores messages and reads rings. It has no state of its own. The ring index and the marks of duplicates change with
  * each storing transaction, and are restored if it is rolled back.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class SqliteHistory implements History {
   readonly #database: Database

@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../database/database.ts'
 import { PushMarks } from './push-marks.ts'
 import type { RingIndex } from './ring-index.ts'
 
-// Delay before a failed read is repeated, so that it does not fail in a tight loop.
+// Delay before a failed read is repeated, so that reads do not fail in a tight loop.
 const CLAIM_AGAIN_MS = 1_000
 
 const PUSHED = 'SELECT station, id, pushed_through AS through FROM device'
@@ -70,11 +70,11 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
  * {@link PushMarks} writes settlements, several at a time. After `close`, no listener is called and no timer runs, but
  * claims can still be settled.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class SqlitePushQueue implements MemoryPushQueue {
   readonly #parts: PushQueueParts
-  /** Keyed by {@link deviceKey}. */
+  /** The entries by {@link deviceKey}. */
   readonly #entries = new Map<string, Entry>()
   /** Due entries in the order in which they became due, under the platform that the device had at that time. */
   readonly #due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }

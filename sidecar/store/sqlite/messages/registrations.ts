@@ -12,7 +12,7 @@ import type { StationMemory } from './station-memory.ts'
 
 const AVATAR_CHARACTERS_A_ROW = 1024
 
-// Adds nothing to a full registry.
+// Adds the station only if the registry is not full.
 const ADD_STATION = `
   INSERT INTO station (key, registered_at) SELECT ?1, ?2 WHERE (SELECT count(*) FROM station) < ?3 RETURNING key`
 

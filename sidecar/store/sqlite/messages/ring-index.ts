@@ -38,7 +38,7 @@ export interface RingIndex {
   keys(): IterableIterator<StationKey>
   /** Stamps of the messages that were in the station's ring at the start and are still in the file. */
   fromBefore(station: StationKey): readonly number[]
-  /** Stamps of all rows in the file that left their rings, oldest first. */
+  /** Returns the stamps of all dropped rows in the file, oldest first. */
   dropped(): readonly number[]
   /** Adds messages that `tx` stores at `now` (wall clock). In a full ring, each one drops the oldest. */
   add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly stamp: number }[], now: number): void
@@ -82,7 +82,7 @@ export async function openRingIndex(connection: Connection, settings: HistorySet
  * `#dropped` orders all dropped rows by stamp. It may contain rows that `discard` has deleted; a sweep skips these.
  * Every change registers how to undo it at a rollback. Rows enter `#dropped` at the commit.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class MemoryRingIndex implements RingIndex {
   readonly #stations: Map<StationKey, Rows>

@@ -19,7 +19,7 @@ export interface StampSequence extends Stamps {
   seal(tx: Transaction): Promise<void>
 }
 
-// How far ahead stamps are reserved. A crash skips at most this many.
+// How far ahead of the newest stamp a write reserves stamps. A crash skips at most this many stamps.
 const AHEAD_MS = 10_000
 const ISSUE_ATTEMPTS = 3
 
@@ -37,7 +37,7 @@ export async function openServerTime(queries: Queries, database: Database, clock
  * after a crash. Stamps are reserved in advance: once `#newest` reaches `#reserved`, a write reserves more. Callers
  * share a reservation in progress.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class ReservedStamps implements StampSequence {
   readonly #database: Database
@@ -68,7 +68,7 @@ class ReservedStamps implements StampSequence {
       })
       await this.#reserving
     }
-    // At each attempt, other callers have used up the whole reservation of ten seconds.
+    // At each attempt, other callers used up all stamps reserved for ten seconds.
     throw new StoreError('store_overloaded')
   }
 
@@ -96,7 +96,7 @@ class ReservedStamps implements StampSequence {
     return Math.max(this.#clock.now(), this.#newest + 1)
   }
 
-  /** Returns undefined if the reserved stamps are used up. */
+  /** Issues a reserved stamp. Returns undefined if all are used up. */
   #tryIssue(): number | undefined {
     const stamp = this.#next()
     if (stamp > this.#reserved) return undefined

@@ -87,7 +87,7 @@ interface SqliteStationsParts extends Omit<StationsOptions, 'log'> {
  * changed. The time of a heartbeat that changes nothing else is kept in memory, and written once an hour. But while a
  * write of its station is queued, the heartbeat is queued behind it, because memory is about to change.
  *
- * Public members are bound, because callers pass them on.
+ * Public methods are arrow functions, because callers pass them on without this object.
  */
 class SqliteStations implements StationTable {
   readonly #database: Database
@@ -136,7 +136,7 @@ class SqliteStations implements StationTable {
     try {
       return await this.#write(this.#registrations.register, registration)
     } catch (error) {
-      // A heartbeat that brings only its time needs no write, so a full disk need not fail it.
+      // A heartbeat that changes only its time needs no write, so it can succeed while the disk is full.
       const unchanged = this.#memory.touch(registration, this.#clock.now())
       if (unchanged) return { kind: 'refreshed', station: unchanged }
       throw error
