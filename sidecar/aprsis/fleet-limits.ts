@@ -24,7 +24,8 @@ export function fleetLimits(settings: AprsisSettings, sharers: number): FleetLim
   const isLimitedByCallsigns = places < maxConnections
   return {
     places,
-    // If only one connection is allowed, its successor uses the same callsign. The server then drops the older login.
+    // If only one connection is allowed, the connection that replaces it uses the same callsign. The server then drops
+    // the older login.
     plan: { trackOutgoing, maxConnections: Math.max(1, places - 1) },
     maxOpen: Math.max(2, places),
     isLimitedByCallsigns,

@@ -244,7 +244,7 @@ export class Fleet {
     this.#lacksCallsign = lacksCallsign
   }
 
-  /** Schedules one step for the end of this turn of the event loop, however often it is called. */
+  /** Schedules a step for the end of this turn of the event loop. Several calls in one turn schedule only one step. */
   #planStep(): void {
     if (this.#isStepPlanned) return
     this.#isStepPlanned = true

@@ -25,7 +25,7 @@ interface ReceiverParts {
 const OUTCOME_COUNTERS = {
   stored: 'messages_stored',
   duplicate: 'messages_duplicate',
-  // The station was unregistered while its message waited.
+  // The station was unregistered while its message waited to be stored.
   no_station: 'messages_not_addressed',
 } as const
 

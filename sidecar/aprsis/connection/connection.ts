@@ -12,8 +12,8 @@ import { Session } from './session.ts'
 const STABLE_MS = 60_000
 
 /**
- * How often a connection may log in again because another listener uses the same server. Limited, because there may be
- * no other server.
+ * How often a connection may log in again because another listener uses the same server. The number is limited, because
+ * there may be no other server.
  */
 const MAX_MOVES = 3
 

@@ -3,7 +3,10 @@ const WINDOW_MS = 15 * 60_000
 /** Maximum number of drops that are remembered. */
 const MAX_KEPT = 20
 
-/** Number of drops within the window that counts as flapping. A server's restart causes one drop, a bad line two. */
+/**
+ * Number of drops within the window that counts as flapping. A server's restart causes one drop, an unreliable network
+ * two.
+ */
 export const FLAPPING_DROPS = 3
 
 /** The likely cause and remedy, for the log and the status page. */

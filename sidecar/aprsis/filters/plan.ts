@@ -2,7 +2,7 @@ import type { StationKey } from '../../messages/store.ts'
 import { emptyFilterBytes, type FilterForm, filterBytes, IN_PLACE_BYTES, stationBytes } from '../protocol/filter.ts'
 import { LOGIN_FILTER_BYTES } from '../protocol/login.ts'
 
-/** A connection, with the data that planning needs. */
+/** An open connection, with the data that planning needs. */
 export interface Carrier {
   readonly id: number
   /** The stations in its filter, including those that are no longer registered. */

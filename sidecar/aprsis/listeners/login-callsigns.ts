@@ -28,8 +28,8 @@ export function loginCallsigns(configured: string): readonly string[] {
 }
 
 /**
- * Returns how many different callsigns {@link freeLoginCallsign} can give. It is one if the base callsign is too long
- * for an SSID of two digits.
+ * Returns how many different callsigns {@link freeLoginCallsign} can return. There is only one if the base callsign is
+ * too long for an SSID of two digits.
  */
 export function loginCallsignCount(configured: string): number {
   const [base = configured] = configured.split('-')

@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Longest line that sets a filter on a running connection, without its line end. Servers silently ignore a longer one
- * and keep the old filter. Measured on aprsc 2.1.21.
+ * Maximum length, in bytes without the line end, of a line that sets a filter on a running connection. Servers silently
+ * ignore a longer one and keep the old filter. Measured on aprsc 2.1.21.
  */
 export const MAX_FILTER_LINE_BYTES = 510
 
@@ -11,7 +11,7 @@ const CONFIRMED_BYTES = 255
 
 const COMMAND = '#filter '
 
-/** Longest filter that can be changed on a running connection. */
+/** Maximum length, in bytes, of a filter that can be set on a running connection. */
 export const IN_PLACE_BYTES = MAX_FILTER_LINE_BYTES - COMMAND.length
 
 /** The form of a filter. With `trackOutgoing`, `b/` terms also request the packets that the stations send. */

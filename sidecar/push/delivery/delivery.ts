@@ -27,7 +27,7 @@ interface DeliveryParts {
 export interface ClaimInFlight {
   readonly claim: PushClaim
   readonly slots: SendSlots
-  /** Elapsed time of the claim in milliseconds. */
+  /** When the device was claimed, in elapsed milliseconds. */
   readonly claimedAt: number
 }
 
@@ -73,7 +73,7 @@ export class Deliveries {
       return slots.release()
     }
     const outcome = await this.#send(gateway, claim, avatar)
-    // Released before the outcome is stored, so that the next notification does not wait for the disk.
+    // The slot is released before the outcome is stored, so that the next notification does not wait for the disk.
     slots.release()
     await this.#conclude(inFlight, outcome)
   }

@@ -98,7 +98,7 @@ export class Dispatcher {
     return [...this.#gateways.values()].map((gateway) => ({
       ...gateway.answers(),
       platform: gateway.platform,
-      // Computed on demand, because it iterates over all waiting devices.
+      // Computed on demand, because the queue iterates over all waiting devices.
       get waiting() {
         return pushes.waiting(gateway.platform)
       },
@@ -129,7 +129,8 @@ export class Dispatcher {
     for (let wanted = this.#slotsToFill(); wanted.length > 0; wanted = this.#slotsToFill()) {
       const free: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       for (const slots of wanted) free[slots.platform] = slots.free
-      // Cleared before the claim, because a device that becomes due during the claim may be missing from its result.
+      // The flags are cleared before the claim, because a device that becomes due during the claim may be missing from
+      // its result.
       for (const slots of wanted) this.#due.delete(slots)
       const claims = await this.#claim(free)
       this.#parts.metrics.count('pushes_claimed', claims.length)

@@ -208,7 +208,7 @@ class Connections implements Postgres {
       this.#health.noteIfFault(error)
       throw error
     } finally {
-      // Limited, because a silent server does not answer this either.
+      // The wait is limited, because a silent server does not answer `end` either.
       await within(CLOSE_MS, client.end(), this.#clock).catch(() => undefined)
       destroy()
     }

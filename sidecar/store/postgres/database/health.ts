@@ -65,7 +65,7 @@ export class Health {
     if (FAULTS.has(error.code)) this.note(error)
   }
 
-  /** Records a fault of the database, or with undefined that it works. */
+  /** Records a fault of the database. If `error` is undefined, records that the database works. */
   note(error: StoreError | undefined): void {
     if (this.#isClosed) return
     const { log, onDoubt } = this.#parts

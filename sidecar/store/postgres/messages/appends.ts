@@ -97,7 +97,7 @@ class BatchedAppends implements Appends {
 
   readonly append: Appends['append'] = async (messages, mayAck) => {
     if (messages.length === 0) return []
-    // Computed now rather than when the statement begins, because then the database would wait for it.
+    // The identities are computed before a statement begins, because the database would be idle meanwhile otherwise.
     const identities = messages.map(messageIdentity)
     const result = await this.#batches.add({ messages, identities, mayAck, since: this.#parts.clock.elapsed() })
     return result()
@@ -124,7 +124,7 @@ class BatchedAppends implements Appends {
     this.#parts.onStored(stored)
     this.#bounds.count(stored.length, answer.acks.length)
     let outcomes: ReturnType<typeof outcomesOf> | undefined
-    // Computed when the first caller asks, by when the next statement has been sent.
+    // Computed when the first caller asks. By then, the next statement has been sent.
     return requests.map((_, index) => () => {
       outcomes ??= outcomesOf(requests, batch, answer)
       return outcomes[index] ?? []

@@ -4,8 +4,9 @@ import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from './unpack-messages.ts'
 
-// Two statements in parallel: while one is in progress, the reads of the previous one are answered. Larger statements
-// are hardly faster, and delay their first read. More statements in parallel have fewer reads each, but cost the same.
+// Two statements run in parallel, so that one is in progress while the reads of the other are answered. Larger
+// statements are hardly faster, and delay their first read. More statements in parallel would have fewer reads each,
+// but cost the same.
 const STATEMENT_READS = 32
 const STATEMENTS = 2
 const WAITING_READS = 10_000

@@ -125,7 +125,7 @@ class PostgresPushQueue implements SharedPushQueue {
     })
     for (const platform of platforms) {
       const claimed = claims.filter(({ device }) => device.platform === platform).length
-      // Fewer rows than requested: all other due rows are claimed by other instances.
+      // If there are fewer rows than requested, other instances have claimed all other due rows.
       if (claimed < room[platform]) this.#estimates.forgetDue(platform, askedAt)
     }
     return claims
@@ -164,7 +164,8 @@ class PostgresPushQueue implements SharedPushQueue {
       coalesceMs,
     ]
     const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
-    // Retried during the lease, because otherwise the next instance that claims these rows notifies the phones again.
+    // The statement is retried during the lease, because otherwise the next instance to claim these rows notifies the
+    // phones again.
     const staying = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
     const dueInMs = new Map(staying.map((row) => [row.key, row.dueInMs]))
     for (const { key, claim } of all) this.#released(key, claim.device.platform, dueInMs.get(key))

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../../clock.ts'
 
 /** Interval of polling for rows that other instances left: they stopped during a window, or did not settle a lease. */
 const ASK_EVERY_MS = 1000
-/** Rows that become due within this time share one call at its end, because each call costs a statement. */
+/** Rows that become due within this time share one call of the listeners, because each call costs a statement. */
 const GRAIN_MS = 50
 
 /** Timers that call all listeners when a row may be due. */

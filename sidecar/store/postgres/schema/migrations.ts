@@ -39,7 +39,8 @@ export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Prom
 }
 
 async function createTables(connection: OwnConnection): Promise<void> {
-  // This checks first: an administrator may have created the schema without granting this user the right to create one.
+  // Checks first whether the schema exists, because an administrator may have created it without granting this user the
+  // right to create schemas.
   const [schema] = await connection.query<{ exists: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS exists', [
     SCHEMA,
   ])

@@ -33,7 +33,7 @@ export class TransactionRunner {
   readonly #onOutcome: (error: StoreError | undefined) => void
   #isLeftOpen = false
 
-  /** `onOutcome` is called with the error of each transaction; undefined if it was committed. */
+  /** `onOutcome` is called after each transaction, with its error, or with undefined if it was committed. */
   constructor(connection: Connection, onOutcome: (error: StoreError | undefined) => void) {
     this.#connection = connection
     this.#onOutcome = onOutcome

@@ -25,7 +25,7 @@ const FROM_SENDERS = readSql(new URL('./sender-marks.sql', import.meta.url))
 type Mark = readonly [station: StationKey, source: string, seqId: string, hex: string, receivedAt: number]
 
 interface MarksRow {
-  /** JSON of an array of {@link Mark}. */
+  /** A JSON array of {@link Mark}. */
   readonly marks: string
 }
 
@@ -106,7 +106,7 @@ class MarkedDuplicates implements Duplicates {
     })
   }
 
-  /** Marks the messages of a row. */
+  /** Adds marks for the messages in a row. */
   remember([row]: readonly MarksRow[]): void {
     for (const [station, source, seqId, hex, receivedAt] of JSON.parse(row?.marks ?? '[]') as readonly Mark[]) {
       const registeredAt = this.#stations.registeredAt(station)

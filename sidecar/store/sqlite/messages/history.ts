@@ -21,8 +21,8 @@ import type { StationTable } from './stations.ts'
 
 const INSERT = readSql(new URL('./insert-messages.sql', import.meta.url))
 
-// Twice as fast as a row per message sorted by SQLite: one JSON string, sorted in JavaScript, where it is nearly always
-// sorted already.
+// Returns one unsorted JSON string, which is twice as fast as a sorted row per message. It is sorted in JavaScript,
+// because it is nearly always in order already.
 const MESSAGES = `
   SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
   FROM message WHERE time IN (SELECT value FROM json_each(?))`

@@ -10,7 +10,7 @@ const GATHER_MS = 100
 const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
 
 /**
- * Writes up to which stamp each device was notified.
+ * Records in the file up to which stamp each device was notified.
  *
  * Marks gather until the last claim in progress ends, or until a claim ends when the first mark is at least {@link
  * GATHER_MS} old. Then all marks are written at once. If that fails, the next end of a claim tries again. {@link seal}

@@ -48,7 +48,7 @@ export class Registrations {
 
   readonly register: Write<Registration, RegisterOutcome> = {
     run: (tx, inputs) => eachInTurn(inputs, (registration) => this.#register(tx, registration)),
-    // The weight limits waiting avatars to 50 MB in the queue and 1 MB per transaction.
+    // The weight limits avatars to 50 MB in the queue and 1 MB per transaction.
     weight: ({ avatar }) => 1 + Math.floor((avatar?.image.length ?? 0) / AVATAR_CHARACTERS_A_ROW),
   }
 
