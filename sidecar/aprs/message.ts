@@ -128,8 +128,8 @@ function answer(kind: 'ack' | 'rejection', word: string, text: string) {
 }
 
 /**
- * Decodes a text for a message record: as UTF-8 if the bytes are valid UTF-8, otherwise all of it as Latin-1, with the
- * bytes in base64 as `textBytes`.
+ * Decodes a text for a message record. If the bytes are not valid UTF-8, decodes all of them as Latin-1, and adds them
+ * in base64 as `textBytes`.
  */
 export function textOf(bytes: Buffer): { readonly text: string; readonly textBytes?: string } {
   if (isUtf8(bytes)) return { text: bytes.toString('utf8') }

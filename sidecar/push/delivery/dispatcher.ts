@@ -129,8 +129,8 @@ export class Dispatcher {
     for (let wanted = this.#slotsToFill(); wanted.length > 0; wanted = this.#slotsToFill()) {
       const free: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       for (const slots of wanted) free[slots.platform] = slots.free
-      // The flags are cleared before the claim, because a device that becomes due during the claim may be missing from
-      // its result.
+      // `#due` is cleared before the claim, because a device that becomes due during the claim may be missing from its
+      // result.
       for (const slots of wanted) this.#due.delete(slots)
       const claims = await this.#claim(free)
       this.#parts.metrics.count('pushes_claimed', claims.length)

@@ -36,8 +36,8 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 /**
  * The queue in front of the connection.
  *
- * While anything waits, it works in rounds. A round is one transaction with the waiting writes, up to a limit of rows;
- * then waiting reads, up to a limit; then one bulky read. While it is idle, the next call starts a round. Writes are
+ * While anything waits, it works in rounds. A round has three parts: one transaction with waiting writes, waiting
+ * reads, and one bulky read. The first two have a limit. While it is idle, the next call starts a round. Writes are
  * performed in the order of the calls. Calls above the limits of the queue reject with `store_overloaded`.
  *
  * After `close`, new calls reject. Waiting calls are finished; then the last transaction runs and the connection
