@@ -68,9 +68,9 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
       await endAll(person, domain)
       const url = setup.urlOf(domain)
       if (first) await browser.step(url + first)
-      const expected = { url: `${url}login${query}`, isTold: true, isLoginPage: true }
+      const expected = { url: `${url}login${query}`, showsReason: true, isLoginPage: true }
       expect(await load(browser, url + path), domain + path).to.deep.equal(expected)
-      expect(await load(browser, expected.url), domain + path).to.deep.equal({ ...expected, isTold: false })
+      expect(await load(browser, expected.url), domain + path).to.deep.equal({ ...expected, showsReason: false })
     }
   })
 
