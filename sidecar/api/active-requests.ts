@@ -1,7 +1,7 @@
-/** Counts the requests that the handler works on, so that the API closes only after them. */
+/** Counts the active requests, so that the API closes the store only after the last of them. */
 export class ActiveRequests {
   #count = 0
-  /** Resolve the promises of {@link ActiveRequests.allDone}. */
+  /** The `resolve` functions of the promises that {@link ActiveRequests.allDone} returned. */
   #waiting: (() => void)[] = []
 
   begin(): void {

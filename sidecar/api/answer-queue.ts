@@ -15,7 +15,7 @@ export interface ReadyAnswer {
   readonly client: ClientAddress
   readonly status: number
   readonly encoded: EncodedAnswer
-  /** The bytes in flight that were reserved for it already, if any. */
+  /** Bytes in flight that were already reserved for this answer, if any. */
   readonly reservation?: Reservation | undefined
 }
 
@@ -26,11 +26,11 @@ interface AnswerQueueParts {
 }
 
 /**
- * Sends answers, and bounds how long and how many bytes slow readers hold.
+ * Sends answers, and limits how many bytes slow clients leave unread, and for how long.
  *
- * An answer waits until the end of the turn, then goes to the system. Nearly always the system takes all of it at once,
- * and nothing is left to watch. Otherwise the answer is unread: it counts as bytes in flight and has a deadline until
- * its connection closes. A client over either limit loses its connection.
+ * An answer waits until the end of the event loop's turn and is then written to its socket. Nearly always the kernel
+ * takes the whole answer at once. Otherwise the answer is unread: until its connection closes, its size counts as bytes
+ * in flight, and it has a deadline. A client that exceeds either limit loses its connection.
  */
 export class AnswerQueue {
   readonly #inFlight: BytesInFlight
@@ -38,8 +38,8 @@ export class AnswerQueue {
   readonly #overLimits: OverLimit
   readonly #send = createAnswerSender()
   readonly unanswered: Unanswered = trackUnanswered()
-  // Sending answers one right after the other takes a quarter less time than sending each between two requests. The
-  // kernel's code stays in the processor's cache, and the reading process has not gone to sleep yet.
+  // Answers are sent together at the end of the turn, which takes a quarter less time than sending each between two
+  // requests. The kernel's code stays in the processor's cache, and the receiving process has not gone to sleep yet.
   readonly #leaving = createAtEndOfTurn<ReadyAnswer>((answer) => this.#deliver(answer))
 
   constructor({ inFlight, deadlines, overLimits }: AnswerQueueParts) {
@@ -52,7 +52,7 @@ export class AnswerQueue {
     this.#leaving.add(answer)
   }
 
-  /** Sends the answers of this turn after everything else that is planned for its end. */
+  /** Sends the answers of this turn after all work that is already planned for the end of the turn. */
   runLast(): void {
     this.#leaving.runLast()
   }
@@ -82,7 +82,9 @@ export class AnswerQueue {
   }
 }
 
-/** Releases the reservation when the answer was sent or its connection ended, which may come before the answer. */
+/**
+ * Releases the reservation when the response closes, or at once if its connection closed before the answer was ready.
+ */
 export function releaseAfter(response: ServerResponse, reservation: Reservation): void {
   if (response.closed) reservation.release()
   else response.once('close', () => reservation.release())

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { StoreError, type StoreErrorCode } from '../errors.ts'
 import type { Log } from '../log.ts'
 
-/** An outage ends when no request failed for this long. */
+/** Time without failures, in milliseconds, after which an outage counts as ended. */
 const OUTAGE_GAP_MS = 60_000
 const LOGGED_PATH_CHARACTERS = 100
 
@@ -12,11 +12,12 @@ export interface FailureLog {
 }
 
 /**
- * Logs a store failure once per outage and code, because every phone meets the same one meanwhile. Does not log that
- * the store is closed, because the sidecar is stopping. Logs any other failure each time, because it is a bug.
+ * Creates a log of failed requests. A store failure is logged once per outage and error code, because every request
+ * fails with it meanwhile. A closed store is not logged, because the sidecar is stopping. Any other failure is a bug,
+ * so it is logged each time.
  */
 export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): FailureLog {
-  /** Time of the last failure, by code; there are few codes. */
+  /** Elapsed time of the last failure, by error code. There are few codes. */
   const lastFailures = new Map<StoreErrorCode, number>()
 
   function continuesOutage(code: StoreErrorCode): boolean {

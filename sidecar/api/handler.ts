@@ -17,7 +17,7 @@ import type { ClientLimit, OverLimit } from './requests/over-limit.ts'
 import type { ProxyWarnings } from './requests/proxy-warnings.ts'
 import { unreadableError } from './requests/unreadable.ts'
 
-/** An endpoint that still needs the bytes of the body. */
+/** The endpoint of a request, to be called with the bytes of its body. */
 type BoundEndpoint = (bytes: Buffer, client: ClientAddress) => Promise<EndpointOutcome>
 
 /** A request within the rate limit, and its response. */
@@ -30,7 +30,7 @@ interface Exchange {
 export interface HandlerParts {
   /** Endpoints by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
-  /** Answers to GET and HEAD that are the same for every client, by path. */
+  /** Bodies for GET and HEAD that are the same for every client, by path. */
   readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
@@ -48,17 +48,18 @@ export interface HandlerParts {
  * Handles every request of the API.
  *
  * A request over the rate limit is dropped. Any other request is active from its arrival until its answer is queued or
- * its connection has ended. At the end of the turn the handler reads its body, runs its endpoint, and queues the
- * answer. Failures become error answers. `allDone` resolves once no request is active, so that the store may close.
+ * its connection has ended. At the end of the event loop's turn, the handler reads its body, runs its endpoint and
+ * queues the answer. Failures become error answers. `allDone` resolves once no request is active; then the store can be
+ * closed.
  */
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #failures: FailureLog
   readonly #active = new ActiveRequests()
-  // At the end of the turn nearly all bodies are complete, and no listeners are needed.
+  // At the end of the turn nearly all bodies are complete, so no listeners for their chunks are needed.
   readonly #arrived = createAtEndOfTurn<Exchange>(
     (exchange) => {
-      // The only failure that is left here is that of sending a refusal.
+      // Rejects only if an error answer could not be sent.
       void this.#receive(exchange)
         .catch(() => void exchange.request.socket.destroy())
         .then(() => this.#active.end())
@@ -71,12 +72,12 @@ export class RequestHandler {
     this.#failures = createFailureLog(parts.clock, parts.log)
   }
 
-  /** Answers the request, or ends its connection. */
+  /** Answers the request, or closes its connection. */
   handle(request: IncomingMessage, response: ServerResponse): void {
     const { warnOfProxy, clientOf, limit, clock, metrics, answers } = this.#parts
     warnOfProxy(request)
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
-    // Checked first, so that failed requests count too and an attacker's body is not even read.
+    // The limit is checked first. So failed requests count too, and the body of a request over the limit is not read.
     if (!limit.take(client, clock.elapsed())) {
       this.#dropOverLimit({ request, response, client }, 'requests')
       return
@@ -87,7 +88,7 @@ export class RequestHandler {
     this.#arrived.add({ request, response, client })
   }
 
-  /** Answers bytes on a connection that are no request, or ends the connection. */
+  /** Answers bytes that are not an HTTP request, or closes their connection. */
   handleUnreadable(fault: NodeJS.ErrnoException, socket: Duplex): void {
     const { clientOf, limit, overLimits, isProxy, clock, metrics, answers } = this.#parts
     const error = unreadableError(fault)
@@ -108,7 +109,7 @@ export class RequestHandler {
     socket.end(rawErrorAnswer(error), () => socket.destroy())
   }
 
-  /** Resolves once no request uses the store any more, even if its client has gone. */
+  /** Resolves once no request uses the store any more. That includes requests whose clients have disconnected. */
   allDone(): Promise<void> {
     return this.#active.allDone()
   }
@@ -140,9 +141,9 @@ export class RequestHandler {
     }
   }
 
-  /** Finds the endpoint by the request line and the headers. */
+  /** Finds the endpoint by path, method and headers. Throws {@link ApiError} if the request matches none. */
   #endpointFor({ url = '', method, headers, httpVersion }: IncomingMessage): BoundEndpoint {
-    // RFC 9112, section 3.2.
+    // HTTP/1.1 requires Host (RFC 9112, section 3.2).
     if (headers.host === undefined && httpVersion !== '1.0')
       throw new ApiError('invalid_request', [{ path: '$', reason: 'The header Host is missing.' }])
     const path = pathOf(url)
@@ -173,9 +174,9 @@ export class RequestHandler {
   }
 
   /**
-   * Ends a client's connection without an answer. A proxy's connection carries other clients too, and nginx takes one
-   * that ends unanswered for a dead server, so a proxy gets an answer. It gets it after the request's body, because a
-   * connection that ends earlier also counts as dead.
+   * Closes a client's connection without an answer. A proxy gets an answer instead: its connection carries other
+   * clients too, and nginx considers a server dead that closes a connection unanswered. The answer follows the
+   * request's body, because nginx also considers a server dead that closes the connection before that.
    */
   #dropOverLimit({ request, response, client }: Exchange, limit: ClientLimit): void {
     const { overLimits, isProxy } = this.#parts
@@ -188,11 +189,13 @@ export class RequestHandler {
   }
 }
 
-/** After `overloaded`: long enough for the database to finish its backlog, and for clients to read earlier answers. */
+/**
+ * `Retry-After` of `overloaded` answers. Meanwhile the database finishes its backlog and clients read earlier answers.
+ */
 const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 
-/** The store is busy, or this sidecar is stopping: another instance, or the next start, answers soon. */
+/** Returns whether another instance, or this one after a restart, can answer soon: the store is busy or closed. */
 function isTemporary(cause: unknown): boolean {
   return cause instanceof StoreError && (cause.code === 'store_overloaded' || cause.code === 'store_closed')
 }

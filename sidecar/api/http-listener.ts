@@ -6,20 +6,20 @@ import { isLoopback } from '../config/address-scope.ts'
 export interface HttpListener {
   /** Scheme, host and port for clients on this machine. */
   readonly url: string
-  /** Whether only this machine can reach it. */
+  /** Whether it listens on a loopback address, so that only this machine can reach it. */
   readonly loopback: boolean
   /** Accepts no more connections, gives open requests {@link GRACE_MS} to finish, then ends them. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * How long open requests may take after the server began to close, in milliseconds. It is well below what the whole API
- * may take, even on a busy machine.
+ * Milliseconds that open requests may take after the server began to close. This is well below the time that stopping
+ * the whole API may take, even on a busy machine.
  */
 const GRACE_MS = 500
 const TIDY_MS = 50
 
-/** Remedies for an address that cannot be used, by the system's error code. */
+/** Remedies for an address on which the server cannot listen, by the system's error code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'Another process uses this port. Stop it, or set listen.port or admin.port to another one.',
   EACCES:
@@ -72,14 +72,14 @@ export async function listenHttp(
 
 async function closeGracefully(server: Server): Promise<void> {
   const deadline = setTimeout(() => server.closeAllConnections(), GRACE_MS)
-  // `close` ends only the connections that are idle right now; the others become idle one by one.
+  // `server.close` ends only the connections that are idle at that moment. The others are closed as they become idle.
   const tidying = setInterval(() => server.closeIdleConnections(), TIDY_MS)
   await new Promise<void>((resolve) => server.close(() => resolve()))
   clearTimeout(deadline)
   clearInterval(tidying)
 }
 
-/** Replaces a wildcard address by loopback, so that the URL can be opened. */
+/** Returns the server's URL. A wildcard address becomes a loopback address, so that a client can open the URL. */
 function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
   const shown = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return `${scheme}://${family === 'IPv6' ? `[${shown}]` : shown}:${port}`

@@ -4,16 +4,15 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { ListenSettings } from '../config/settings.ts'
 
-/** The HTTP server of the API with its limits, not listening yet. */
+/** The HTTP server of the API with its limits. It does not listen yet. */
 export interface ApiServer {
   readonly server: Server
   readonly scheme: 'http' | 'https'
-  /**
-   * Reads certificate and key again, for new connections. Rejects and keeps the old ones if the new ones are unusable.
-   */
+  /** Reads certificate and key again, for new connections. If they are unusable, rejects and keeps the old ones. */
   reloadCertificate(): Promise<void>
   /**
-   * Returns when the first certificate of the chain in use expires, in milliseconds since 1970; undefined without TLS.
+   * Returns the earliest expiry of a certificate in the current chain, in milliseconds since 1970; undefined without
+   * TLS.
    */
   certificateExpiresAt(): number | undefined
 }
@@ -21,11 +20,12 @@ export interface ApiServer {
 type CertificateFiles = Pick<ListenSettings, 'certFile' | 'keyFile'>
 
 /**
- * Creates a TLS server if the settings name a certificate, else a plain one. Rejects if the certificate is unusable.
+ * Creates a TLS server if the settings name a certificate, otherwise a plain one. Rejects if the certificate is
+ * unusable.
  */
 export async function createApiServer(files: CertificateFiles): Promise<ApiServer> {
   const certificate = await readCertificate(files)
-  // The handler refuses a request without Host, because Node's own refusal has no body.
+  // The handler itself refuses a request without Host, because Node's refusal has no body.
   const options = { ...TIME_LIMITS, requireHostHeader: false }
   if (!certificate)
     return {
@@ -40,7 +40,7 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
     server: limited(server),
     scheme: 'https',
     async reloadCertificate() {
-      // Throws and keeps the old ones if the files do not match, as in the middle of a renewal.
+      // Throws if certificate and key do not match, for example during a renewal. The old ones then stay in use.
       const renewed = await readCertificate(files)
       server.setSecureContext({ ...renewed })
       if (renewed) expiresAt = firstExpiry(renewed.cert)
@@ -50,7 +50,8 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
 }
 
 /**
- * Time limits in milliseconds. Proxies commonly keep idle connections for 60 s; the proxy must be the first to end one.
+ * Time limits in milliseconds. Proxies commonly keep idle connections for 60 s. The keep-alive timeout is longer,
+ * because the proxy must close a connection before the server does.
  */
 const TIME_LIMITS = {
   headersTimeout: 10_000,
@@ -58,7 +59,10 @@ const TIME_LIMITS = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
 }
-/** How long a connection may be idle, also while a client does not read its answer. */
+/**
+ * Milliseconds after which an idle connection is closed. A connection is also idle while its client does not read an
+ * answer.
+ */
 const SOCKET_IDLE_MS = 90_000
 const MAX_CONNECTIONS = 8192
 const MAX_REQUESTS_PER_SOCKET = 10_000
@@ -67,7 +71,7 @@ function limited(server: Server): Server {
   server.timeout = SOCKET_IDLE_MS
   server.maxConnections = MAX_CONNECTIONS
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
-  // Node would answer a request beyond the limit without a body.
+  // Node would answer a request beyond this limit, but without a body.
   return server.on('dropRequest', (_request, socket) => socket.destroy())
 }
 

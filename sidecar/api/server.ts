@@ -26,10 +26,10 @@ import { createProxyWarnings } from './requests/proxy-warnings.ts'
 import { createBodyChecks } from './requests/schemas.ts'
 import { createRingCache } from './rings/create-ring-cache.ts'
 
-/** The public API while it serves. */
+/** The public API while it is listening. */
 export interface Api extends HttpListener {
   /**
-   * Reads certificate and key again, for new connections. If they are unusable, the old ones stay and the log says so.
+   * Reads certificate and key again, for new connections. If they are unusable, logs an error and keeps the old ones.
    * Never rejects.
    */
   reloadTls(): Promise<void>
@@ -40,10 +40,10 @@ export interface Api extends HttpListener {
 interface ApiParts {
   readonly listen: ListenSettings
   readonly rateLimit: RateLimitSettings
-  /** `publicKey`: the key that apps subscribe with, base64url; absent while Web Push is off. */
+  /** `publicKey`: the key with which apps subscribe, in base64url; absent while Web Push is off. */
   readonly webPush: { readonly allowPrivate: boolean; readonly publicKey?: string }
   readonly store: Store
-  /** Whether no station may register under this callsign. */
+  /** Returns whether the operator reserved this callsign, so that no station may register under it. */
   readonly isReserved: (key: StationKey) => boolean
   readonly clock: Clock
   readonly metrics: Metrics
@@ -63,10 +63,7 @@ export function warnWithoutTls(
     )
 }
 
-/**
- * Bounds of the bytes of answers that are being built or not yet read. A request for 50 of the largest avatars gets
- * 1.2 MB.
- */
+/** Limits of the bytes of answers that are being built or not read yet. 50 of the largest avatars take 1.2 MB. */
 const IN_FLIGHT = { inAll: 32_000_000, perClient: 8_000_000 }
 
 /** Serves the API. Rejects if it cannot listen or its certificate is unusable. */
@@ -104,7 +101,8 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     loopback,
     async close() {
       await close()
-      // Connections were cut after a moment, but a registration of a phone that was cut off is still being stored.
+      // Closing the server cuts connections after a moment. A registration from a cut connection may still be being
+      // stored.
       await handler.allDone()
     },
     certificateExpiresAt,
@@ -137,8 +135,8 @@ function documentsOf(webPushKey: string | undefined): ReadonlyMap<string, Body> 
 
 function handleWith(handler: RequestHandler, server: Server): void {
   server.on('request', (request, response) => handler.handle(request, response))
-  // Without these, Node sends "100 Continue" before the rate limit is checked, and refuses other expectations without a
-  // body.
+  // Without these listeners, Node sends "100 Continue" before the rate limit is checked, and refuses other expectations
+  // without a body.
   server.on('checkContinue', (request, response) => handler.handle(request, response))
   server.on('checkExpectation', (request, response) => handler.handle(request, response))
   server.on('clientError', (fault, socket) => handler.handleUnreadable(fault, socket))

@@ -3,20 +3,20 @@ import { API_ERRORS, type ApiError } from '../../errors.ts'
 import { copyGzip, type GzipHead, gzipBytes, gzipHead } from './gzip-head.ts'
 import { bytesOf, type JsonText, jsonText } from './json-text.ts'
 
-/** Answers of at least this size are compressed. Source: Limits, compression threshold. */
+/** Smallest answer, in bytes, that is compressed. Source: Limits, compression threshold. */
 const MIN_GZIP_BYTES = 860
 
-/** The body of an answer. */
+/** The JSON body of an answer: `head`, then `tail`. */
 export interface Body {
   readonly head: BodyHead
   readonly tail: JsonText
 }
 
-/** The beginning of a body, plain and compressed. Its owner can reuse it for later answers. */
+/** The beginning of a body, plain and compressed. It can be cached and reused for later answers. */
 export interface BodyHead {
   readonly bytes: number
   text(): JsonText
-  /** Copies it to the beginning of `target`. */
+  /** Copies the plain bytes to the beginning of `target`. */
   copyTo(target: Buffer): void
   compressed(): GzipHead | Promise<GzipHead>
 }
@@ -27,7 +27,10 @@ export interface EncodedAnswer {
   readonly content: Content
 }
 
-/** Text is written together with the headers; longer content is assembled in the memory that it is sent from. */
+/**
+ * What is sent after the headers. Text is written together with the headers; longer content is copied into the buffer
+ * that is sent.
+ */
 export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
 
 /** Encodes `body`, compressed if it is large enough and the client accepts gzip. */
@@ -68,7 +71,7 @@ export function plainHead(text: JsonText): BodyHead {
   }
 }
 
-/** Returns `value` as the JSON body of many answers, compressed once. */
+/** Returns `value` as a JSON body for many answers. It is compressed only once. */
 export function lastingBody(value: object): Body {
   const { head, tail } = plainBody(value)
   let result: ReturnType<BodyHead['compressed']> | undefined
@@ -79,12 +82,15 @@ export function lastingBody(value: object): Body {
   return { head: { ...head, compressed }, tail }
 }
 
-/** Returns the body of an answer with another status than 200. */
+/** Returns the body of an error answer. */
 export function errorBody({ code, message, details }: ApiError): Body {
   return plainBody({ error: code, message, ...(details.length > 0 ? { details } : {}) })
 }
 
-/** Returns the bytes of an error answer that ends the connection, for bytes that are no request. */
+/**
+ * Returns a complete error answer, with status line and headers, that closes the connection. It answers bytes that are
+ * not an HTTP request.
+ */
 export function rawErrorAnswer(error: ApiError): string {
   const text = errorBody(error).head.text()
   const { status } = API_ERRORS[error.code]
@@ -93,12 +99,12 @@ export function rawErrorAnswer(error: ApiError): string {
   return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${text}`
 }
 
-/** Returns the bytes of the answer to a proxy's connection over the rate limit. */
+/** Returns the complete answer that closes a proxy's connection because of the rate limit. */
 export function rawOverLimitAnswer(): string {
   return 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 }
 
-// Names and values alternate: Node uses such an array as it is, but copies the members of an object first.
+// Names and values alternate, because Node uses such an array directly but copies the members of an object.
 const FIXED_HEADERS = [
   'Content-Type',
   'application/json',
@@ -115,12 +121,12 @@ function singleHeader(value: string | string[] | undefined): string | undefined 
 }
 
 /**
- * Returns whether a client accepts gzip, by its `Accept-Encoding` (RFC 9110, section 12.5.3), and does not prefer plain
+ * Returns whether the client's `Accept-Encoding` (RFC 9110, section 12.5.3) accepts gzip and does not prefer plain
  * answers.
  */
 export function acceptsGzip(header: string | undefined): boolean {
   if (header === undefined) return false
-  // Nearly all headers have no weights, so that no coding is preferred.
+  // Nearly all clients send no weights, and then prefer no coding.
   if (!header.includes(';')) return UNWEIGHTED.test(header)
   const weights = new Map<string, number>()
   for (const entry of header.toLowerCase().split(',')) {

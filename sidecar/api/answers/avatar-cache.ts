@@ -3,7 +3,7 @@ import type { Avatar, AvatarRecord, StationKey, Stations } from '../../messages/
 import { type GzipHead, gzipHead } from './gzip-head.ts'
 import { bytesOf, jsonText } from './json-text.ts'
 
-/** A full avatar in JSON, as part of an answer. It is compressed when an answer first needs that. */
+/** A full avatar as the JSON that answers contain. It is compressed when a compressed answer first needs it. */
 export class AvatarPiece {
   readonly text: Buffer
   #compressed: GzipHead | undefined
@@ -22,32 +22,33 @@ export class AvatarPiece {
   }
 }
 
-/** Bytes of the JSON with an image, its icon and its hash. Source: Avatar, Limits. */
+/** Limit of the bytes of an avatar's JSON (icon, image and hash), if it has an image. Source: Avatar, Limits. */
 const MAX_IMAGE_BYTES = 24_500
 const MAX_ICON_BYTES = 1000
-/** 380 avatars of the largest size; an avatar of common size takes a sixth of that. */
+/** Limit of the cached bytes. It fits 380 avatars of the largest size; an average avatar takes a sixth of that size. */
 const MAX_CACHE_BYTES = 16_000_000
-/** A piece has a plain and a compressed form, which may be as large as the plain one. */
+/** Each piece has a plain and a compressed form. The compressed form may be as large as the plain one. */
 const FORMS = 2
-/** Avatars that one request reads from the store before another request has its turn. */
+/** Number of avatars that a request reads from the store before other requests have their turn. */
 const READ_AT_ONCE = 5
 
 /**
  * Caches the full avatars that were requested most recently.
  *
- * The key is the hash, so a station's new avatar never meets the old entry. An entry moves to the end when it is
- * requested, and the first ones are dropped beyond the bound. Requests read from the store one after the other, a few
- * avatars at a time. So the store never has more than one small read of avatars, however many requests come.
+ * The key is the avatar's hash, so a station's new avatar never matches the entry of its old one. A requested entry
+ * moves to the end; if the cache exceeds its limit, it drops entries from the front. Requests read a few avatars at a
+ * time, one request after the other. So the store has at most one small read of avatars to do, however many requests
+ * arrive.
  */
 export class AvatarCache {
   readonly #stations: Pick<Stations, 'get' | 'avatars'>
   readonly #maxBytes: number
-  /** In the order of the last request. */
+  /** Cached avatars by hash; the most recently requested one is last. */
   readonly #pieces = new Map<string, AvatarPiece>()
   #bytes = 0
-  /** The last of the reads that run one after the other. */
+  /** The most recent read of avatars. The next read starts after it. */
   #lastRead: Promise<unknown> = Promise.resolve()
-  /** The last of the turns that were given out. */
+  /** The promise of the most recent call of {@link AvatarCache.ownTurn}. */
   #lastTurn: Promise<void> = Promise.resolve()
 
   constructor(stations: Pick<Stations, 'get' | 'avatars'>, maxBytes: number = MAX_CACHE_BYTES) {
@@ -56,15 +57,15 @@ export class AvatarCache {
   }
 
   /**
-   * Resolves in a turn of the event loop that no other caller gets. Building a megabyte of answer takes some
-   * milliseconds; several in one turn would delay messages.
+   * Resolves in a turn of the event loop of its own: no other caller gets the same turn. Building a megabyte of answer
+   * takes some milliseconds, so several such answers in one turn would delay messages.
    */
   ownTurn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => endOfTurn())
     return this.#lastTurn
   }
 
-  /** Returns an upper bound of the bytes that the avatars of `keys` take in an answer. */
+  /** Returns an upper bound of the bytes that the avatars of the stations `keys` take in an answer. */
   maxBytesOf(keys: readonly StationKey[]): number {
     return keys.reduce((sum, key) => {
       const avatar = this.#stations.get(key)?.avatar
@@ -73,7 +74,10 @@ export class AvatarCache {
     }, 0)
   }
 
-  /** Returns the avatars of those of `keys` that have one, in their order. Rejects when the store does. */
+  /**
+   * Returns the avatars of the stations `keys`, in that order, without stations that have none. Rejects if the store
+   * does.
+   */
   async pieces(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>> {
     const found = new Map<StationKey, AvatarPiece>()
     const missing: StationKey[] = []
@@ -114,7 +118,7 @@ export class AvatarCache {
     )
   }
 
-  /** Returns a cached avatar, or one that is an icon only and needs no read. */
+  /** Returns the avatar if it is cached, or if it is only an icon, which needs no read. */
   #pieceInMemory(avatar: Avatar | undefined): AvatarPiece | undefined {
     if (avatar?.state !== 'set') return undefined
     const { icon, hash } = avatar

@@ -1,24 +1,24 @@
 import type { ClientAddress } from '../requests/client-address.ts'
 
-/** Bytes in flight that are reserved for one answer. */
+/** A number of bytes in flight that is reserved for one answer. */
 export interface Reservation {
-  /** Returns the bytes; idempotent. */
+  /** Ends the reservation. Idempotent. */
   release(): void
 }
 
-/** Limits of the bytes of answers that may wait to be sent or read. */
+/** Limits of the bytes in flight, for all clients together and for each client. */
 export interface FlightLimits {
   readonly inAll: number
   readonly perClient: number
 }
 
 /**
- * Counts the bytes of answers that are being built, or that the system has not taken because their readers are slow.
- * Without a bound, two clients that read nothing could fill the memory within the rate limit.
+ * Counts the bytes in flight: answers that are being built, or that the kernel has not taken because clients read
+ * slowly. Without a limit, two clients that read nothing could fill the memory within the rate limit.
  */
 export class BytesInFlight {
   readonly #limits: FlightLimits
-  /** Only clients with bytes in flight; at most one per connection. */
+  /** Bytes by client. Has only clients with bytes in flight, so at most one entry per connection. */
   readonly #byClient = new Map<ClientAddress, number>()
   #inAll = 0
 
@@ -27,8 +27,8 @@ export class BytesInFlight {
   }
 
   /**
-   * Reserves `bytes`. Returns undefined if the client would exceed its limit, or all clients together would exceed
-   * `maxInAll`.
+   * Reserves `bytes` for an answer to `client`. Returns undefined if the client would exceed its limit, or all clients
+   * together would exceed `maxInAll`.
    */
   reserve(client: ClientAddress, bytes: number, maxInAll = this.#limits.inAll): Reservation | undefined {
     const before = this.#byClient.get(client) ?? 0

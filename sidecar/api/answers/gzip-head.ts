@@ -2,29 +2,30 @@ import { promisify } from 'node:util'
 import { constants, crc32, deflateRaw, deflateRawSync } from 'node:zlib'
 
 /**
- * The compressed beginning of a text, to be completed by different ends. Compressing 7 KB takes longer than all other
- * work on an answer.
+ * The compressed beginning of a text. It is kept and completed with a different end for each answer, because
+ * compressing 7 KB takes longer than all other work on an answer.
  */
 export interface GzipHead {
   /** Raw DEFLATE blocks that end at a byte boundary and are not the last ones (RFC 1951, section 3.2.3). */
   readonly blocks: Buffer
-  /** CRC and length of the plain text. */
+  /** CRC-32 of the plain text; `bytes` is its length. */
   readonly crc: number
   readonly bytes: number
 }
 
 const flush = { finishFlush: constants.Z_SYNC_FLUSH }
-// The default chunk of zlib has 16 KB, for a result of 2 KB. With 5,000 stations, the gaps between the results added up
-// to 12 MB.
+// By default zlib allocates chunks of 16 KB, even for a result of 2 KB. With 5,000 stations, the unused rest of the
+// chunks added up to 12 MB.
 const flushSync = { ...flush, chunkSize: 4096 }
 const deflateRawInPool = promisify(deflateRaw)
 
 /**
- * Compressing up to this size takes about 0.3 ms, and the thread pool, which the database uses too, would cost more.
+ * Limit of a text that is compressed on the main thread, in about 0.3 ms. For such a text, the thread pool, which the
+ * database also uses, would cost more.
  */
 const MAX_SYNC_BYTES = 32_768
 
-/** Compresses `text`; a long text on another thread. */
+/** Compresses `text`. A long text is compressed in the thread pool. */
 export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
   const headOf = (blocks: Buffer) => ({ blocks: exactCopy(blocks), crc: crc32(text), bytes: text.length })
   return text.length <= MAX_SYNC_BYTES
@@ -32,27 +33,29 @@ export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
     : deflateRawInPool(text, flush).then(headOf)
 }
 
-/** Copies zlib's result, which is the beginning of a larger allocation, so that the rest can be freed. */
+/** Copies zlib's result. It is the beginning of a larger allocation, whose rest can then be freed. */
 function exactCopy(blocks: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(blocks.length)
   blocks.copy(copy)
   return copy
 }
 
-// RFC 1952, section 2.3: deflate, no name, no time, any system.
+// The gzip header (RFC 1952, section 2.3): method deflate, no name, no time, unknown operating system.
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 const STORED_HEADER_BYTES = 5
 const TRAILER_BYTES = 8
-/** Capacity of a stored block. */
+/** Limit of the bytes in a stored block. */
 const MAX_STORED_BYTES = 0xffff
 
-/** A part of a text: its bytes, and its blocks if it was compressed before. */
+/** A part of a text: its plain bytes, and its DEFLATE blocks if it is already compressed. */
 export interface GzipPart {
   readonly text: Buffer
   readonly blocks?: Buffer
 }
 
-/** Joins `parts` to one beginning. A part without blocks becomes a stored block of at most 65,535 bytes. */
+/**
+ * Joins `parts` to the beginning of one text. A part without blocks becomes a stored block, of at most 65,535 bytes.
+ */
 export function joinGzip(parts: readonly GzipPart[]): GzipHead {
   let crc = 0
   let bytes = 0
@@ -64,7 +67,7 @@ export function joinGzip(parts: readonly GzipPart[]): GzipHead {
   return { blocks: Buffer.concat(blocks), crc, bytes }
 }
 
-/** Source: RFC 1951, section 3.2.4. */
+/** Returns the header of a stored block. Source: RFC 1951, section 3.2.4. */
 function storedHeader(length: number, isLast: boolean): Buffer {
   if (length > MAX_STORED_BYTES) throw new RangeError('A stored block is too long.')
   const header = Buffer.alloc(STORED_HEADER_BYTES)
@@ -75,14 +78,14 @@ function storedHeader(length: number, isLast: boolean): Buffer {
 }
 
 /**
- * Returns the size of the whole text as one gzip member. `tail` becomes the last block, which is stored, and has at
- * most 65,535 bytes.
+ * Returns the size of head and tail as one gzip member. `tail` has at most 65,535 bytes, because it becomes the last
+ * block, which is stored.
  */
 export function gzipBytes({ blocks }: GzipHead, tail: Buffer): number {
   return HEADER.length + blocks.length + STORED_HEADER_BYTES + tail.length + TRAILER_BYTES
 }
 
-/** Copies the gzip member to the beginning of `target`. */
+/** Copies head and tail as one gzip member to the beginning of `target`. */
 export function copyGzip({ blocks, crc, bytes }: GzipHead, tail: Buffer, target: Buffer): void {
   const tailStart = HEADER.length + blocks.length + STORED_HEADER_BYTES
   target.set(HEADER)

@@ -1,6 +1,6 @@
 /**
- * JSON in UTF-8 as a string with one character per byte. Its length is that of the body, and pieces can be stored, cut
- * and joined as strings, which is cheaper than with buffers.
+ * JSON in UTF-8, as a string with one character per byte. So its `length` is the size of the body. Pieces are stored,
+ * cut and joined as strings, which is cheaper than with buffers.
  */
 export type JsonText = string
 

@@ -6,7 +6,7 @@ export function messageRecord({ from, to, seqId, text, stamp }: StoredMessage): 
   return { from, to, seqId, ...textOf(text), time: stamp }
 }
 
-/** Returns the avatar hashes of the senders that are stations with an avatar. Source: `/v1/sync`, `avatars`. */
+/** Returns the avatar hashes of those senders that are registered and have an avatar. Source: `/v1/sync`, `avatars`. */
 export function senderAvatars(
   senders: readonly StationKey[],
   stations: Pick<Stations, 'get'>,

@@ -4,18 +4,21 @@ import type { Content, EncodedAnswer } from './answer.ts'
 /** Sends a whole answer. */
 export type AnswerSender = (response: ServerResponse, status: number, answer: EncodedAnswer) => void
 
-/** Enough for nearly every answer: 50 messages have 10 KB. A client that does not read may hold this much. */
+/**
+ * Size of a reused buffer. It fits nearly every answer, because 50 messages have 10 KB. A client that does not read its
+ * answer may occupy one.
+ */
 const SCRATCH_BYTES = 16_384
 
 /**
- * Buffers that are free for the next answers. With TLS, answers that leave one right after the other need one each.
+ * Limit of the free buffers that are kept for the next answers. With TLS, each of the answers that are sent together
+ * needs a buffer of its own.
  */
 const MAX_FREE = 64
 
 /**
- * Builds answers in buffers that are reused once the system has taken the bytes, which is mostly at once, and with TLS
- * a moment later. When answers were strings, or each had a buffer of its own, garbage collection took a sixth of the
- * time.
+ * Builds answers in buffers that are reused after the kernel has taken the bytes: mostly at once, with TLS a moment
+ * later. When each answer was a string or had its own buffer, garbage collection took a sixth of the time.
  */
 export function createAnswerSender(): AnswerSender {
   const free: Buffer[] = []
@@ -28,7 +31,7 @@ export function createAnswerSender(): AnswerSender {
     const release = () => {
       if (free.length < MAX_FREE) free.push(memory)
     }
-    // The reader is slow, or the answer waits for an earlier one on its connection.
+    // If the answer is not sent yet, its client reads slowly, or it waits for an earlier answer on the same connection.
     if (response.writableFinished) release()
     else response.once('finish', release)
   }

@@ -2,22 +2,23 @@ import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * Time for an answer of any size, in milliseconds. The system takes nearly every answer at once, without a deadline.
+ * Milliseconds that a client has to read an answer of any size. The kernel takes nearly every answer at once, and then
+ * there is no deadline.
  */
 const MIN_MS = 15_000
-/** Rate of a slow phone network. */
+/** Additional time depends on the answer's size, at the rate of a slow phone network. */
 const BYTES_PER_MS = 16
 const SWEEP_MS = 1000
 
 interface Unsent {
-  /** When the client must have read the answer, in elapsed time. */
+  /** The elapsed time by which the client must have read the answer. */
   readonly deadline: number
   readonly onLate: () => void
 }
 
 /**
- * Ends the connections of clients that read their answers too slowly, so that no client holds memory for long. Only
- * answers that the system has not fully taken are watched, and a timer runs only while there are any.
+ * Ends the connections of clients that read their answers too slowly, so that no client occupies memory for long.
+ * Watches only answers that the kernel has not fully taken. The timer runs only while there are any.
  */
 export class WriteDeadlines {
   readonly #clock: Pick<Clock, 'elapsed' | 'after'>
@@ -29,7 +30,7 @@ export class WriteDeadlines {
   }
 
   /**
-   * Watches an answer of `bytes` until its connection has taken it. After the deadline, calls `onLate` and ends the
+   * Watches an answer of `bytes` until its response closes. If the deadline comes first, calls `onLate` and ends the
    * connection.
    */
   watch(response: ServerResponse, bytes: number, onLate: () => void): void {

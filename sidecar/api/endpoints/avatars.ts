@@ -15,25 +15,25 @@ interface AvatarsParts {
   readonly store: Store
   readonly avatars: AvatarCache
   readonly inFlight: BytesInFlight
-  /** Counts further requests of the client; returns false over the rate limit. */
+  /** Counts `count` additional requests of the client. Returns false if they exceed the rate limit. */
   readonly countRequests: (client: ClientAddress, count: number) => boolean
 }
 
-/** The rate limit counts one request for each so many stations. */
+/** Number of requested stations that the rate limit counts as one request. */
 const STATIONS_PER_COUNT = 10
-/** Bound for avatars in flight; the rest of the bytes in flight is left to syncs and registrations. */
+/** Limit of the bytes in flight up to which avatars may be sent. The rest is reserved for syncs and registrations. */
 const MAX_AVATAR_BYTES = 24_000_000
 
-/** `/v1/avatars`: the full avatars of up to 50 stations, as far as they have one. */
+/** `/v1/avatars`: answers with the full avatars of up to 50 stations. Stations without an avatar are left out. */
 export function avatarsEndpoint({ check, store, avatars, inFlight, countRequests }: AvatarsParts): Endpoint {
   return async (received, client) => {
     const body = check(received)
     const key = claimedStation(body)
-    // The request was counted once on arrival.
+    // The handler already counted one request when it arrived.
     const more = Math.ceil(body.stations.length / STATIONS_PER_COUNT) - 1
     if (more > 0 && !countRequests(client, more)) return { kind: 'drop', limit: 'requests' }
     if (!(await store.stations.find(key))) throw new ApiError('not_registered')
-    // A name that is no station has no avatar; the rest of the batch is answered.
+    // A name that is not a valid station has no avatar. It is skipped, so that the other stations are answered.
     const wanted = [...new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))]
     const reservation = inFlight.reserve(client, avatars.maxBytesOf(wanted), MAX_AVATAR_BYTES)
     if (!reservation) throw new ApiError('overloaded')

@@ -5,7 +5,8 @@ import { ApiError } from '../../errors.ts'
 import type { DeviceId, StationKey } from '../../messages/store.ts'
 
 /**
- * Returns the station of a request after checking its passcode. Until then an answer reveals nothing of any station.
+ * Returns the station of a request after checking its passcode. An answer sent before this check must reveal nothing
+ * about any station.
  */
 export function claimedStation({ callsign, ssid, auth }: StationClaim): StationKey {
   const outcome = stationKey(callsign, ssid)
@@ -15,12 +16,12 @@ export function claimedStation({ callsign, ssid, auth }: StationClaim): StationK
   return outcome.key
 }
 
-/** Returns which of the station's devices sent the request. */
+/** Returns the id of the device that sent the request; empty if the device has none. */
 export function claimedDevice({ deviceId }: DeviceClaim): DeviceId {
   return deviceId ?? ''
 }
 
-/** Returns the cursor of a request. A negative one asks for everything, as 0 does: every stamp is at least 1. */
+/** Returns the cursor of a request. A negative cursor asks for all messages, as 0 does, because stamps start at 1. */
 export function claimedCursor(since: number): number {
   return Math.max(0, since)
 }

@@ -4,12 +4,15 @@ import type { ClientAddress } from '../requests/client-address.ts'
 import type { ClientLimit } from '../requests/over-limit.ts'
 
 export type EndpointOutcome =
-  /** `reservation`: bytes in flight that are reserved for the answer, to be released once it was sent. */
+  /** `reservation`: bytes in flight that were reserved for the answer. They are released once it is sent. */
   | { readonly kind: 'answer'; readonly body: Body; readonly reservation?: Reservation }
-  /** The client is over a limit: its connection ends without an answer. Source: Errors. */
+  /** The client exceeds a limit, so its connection is closed without an answer. Source: Errors. */
   | { readonly kind: 'drop'; readonly limit: ClientLimit }
 
-/** One endpoint of the API: takes a parsed body, returns the answer. Throws {@link ApiError} for a client's mistake. */
+/**
+ * An endpoint of the API: handles one request with its parsed body. Throws {@link ApiError} if the client made a
+ * mistake.
+ */
 export type Endpoint = (body: unknown, client: ClientAddress) => Promise<EndpointOutcome>
 
 export function answer(body: Body): EndpointOutcome {

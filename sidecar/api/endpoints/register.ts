@@ -25,7 +25,7 @@ interface RegisterParts {
 export function registerEndpoint(parts: RegisterParts): Endpoint {
   const { check, store, isReserved, rings, metrics, log } = parts
 
-  /** Shows new devices to the operator, because anybody can compute the passcode and add one. */
+  /** Logs each new device for the operator, because anyone can compute a station's passcode and add a device. */
   function logDevice({ key, devices }: Station, platform: Platform): void {
     metrics.count('devices_joined')
     log.info('device-joined', 'A further device registered for a station.', {
@@ -76,7 +76,7 @@ export function registerEndpoint(parts: RegisterParts): Endpoint {
         }),
       )
     const news = await rings.since(key, deviceId, claimedCursor(body.since ?? 0))
-    // The station was unregistered at the same moment.
+    // The station was unregistered while this request was handled.
     if (!news) throw new ApiError('not_registered')
     const { head, serverTime } = news
     return answer({ head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}` })
@@ -93,10 +93,10 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
 }
 
 /**
- * The known form of each platform's push tokens, and the reason given for another one. The app learns here about a
- * token that the gateway would only call dead. FCM does not document a form. APNs tokens are bytes in hex, so far 32 of
- * them; Apple leaves the number open, and 100 is the limit here. The APNs client drops characters that are no hex
- * digits, so a wrong token would reach another phone or none.
+ * The form of each platform's push tokens, and the reason that the app's developer gets for any other form. Otherwise
+ * the gateway would only report such a token as dead. FCM documents no form. An APNs token is hex; today it has 32
+ * bytes, but Apple leaves the length open, so the limit here is 100 bytes. The APNs client drops characters that are
+ * not hex digits, so a malformed token could reach another phone or none.
  */
 const TOKEN_FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
   android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without spaces, and not empty.' },
@@ -106,7 +106,7 @@ const TOKEN_FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; re
   },
 }
 
-/** Throws `invalid_request` if `pushToken` cannot be a token of its platform. */
+/** Throws `invalid_request` if `pushToken` has a form that tokens of its platform never have. */
 function checkPushToken({ platform, pushToken }: { readonly platform: Platform; readonly pushToken: string }) {
   const rule = TOKEN_FORMS[platform]
   if (rule && !rule.form.test(pushToken))

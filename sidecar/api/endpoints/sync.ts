@@ -12,7 +12,7 @@ interface SyncParts {
   readonly stations: Pick<Stations, 'prove'>
 }
 
-/** `/v1/sync`: the messages that a device missed since its cursor. */
+/** `/v1/sync`: answers with the messages that a device missed since its cursor. */
 export function syncEndpoint({ check, rings, stations }: SyncParts): Endpoint {
   return async (received) => {
     const body = check(received)

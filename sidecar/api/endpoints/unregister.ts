@@ -16,8 +16,8 @@ interface UnregisterParts {
 }
 
 /**
- * `/v1/unregister`: removes a device, and with the last device the station and its history. A device without an id has
- * no secret of its own, so its push token shows that the request is the device's own.
+ * `/v1/unregister`: removes a device. With its last device, a station and its history are removed too. A device without
+ * an id has no secret, so it must send its push token to prove that the request is its own.
  */
 export function unregisterEndpoint({ check, store, metrics, log }: UnregisterParts): Endpoint {
   function logOutcome(outcome: RemoveOutcome, station: StationKey): void {

@@ -80,11 +80,11 @@ export const ANSWER_SCHEMAS = {
     path: { type: 'string', description: 'Where, as a JSON path.' },
     reason: { type: 'string' },
   }),
-  // A separate schema, because code generators name an inline enum after its member, and such code does not compile.
+  // Code generators name an inline enum after its member, and such code does not compile. So this schema is separate.
   ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 
-/** Returns a schema that allows more members: later versions may add some, and clients ignore unknown ones. */
+/** Returns a schema that permits additional members: later versions may add some, and clients ignore unknown ones. */
 function objectOf(required: Readonly<Record<string, object>>, optional: Readonly<Record<string, object>> = {}) {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) }
 }

@@ -4,7 +4,7 @@ import { ANSWER_SCHEMAS } from './answer-schemas.ts'
 
 type AnswerName = keyof typeof ANSWER_SCHEMAS
 
-/** Errors that every endpoint may answer. */
+/** Errors that every POST endpoint may return. */
 const ALWAYS: readonly ApiErrorCode[] = [
   'invalid_request',
   'wrong_passcode',
@@ -15,8 +15,8 @@ const ALWAYS: readonly ApiErrorCode[] = [
 ]
 
 /**
- * Returns the API as an OpenAPI 3.1 document, with the same schemas that requests are checked by. Source: OpenAPI
- * Specification 3.1.
+ * Returns the API as an OpenAPI 3.1 document. It contains the same schemas by which requests are validated. Source:
+ * OpenAPI Specification 3.1.
  */
 export function openApiDocument() {
   return {
@@ -28,7 +28,7 @@ export function openApiDocument() {
         'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Unknown members are ignored, in requests and in answers.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // The first is relative to the document, so it is right behind any proxy.
+    // The first URL is relative to the document, so it is right behind any proxy.
     servers: [
       { url: '..', description: 'Where this document was fetched from.' },
       {
@@ -106,7 +106,8 @@ function paths() {
 }
 
 /**
- * Returns the schema that clients should follow. An SSID is only a string: code generators cannot use several types.
+ * Returns the schema for clients. It permits only a string as SSID, because code generators cannot handle several
+ * types.
  */
 function forClients(schema: BodySchema): BodySchema {
   return { ...schema, properties: { ...schema.properties, ssid: { ...schema.properties.ssid, type: 'string' } } }
@@ -129,7 +130,7 @@ function post(
   }
 }
 
-/** Returns the error answers of `codes`, by status. */
+/** Returns the OpenAPI responses for the error `codes`, by status. */
 function refusals(codes: readonly ApiErrorCode[]): Readonly<Record<number, object>> {
   const statuses = new Set(codes.map((code) => API_ERRORS[code].status))
   return Object.fromEntries(

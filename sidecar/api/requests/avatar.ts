@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { pngFault } from './png.ts'
 
-/** The avatar members of a registration; absent members are undefined or null. */
+/** The avatar members of a registration. An absent member is undefined or null. */
 export interface AvatarFields {
   readonly avatarUpdate?: boolean | null | undefined
   readonly avatarIcon?: string | null | undefined
@@ -11,25 +11,27 @@ export interface AvatarFields {
 }
 
 export type AvatarDecision =
-  /** The request has no avatar: the stored one stays. */
+  /** The request has no avatar, so the stored one stays. */
   | { readonly kind: 'keep' }
-  /** The new avatar; cleared if all three members are empty. */
+  /** The request replaces the avatar. Empty icon, image and hash remove it. */
   | { readonly kind: 'replace'; readonly icon: string; readonly image: string; readonly hash: string }
   /** `reason` is a sentence for the app's developer. */
   | { readonly kind: 'invalid'; readonly member: keyof AvatarFields; readonly reason: string }
 
-/** Characters of base64, not bytes. Source: Avatar, Limits. */
+/** Limit of an image's base64 characters, not of its bytes. Source: Avatar, Limits. */
 const MAX_IMAGE_CHARACTERS = 24_000
-/** The sidecar's own limit: every notification of the station's messages has the name, and may have only 4 KB. */
+/**
+ * Limit of an icon's name, set by the sidecar. Each notification includes the sender's icon, and may have only 4 KB.
+ */
 const MAX_ICON_CHARACTERS = 64
 
 /**
- * Decides what a registration does to the station's avatar. Absent icon, image and hash count as empty, but an absent
- * hash is not compared.
+ * Decides what a registration does to the station's avatar. Absent icon and image count as empty. An absent hash is not
+ * compared.
  */
 export function decideAvatar(fields: AvatarFields): AvatarDecision {
-  // `avatarUpdate` says that the request has the whole avatar. Without it, icon and image are ignored rather than
-  // refused: the hash in the answer tells the client which avatar is stored, and a refused registration would end its
+  // `avatarUpdate` states that the request contains the whole avatar. Without it, icon and image are ignored, not
+  // refused. The hash in the answer tells the client which avatar is stored. A refused registration would end its
   // notifications.
   if (fields.avatarUpdate !== true) return { kind: 'keep' }
   const icon = fields.avatarIcon ?? ''
@@ -48,7 +50,7 @@ export function decideAvatar(fields: AvatarFields): AvatarDecision {
   return { kind: 'replace', icon, image, hash }
 }
 
-/** Identity of an avatar. Source: Avatar, hash rules. */
+/** Returns the hash that identifies an avatar. Source: Avatar, hash rules. */
 export function avatarHash(icon: string, image: string): string {
   if (image !== '') return createHash('sha256').update(`${icon}\n${image}`).digest('hex')
   return icon === '' ? '' : `icon:${icon}`
@@ -56,9 +58,9 @@ export function avatarHash(icon: string, image: string): string {
 
 function iconFault(icon: string): string | undefined {
   if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name has at most ${MAX_ICON_CHARACTERS} characters.`
-  // A line break would make two different avatars hash alike.
+  // With a line break in the name, two different avatars could have the same hash.
   if (/\p{Cc}/u.test(icon)) return "An icon's name has no control characters."
-  // Half of a surrogate pair would be in the answers to every receiver, and strict JSON parsers refuse those.
+  // Half of a surrogate pair would be in the answers to every receiver, and strict JSON parsers refuse such answers.
   return /\p{Cs}/u.test(icon)
     ? "An icon's name must be well-formed Unicode, but it has half of a surrogate pair."
     : undefined

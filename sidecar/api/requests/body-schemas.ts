@@ -1,13 +1,13 @@
 import type { Platform } from '../../client/wire/bodies.ts'
 import { PLATFORMS } from '../../messages/store.ts'
 
-/** Source: Limits, stations per `/v1/avatars` request. */
+/** Limit of the stations in a request. Source: Limits, stations per `/v1/avatars` request. */
 const MAX_STATIONS_PER_CALL = 50
 
-/** Tokens of FCM and APNs are far shorter, but the vendors change their length now and then. */
+/** Limit of a push token. FCM and APNs tokens are far shorter, but the vendors change their length now and then. */
 const MAX_TOKEN_CHARACTERS = 4096
 
-/** JSON Schema of one body. */
+/** JSON Schema of a request body. */
 export interface BodySchema {
   readonly type: 'object'
   readonly properties: Members
@@ -62,7 +62,7 @@ const OPTIONAL_AT_REGISTER: Members = {
   },
 }
 
-/** Schemas that bodies are checked by before an endpoint reads them. `/v1/openapi.json` publishes them. */
+/** Schemas by which bodies are validated before an endpoint reads them. `/v1/openapi.json` publishes them. */
 export const BODY_SCHEMAS = {
   register: bodySchema(
     {

@@ -4,30 +4,32 @@ import { ApiError } from '../../errors.ts'
 
 /** Limit of a request body. */
 export const MAX_BODY_BYTES = 65_536
-/** How much of a larger body is still read and discarded, so that the client gets to read the answer. */
+/**
+ * Limit of the bytes of a larger body that are received and discarded. A client often reads the answer only after that.
+ */
 const MAX_DISCARDED_BYTES = 8_388_608
 
 export type ReceivedBody =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
-  /** `drained`: all of it was received, so the connection stays usable. */
+  /** `drained`: the whole body was received and discarded, so the connection stays usable. */
   | { readonly kind: 'too_large'; readonly drained: boolean }
   /** The client disconnected. */
   | { readonly kind: 'aborted' }
 
-/** Returns the body of a request that has arrived completely; undefined if more is to come or to be discarded. */
+/** Returns the body of a request that has arrived completely; undefined if it is incomplete or too large. */
 export function bodyAtHand(request: IncomingMessage): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength > MAX_BODY_BYTES) return undefined
   const bytes: Buffer | null = request.read()
   return bytes ?? Buffer.alloc(0)
 }
 
-/** Receives a body to its end, within the limits. Never rejects. */
+/** Receives a body completely, within the limits. Never rejects. */
 export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<ReceivedBody> {
   return new Promise((resolve) => {
     if (request.destroyed) return resolve({ kind: 'aborted' })
     const { 'content-length': length = '0', expect } = request.headers
     const announced = Number(length)
-    // A client that asks before it sends can be refused at once.
+    // A client that sends `Expect: 100-continue` waits before it sends the body, so a large body is refused at once.
     const asksFirst = expect !== undefined && /^100-continue$/i.test(expect)
     if (announced > (asksFirst ? MAX_BODY_BYTES : MAX_DISCARDED_BYTES))
       return resolve({ kind: 'too_large', drained: false })
@@ -44,7 +46,7 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
       if (size > MAX_BODY_BYTES) resolve({ kind: 'too_large', drained: true })
       else resolve({ kind: 'whole', bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
     })
-    // A connection that ends early emits an error, or only a close.
+    // A connection that ends early emits `error` and `close`, or only `close`.
     const aborted = () => resolve({ kind: 'aborted' })
     request.on('error', aborted)
     request.on('close', aborted)

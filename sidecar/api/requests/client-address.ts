@@ -3,17 +3,21 @@ import ipaddr from 'ipaddr.js'
 import type { ListenSettings } from '../../config/settings.ts'
 
 /**
- * Address that requests are counted by: an IPv4 address, or the /64 network of an IPv6 address, which one customer has.
+ * Address by which a client's requests are counted: an IPv4 address, or the /64 network of an IPv6 address. One
+ * customer has a whole /64.
  */
 export type ClientAddress = string
 
 /**
- * Finds a request's client from its peer's address and its `X-Forwarded-For`. All header lines of that name are joined
- * by commas.
+ * Returns a request's client, given its peer's address and its `X-Forwarded-For`. Several header lines of that name are
+ * joined by commas.
  */
 export type ClientAddressOf = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress
 
-/** Finds the client of a connection before its first request. Undefined for a trusted proxy, which serves many. */
+/**
+ * Returns the client of a connection before its first request; undefined for a trusted proxy, which serves many
+ * clients.
+ */
 export type ClientOfPeer = (peer: string | undefined) => ClientAddress | undefined
 
 export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): ClientOfPeer {
@@ -21,7 +25,7 @@ export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): Client
   return (peer) => (isProxy(peer) ? undefined : addressKey(peer ?? ''))
 }
 
-/** Returns a function that tells whether a connection's peer is a trusted proxy. */
+/** Returns a function that decides whether a connection's peer is a trusted proxy. */
 export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: string | undefined) => boolean {
   if (typeof trustProxy === 'boolean') return () => trustProxy
   const trusted = blockList(trustProxy)
@@ -29,8 +33,8 @@ export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: stri
 }
 
 /**
- * Returns a function that finds a request's client. Each proxy appends its peer's address, so the list is read from its
- * end, as long as a trusted proxy wrote the entry. A client can have made up everything before that.
+ * Returns a function that finds a request's client. Each proxy appends the address of its peer to `X-Forwarded-For`. So
+ * the list is read from its end, as long as a trusted proxy wrote the entry. A client can forge all earlier entries.
  */
 export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): ClientAddressOf {
   if (trustProxy === false) return (peer) => addressKey(peer ?? '')
@@ -42,7 +46,7 @@ export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): Clien
       const next = withoutPort(entries.pop()?.trim() ?? '')
       if (isIP(next) === 0) break
       client = next
-      // `true` trusts the direct peer only.
+      // With `true`, only the direct peer is a trusted proxy.
       if (trusted === undefined) break
     }
     return addressKey(client)
@@ -61,15 +65,15 @@ function blockList(ranges: readonly string[]): BlockList {
 }
 
 /**
- * Looks an address up. `BlockList` itself treats `::ffff:192.0.2.1`, the form of IPv4 addresses on a dual-stack socket,
- * as IPv4, and ignores zones.
+ * Returns whether `list` contains an address. On a dual-stack socket an IPv4 address has the form `::ffff:192.0.2.1`;
+ * `BlockList` itself treats it as IPv4. It also ignores zones.
  */
 function isListed(list: BlockList, address: string): boolean {
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Strips the port that some proxies write: `192.0.2.1:443`, `[2001:db8::1]:443`. */
+/** Strips the port that some proxies append: `192.0.2.1:443`, `[2001:db8::1]:443`. */
 function withoutPort(entry: string): string {
   const bracketed = /^\[(.*)\](?::\d+)?$/.exec(entry)
   if (bracketed) return bracketed[1] ?? ''
@@ -77,16 +81,16 @@ function withoutPort(entry: string): string {
 }
 
 /**
- * Returns the network that new stations and devices are counted by: a provider gives a customer a /56 of IPv6
- * addresses, which has 256 networks of /64.
+ * Returns the network by which new stations and devices are counted. For IPv6 it is the /56, because a provider gives a
+ * customer a /56, which has 256 networks of /64.
  */
 export function newcomerNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? client
 }
 
 /**
- * Returns the network that the log shows instead of a client, so that it identifies no person: the /24 of an IPv4
- * address, the /56 of an IPv6 address.
+ * Returns the network that the log shows instead of a client's address, so that the log identifies no person. It is the
+ * /24 of an IPv4 address, or the /56 of an IPv6 address.
  */
 export function shownNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? (isIP(client) === 4 ? `${client.slice(0, client.lastIndexOf('.'))}.0/24` : client)
@@ -103,7 +107,7 @@ function wideNetwork(client: ClientAddress): string | undefined {
 
 function addressKey(text: string): ClientAddress {
   if (isIP(text) !== 6) return text
-  // The library accepts only letters and digits in a zone, so the zone is removed.
+  // ipaddr.js accepts only letters and digits in a zone, so the zone is removed before parsing.
   const address = ipaddr.process(text.replace(/%.*/s, ''))
   if (address instanceof ipaddr.IPv4) return address.toString()
   const network = address.parts.slice(0, 4).map((part) => part.toString(16))

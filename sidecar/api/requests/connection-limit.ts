@@ -3,9 +3,10 @@ import type { Socket } from 'node:net'
 import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
- * Ends each connection of a client beyond `max` at once, without an answer and before the TLS handshake. Idle
- * connections cost a client nothing, and their number is limited, so without this one client could take all of them.
- * Calls `onDropped` with the client, or with undefined if the server as a whole has no connection left.
+ * Closes each connection of a client beyond `max` at once, without an answer and before the TLS handshake. Idle
+ * connections cost a client nothing, and the server accepts a limited number. Without this limit, one client could
+ * occupy all of them. `onDropped` gets the client, or undefined if the server itself dropped a connection at its own
+ * limit.
  */
 export function limitConnections(
   server: Server,

@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { type ClientAddress, shownNetwork } from './client-address.ts'
 
-/** The limits of one client, with the setting of each; that of unread answers is fixed. */
+/** The limits of one client, with the name of each one's setting. The limit of unread answers has no setting. */
 const LIMITS = {
   requests: 'rateLimit.max',
   new_stations: 'rateLimit.newStationsPerHour',
@@ -14,18 +14,18 @@ const LIMITS = {
 export type ClientLimit = keyof typeof LIMITS
 
 const HOUR_MS = 3_600_000
-/** Warnings in an hour. This also bounds what an attack from many networks writes to the log. */
+/** Limit of the warnings per hour. It bounds how much an attack from many networks writes to the log. */
 const MAX_WARNINGS = 1000
 
 /**
- * Counts what is refused over a limit, and warns once per hour, network and limit, so that the operator sees which
- * clients are refused and why.
+ * Counts requests and connections that are refused because of a limit. Warns once per hour, network and limit, so that
+ * the operator sees which clients are refused and why.
  */
 export class OverLimit {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #metrics: Pick<Metrics, 'count' | 'countCase'>
   readonly #log: Pick<Log, 'warn'>
-  /** Network and limit of each warning in the hour that began at {@link #hourBeganAt}. */
+  /** Network and limit of each warning since {@link #hourBeganAt}. */
   #warned = new Set<string>()
   #hourBeganAt = Number.NEGATIVE_INFINITY
 
@@ -35,7 +35,7 @@ export class OverLimit {
     this.#log = log
   }
 
-  /** Counts a refused request or connection of `client`. */
+  /** Counts a request or connection of `client` that was refused. */
   refuse(client: ClientAddress, limit: ClientLimit): void {
     if (limit === 'connections') this.#metrics.count('api_connections_dropped')
     else this.#metrics.countCase('api_dropped', { limit })

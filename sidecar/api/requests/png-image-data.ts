@@ -11,7 +11,7 @@ export interface ImageHeader {
 
 type Colour = 'grey' | 'rgb' | 'palette' | 'grey-alpha' | 'rgba'
 
-/** Colour types by their number. Source: PNG specification, table 11.1. */
+/** Colour types by their number in the header. Source: PNG specification, table 11.1. */
 const COLOUR_TYPES: Readonly<Record<number, { readonly colour: Colour; readonly bitDepths: readonly number[] }>> = {
   0: { colour: 'grey', bitDepths: [1, 2, 4, 8, 16] },
   2: { colour: 'rgb', bitDepths: [8, 16] },
@@ -40,7 +40,7 @@ export function readHeader(data: Buffer | undefined): ImageHeader | string {
   }
 }
 
-/** The pixels of each pass of an interlaced image: first column and row, and the step to the next ones. */
+/** The passes of an interlaced image: first column, first row, column step, row step. */
 const ADAM7 = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -55,7 +55,7 @@ const WHOLE = [[0, 0, 1, 1]] as const
 const MAX_FILTER_TYPE = 4
 
 /**
- * Returns what is wrong with a PNG's image data, the concatenated IDAT chunks; undefined if each row decodes.
+ * Returns what is wrong with a PNG's image data; undefined if each row decodes. `compressed` is all IDAT chunks joined.
  */
 export function imageDataFault(header: ImageHeader, compressed: Buffer): string | undefined {
   const rows = rowBytes(header)
@@ -70,7 +70,7 @@ export function imageDataFault(header: ImageHeader, compressed: Buffer): string 
   return undefined
 }
 
-/** Returns the bytes of each row in order, with the byte in front that names its filter. */
+/** Returns the size of each row in order, including the byte before the pixels that names the row's filter. */
 function rowBytes({ width, height, bitDepth, colour, interlaced }: ImageHeader): readonly number[] {
   return (interlaced ? ADAM7 : WHOLE).flatMap(([column, row, columnStep, rowStep]) => {
     const columns = Math.ceil((width - column) / columnStep)

@@ -1,16 +1,16 @@
 import { crc32 } from 'node:zlib'
 import { type ImageHeader, imageDataFault, inflatesWithin, readHeader } from './png-image-data.ts'
 
-/** Width and height of an avatar in pixels. */
+/** Required width and height of an avatar, in pixels. */
 const SIDE = 64
 
-/** Limit of an inflated colour profile; common ones have a few KB. */
+/** Limit of a colour profile after decompression. Common profiles have a few KB. */
 const MAX_PROFILE_BYTES = 65_536
 
 /**
- * Returns what is wrong with an avatar's bytes, as a sentence; undefined for a complete PNG of 64x64 pixels that
- * decodes. Decodes what phones would decode, within bounds: every receiver gets the avatar, and a small file can
- * inflate to many megabytes.
+ * Returns what is wrong with an avatar's image, as a sentence; undefined for a complete PNG of 64x64 pixels that
+ * decodes. Decodes what phones would decode, because every receiver gets the avatar. The output is limited, because a
+ * small file can inflate to many megabytes.
  *
  * @see PNG specification (ISO/IEC 15948)
  */
@@ -36,7 +36,7 @@ interface Chunk {
   readonly data: Buffer
 }
 
-/** Length, type and checksum around the data of each chunk. */
+/** Bytes of a chunk besides its data: length, type and checksum. */
 const CHUNK_OVERHEAD = 12
 
 function readChunks(bytes: Buffer): readonly Chunk[] | string {
@@ -59,7 +59,7 @@ function ofType(chunks: readonly Chunk[], type: string): readonly Buffer[] {
 
 function orderFault(types: readonly string[]): string | undefined {
   if (types.indexOf('IEND') !== types.length - 1) return 'The PNG does not end with IEND.'
-  // A type that begins with a capital is critical: decoders must not skip it.
+  // A chunk type that begins with a capital is critical: a decoder that does not know it must refuse the image.
   const unknown = types.find((type) => /^[A-Z]/.test(type) && !CRITICAL.has(type))
   if (unknown !== undefined || types.lastIndexOf('IHDR') > 0) return 'The PNG has a chunk that decoders refuse.'
   const first = types.indexOf('IDAT')
@@ -88,7 +88,7 @@ function extraFault(chunks: readonly Chunk[]): string | undefined {
   for (const { type, data } of chunks) {
     if (ANIMATION.has(type)) return 'The PNG is animated.'
     if (type === 'zTXt' || (type === 'iTXt' && data[data.indexOf(0) + 1] !== 0)) return 'The PNG has compressed text.'
-    // The name, which ends with NUL, the compression method, and the profile.
+    // The chunk consists of a name that ends with NUL, one byte for the compression method, and the compressed profile.
     if (type === 'iCCP' && !inflatesWithin(data.subarray(data.indexOf(0) + 2), MAX_PROFILE_BYTES))
       return `The PNG has a colour profile that is damaged, or larger than ${MAX_PROFILE_BYTES} bytes.`
   }

@@ -5,7 +5,7 @@ import { ApiError, type ErrorDetail } from '../../errors.ts'
 import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
 import { BODY_SCHEMAS, type BodySchema } from './body-schemas.ts'
 
-/** Checks a body. Throws `invalid_request` with every mistake in it. Ignores unknown members. */
+/** Validates a body. Throws `invalid_request` that lists the body's mistakes. Ignores unknown members. */
 export type BodyCheck<Body> = (body: unknown) => Body
 
 export interface BodyChecks {
@@ -16,11 +16,12 @@ export interface BodyChecks {
 }
 
 /**
- * Creates the checks of all endpoints. Each is compiled when it is first needed, because all of them would take some
- * milliseconds of a start. `allowPrivate`: Web Push subscriptions may name push services in private networks.
+ * Creates the checks of all endpoints. Each is compiled when it is first used, because compiling all of them would
+ * delay the start by some milliseconds. `allowPrivate`: whether Web Push subscriptions may name push services in
+ * private networks.
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
-  // A test checks the schemas themselves; checking them here would take 10 ms of each start.
+  // A test validates the schemas themselves, because doing so here would take 10 ms of each start.
   const ajv = new Ajv({
     meta: false,
     validateSchema: false,
@@ -52,7 +53,7 @@ export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: bool
   }
 }
 
-/** Bounds the answer: a hostile body can have a mistake every two bytes. */
+/** Limit of the mistakes in an answer. A hostile body can have one every two bytes. */
 const MAX_DETAILS = 20
 
 function checked<Body>(validate: ValidateFunction<Body>, body: unknown): Body {
@@ -77,7 +78,7 @@ function reasonOf({ keyword, params }: ErrorObject): string {
       return `It has more than ${params.limit} entries.`
     case 'maxLength':
       return `It has more than ${params.limit} characters.`
-    // Only device ids have a pattern.
+    // Only device ids have a pattern, so the text is about them.
     case 'pattern':
       return 'It must be 1 to 64 visible ASCII characters, without spaces.'
     default:
@@ -86,8 +87,8 @@ function reasonOf({ keyword, params }: ErrorObject): string {
 }
 
 /**
- * Returns a push token of any platform in the form that is stored. Web Push subscriptions have one canonical text for
- * all their spellings.
+ * Returns a push token of any platform in the form in which it is stored. Equal Web Push subscriptions can be written
+ * in several ways, so they are stored in one canonical form.
  */
 function storedToken(pushToken: string): string {
   const parsed = parseSubscription(pushToken, true)
@@ -95,8 +96,8 @@ function storedToken(pushToken: string): string {
 }
 
 /**
- * Returns the canonical text of a Web Push subscription that a phone sent as its push token. Throws `invalid_request`
- * with every mistake in it.
+ * Returns the canonical text of a Web Push subscription, which a device sends as its push token. Throws
+ * `invalid_request` that lists the subscription's mistakes.
  */
 function storedSubscription(pushToken: string, allowPrivate: boolean): string {
   const parsed = parseSubscription(pushToken, allowPrivate)

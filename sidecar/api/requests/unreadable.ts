@@ -2,15 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ApiError } from '../../errors.ts'
 
-/** Tracks sockets with unanswered requests: a client would take an answer in between for one to them. */
+/**
+ * Tracks sockets with unanswered requests. An error answer on such a socket would look like the answer to one of them.
+ */
 export interface Unanswered {
   asked(request: IncomingMessage): void
-  /** The answer to `request` was written to `response`. */
+  /** Records that the answer to `request` was written to `response`. */
   answered(request: IncomingMessage, response: ServerResponse): void
   has(socket: Duplex): boolean
 }
 
-/** Creates a tracker that forgets a request with its answer or its connection. */
+/** Creates a tracker that forgets a request once it is answered or its connection closes. */
 export function trackUnanswered(): Unanswered {
   const requests = new WeakMap<Duplex, Set<IncomingMessage>>()
 
@@ -26,18 +28,18 @@ export function trackUnanswered(): Unanswered {
     asked: (request) => void openOn(request.socket).add(request),
     answered(request, response) {
       const forget = () => requests.get(request.socket)?.delete(request)
-      // Mostly the system has taken the whole answer by now, and a listener costs more than this check.
+      // Usually the kernel has already taken the whole answer. This check is cheaper than a listener.
       if (response.writableFinished) forget()
       else response.on('close', forget)
     },
-    // An incomplete request is the one that could not be read, so it may be answered.
+    // Incomplete requests are ignored: one is the unreadable request itself, and it may be answered.
     has: (socket) => [...(requests.get(socket) ?? [])].some(({ complete }) => complete),
   }
 }
 
 /**
- * Returns the error for bytes that Node could not parse as a request; undefined for timeouts, lost connections and
- * failed TLS handshakes.
+ * Returns the error answer for bytes that Node could not parse as a request. Returns undefined for timeouts, lost
+ * connections and failed TLS handshakes.
  */
 export function unreadableError({ code = '' }: NodeJS.ErrnoException): ApiError | undefined {
   if (!code.startsWith('HPE_')) return undefined

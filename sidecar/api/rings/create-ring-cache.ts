@@ -14,14 +14,14 @@ interface StationRings {
 type RingStore = StationRings & ({ readonly isShared: true } | { readonly isShared: false; readonly feed: Feed })
 
 /**
- * Enough for 5,000 stations with 50 messages each: 13 KB a station if each text has the longest allowed length of 67
- * characters, with the compressed copy included.
+ * Limit of the bytes of all rings: enough for 5,000 stations with 50 messages each. A ring takes 13 KB, with its
+ * compressed copy, if each text has the maximum of 67 characters.
  */
 const MAX_BYTES = 80_000_000
 
 /**
- * Creates the ring cache that fits the store: one for a store that this process has to itself, or one for a shared
- * store. `maxBytes` bounds all rings together; those that were not requested for the longest are dropped first.
+ * Creates the ring cache that fits the store: {@link LocalRings} if only this process uses it, otherwise {@link
+ * SharedRings}. `maxBytes` limits all rings together; the least recently requested ones are dropped first.
  */
 export function createRingCache(store: RingStore, maxBytes: number = MAX_BYTES): RingCache {
   const { stations, history } = store

@@ -12,19 +12,19 @@ interface LocalRingsParts {
   readonly memory: RingMemory
 }
 
-/** A ring that is being read from the history. */
+/** A ring that is being loaded from the history. */
 interface Load {
-  /** Messages that were stored meanwhile. */
+  /** Messages that were stored during the load. */
   readonly late: StoredMessage[]
 }
 
 /**
- * The ring cache over a store that only this process writes.
+ * The ring cache for a store to which only this process writes.
  *
- * A station's ring is absent, loading or cached. A request for an absent ring loads it from the history. While it
- * loads, the feed collects the messages that are stored; when the load ends, they are added and the ring is cached.
- * From then on the feed adds each message once it is durable, and requests need no query. A ring goes back to absent
- * when memory runs short, and is read again for a request that reaches further back or for a later registration.
+ * A station's ring is absent, loading or cached. A request for an absent ring loads it from the history. Messages that
+ * are stored during the load are collected; when the load ends, they are added to the ring and the ring is cached. From
+ * then on, the feed adds each message once it is durable, and requests need no query. A ring becomes absent again when
+ * memory runs short. A ring is loaded again if a request has an older cursor or the station was registered again.
  *
  * Guarantee: an answer has exactly the messages that the history has for the station's present registration.
  */
@@ -79,8 +79,8 @@ export class LocalRings implements RingCache {
   async #load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = this.#stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
-    // Only the first of two simultaneous loads is cached. If the second took over, a third could take over from it, and
-    // so on.
+    // Of two simultaneous loads, only the first is cached. If the second one replaced it, a third could replace the
+    // second, and so on, so that the ring might never be cached.
     const load: Load | undefined = this.#loads.has(key) ? undefined : { late: [] }
     if (load) this.#loads.set(key, load)
     try {

@@ -9,32 +9,34 @@ export interface ReadyRing {
   readonly registeredAt: number
   /** The ring has every message of the station's history that is newer than this time. */
   readonly completeFrom: number
-  /** Server time of each message. `senders` and `ends` (end of the record in `space`) run parallel to it. */
+  /** Server time of each message. `senders` and `ends` have the same order; `ends` is each record's end in `space`. */
   readonly stamps: number[]
   readonly senders: StationKey[]
   ends: number[]
-  /** Start of the oldest record in `space`. */
+  /** Offset of the oldest record in `space`. */
   begin: number
   /**
-   * The records in order, each followed by a comma. They are outside V8's heap: as strings, rings that change often
-   * took several times their size until the next garbage collection.
+   * The records in order, each followed by a comma. They are in a buffer, outside V8's heap. As strings, rings that
+   * change often took several times their size until the next garbage collection.
    */
   space: Buffer
-  /** An answer refers to bytes of `space`: records may be appended, but existing bytes must not change. */
+  /**
+   * Whether an answer refers to bytes of `space`. If so, records may be appended, but existing bytes must not change.
+   */
   shared: boolean
-  /** The slice of the last request; undefined after a new message. */
+  /** The slice for the last request; undefined after a new message. */
   slice: Slice | undefined
 }
 
-/** A ring's messages that are newer than a cursor, with their senders' avatars at one moment. */
+/** The messages of a ring that are newer than a cursor, with the avatars that their senders had at one moment. */
 export interface Slice {
   /** Index of the first message in the ring. */
   readonly first: number
   readonly avatarChanges: number
-  /** The records, oldest first, as the inside of a JSON array. They stay valid when the ring changes. */
+  /** The records, oldest first, separated by commas as in a JSON array. They stay valid when the ring changes. */
   readonly records: Buffer
   readonly avatars: JsonText
-  /** The compressed beginning of an answer with both. */
+  /** The compressed beginning of an answer, with records and avatars. */
   compressed: GzipHead | Promise<GzipHead> | undefined
 }
 
@@ -83,7 +85,7 @@ export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: n
   ring.slice = undefined
 }
 
-/** Returns the records from index `first` on, for a {@link Slice}. */
+/** Returns the bytes of all records from index `first` on, for a {@link Slice}. */
 export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   const { ends, begin, space } = ring
   const start = ends[first - 1] ?? begin
@@ -92,7 +94,7 @@ export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   return space.subarray(start, Math.max(start, end - COMMA_BYTES))
 }
 
-/** Returns the approximate memory of a ring. */
+/** Returns the approximate bytes of memory that a ring occupies. */
 export function bytesOfRing({ space, stamps, slice }: ReadyRing): number {
   const compressed = slice?.compressed
   const compressedBytes = compressed && 'blocks' in compressed ? BUFFER_BYTES + compressed.blocks.length : 0
@@ -102,13 +104,16 @@ export function bytesOfRing({ space, stamps, slice }: ReadyRing): number {
 const COMMA_BYTES = 1
 
 // Measured with 5,000 rings of 50 messages. RING_BYTES: a ring's objects and arrays. RECORD_BYTES: a message's entries
-// in the arrays, sender included (1.7 KB a ring that was read, 3.8 KB one that grew by message). BUFFER_BYTES: overhead
-// of a buffer.
+// in the arrays, with the sender. The arrays took 1.7 KB in a ring loaded at once, and 3.8 KB in one that grew by
+// single messages. BUFFER_BYTES: overhead of a buffer.
 const RING_BYTES = 900
 const RECORD_BYTES = 40
 const BUFFER_BYTES = 400
 
-/** Spare capacity of a new space, so that records are seldom moved. A ring that would have less gets a new space. */
+/**
+ * Size of a new space relative to its records. The spare capacity makes moves of records rare. A space is replaced if
+ * it would have less than `MIN_SPARE`.
+ */
 const SPARE = 1.08
 const MIN_SPARE = 1.02
 
@@ -117,9 +122,9 @@ function spaceFor(bytes: number): Buffer {
 }
 
 /**
- * Returns where the next record goes. At the end of the space, moves the records to the front. A new space is allocated
- * only if it is needed or an answer may still read the old one: the garbage collector does not see memory outside the
- * heap.
+ * Returns the offset for the next record. At the end of the space, moves the records to the front. Allocates a new
+ * space only if the old one is too small or an answer may still read it, because garbage collection ignores memory
+ * outside the heap.
  */
 function reserve(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring

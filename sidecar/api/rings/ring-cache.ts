@@ -1,18 +1,18 @@
 import type { DeviceId, StationKey } from '../../messages/store.ts'
 import type { BodyHead } from '../answers/answer.ts'
 
-/** Answers from rings in memory, ready to be sent. */
+/** Answers requests for messages from rings in memory. */
 export interface RingCache {
   /**
    * Returns the messages strictly newer than `since` with their senders' avatars, and the server time that becomes the
-   * next cursor. Undefined if the station is not registered or has no such device. Rejects when the history does.
+   * next cursor. Undefined if the station is not registered or has no such device. Rejects if the history does.
    */
   since(station: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined>
-  /** Approximate memory of the cached rings. */
+  /** Approximate bytes of memory that the cached rings occupy. */
   readonly bytes: number
 }
 
-/** `head` is the beginning of an answer, an object that is still open: other members can follow. */
+/** `head` is the beginning of an answer. Its JSON object is still open, so the endpoint can append members. */
 export interface NewMessages {
   readonly head: BodyHead
   readonly serverTime: number

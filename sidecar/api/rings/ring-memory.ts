@@ -7,7 +7,7 @@ import { senderAvatars } from '../answers/message-record.ts'
 import { bytesOfRing, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
 import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
-/** A ring, and the bytes that the memory's total counts for it. */
+/** A ring, and the bytes that it currently adds to the total. */
 export interface CachedRing {
   readonly ring: ReadyRing
   bytes: number
@@ -18,16 +18,16 @@ export function uncounted(ring: ReadyRing): CachedRing {
 }
 
 /**
- * The most recently requested rings, within a bound on their memory.
+ * Holds the most recently requested rings, within a limit of their memory.
  *
  * A ring is either cached and counted, or neither. `put` caches it as the most recent, `touch` makes it the most recent
- * again, `drop` removes it, and `recount` follows a change of its size. `trim` drops the least recent rings until the
- * total is within the bound. A dropped ring stays usable for an answer that still holds it.
+ * again, `drop` removes it, and `recount` updates its size in the total. `trim` drops the least recent rings until the
+ * total is within the limit. A dropped ring stays usable for an answer that still refers to it.
  */
 export class RingMemory {
   readonly #stations: Pick<Stations, 'get' | 'avatarChanges'>
   readonly #maxBytes: number
-  /** In the order of the last request. */
+  /** Cached rings by station; the most recently requested one is last. */
   readonly #rings = new Map<StationKey, CachedRing>()
   #bytes = 0
 
@@ -89,7 +89,7 @@ export class RingMemory {
     return sliceHead(slice, () => slice.compressed ?? this.#compress(key, cached, slice))
   }
 
-  /** Reuses the last slice: the next request mostly wants the same one. */
+  /** Returns the ring's last slice if it still fits, because the next request usually wants the same one. */
   #sliceOf(ring: ReadyRing, since: number): Slice {
     const first = firstNewer(ring.stamps, since)
     const { avatarChanges } = this.#stations

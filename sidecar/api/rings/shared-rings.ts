@@ -11,20 +11,20 @@ interface SharedRingsParts {
 /**
  * The ring cache for a store to which other processes also write.
  *
- * Every request asks the history, but only for messages newer than the cached ones: reading and encoding 50 messages
+ * Every request queries the history, but only for messages newer than the cached ones. Reading and encoding 50 messages
  * costs four times as much as an empty result. A station's ring is absent or cached. A request for an absent ring reads
- * it; a request for a cached ring adds what other processes stored meanwhile.
+ * it. A request for a cached ring adds the messages that other processes stored meanwhile.
  *
- * A cached ring is wrong if the station was registered again, or if the history has lost the newest cached message. The
- * ring is then dropped and the request repeated. All rings are dropped when the history's lineage changes,
- * as after a failover. Any of them may then hold messages that the history lost.
+ * A cached ring is wrong if the station was registered again, or if the history lost the newest cached message. Then
+ * the ring is dropped and the request repeated. All rings are dropped when the history's lineage changes, as after a
+ * failover, because any of them may hold messages that the history lost.
  *
- * Guarantee: an answer has no message that the history did not have during the request, and misses none.
+ * Guarantee: an answer has every message that the history had during the request, and no other.
  */
 export class SharedRings implements RingCache {
   readonly #history: Pick<History, 'since' | 'perStation'>
   readonly #memory: RingMemory
-  /** Lineage of the history that the cached rings were read from. */
+  /** Lineage of the history from which the cached rings were read. */
   #lineage: string | undefined
 
   constructor({ history, memory }: SharedRingsParts) {
@@ -57,7 +57,7 @@ export class SharedRings implements RingCache {
     const { perStation } = this.#history
     const current = cached ?? uncounted(createRing(registeredAt, since, messages, perStation))
     const { ring } = current
-    // A simultaneous request may have added some of them, and newer ones.
+    // A simultaneous request may already have added some of these messages, and newer ones.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
     this.#memory.put(key, current)
     const last = ring.stamps.at(-1) ?? 0
