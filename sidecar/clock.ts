@@ -1,20 +1,21 @@
-/** Tells the time and starts timers. All code that uses time is given a clock, so that tests can control it. */
+/**
+ * Tells the time and starts timers. Code that needs the time takes a clock as an argument, so that tests can control
+ * it.
+ */
 export interface Clock {
   /**
-   * Wall-clock time in whole milliseconds since 1970. It may step backwards, and forwards by decades, because a machine
-   * without a battery clock starts in 1970 or at its last shutdown. For people, files and other machines; never for
-   * durations.
+   * Wall-clock time in whole milliseconds since 1970, for people, files and other machines; never for durations. It may
+   * step backwards, or forwards by decades, because a machine without a battery clock starts in 1970 or at its last
+   * shutdown.
    */
   now(): number
-  /**
-   * Milliseconds since an arbitrary moment before the start. Never steps. For durations and time limits.
-   */
+  /** Milliseconds since an arbitrary moment before the start, for durations and time limits. It never steps. */
   elapsed(): number
-  /** Calls `task` once, `delayMs` of elapsed time from now. Does not keep the process alive by itself. */
+  /** Calls `task` once, after `delayMs` of elapsed time. The timer alone does not keep the process alive. */
   after(delayMs: number, task: () => void): Timer
 }
 
-/** A task planned by {@link Clock.after}. Cancelling is idempotent, and has no effect after the task ran. */
+/** A task that {@link Clock.after} will call. `cancel` is idempotent, and has no effect after the task ran. */
 export interface Timer {
   cancel(): void
 }
@@ -38,8 +39,8 @@ export class TimeLimitError extends Error {
 }
 
 /**
- * Settles like `work`, or rejects with a {@link TimeLimitError} after `limitMs` milliseconds. The outcome of `work` is
- * ignored after that.
+ * Settles like `work`, or rejects with a {@link TimeLimitError} after `limitMs` milliseconds. A later outcome of `work`
+ * is ignored.
  */
 export function within<T>(limitMs: number, work: Promise<T>, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {

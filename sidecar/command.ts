@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import './required-node.ts'
 
-// A dynamic import, because the program's own imports fail on an older Node.js before any of its code runs.
+// The import is dynamic, because an older Node.js fails on the program's static imports before the check can run.
 await import('./main.ts')

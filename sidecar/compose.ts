@@ -29,25 +29,25 @@ import { openSqliteStore } from './store/sqlite/open-sqlite.ts'
 
 /** A running sidecar. */
 export interface Sidecar {
-  /** The address of the API. */
+  /** URL of the API. */
   readonly url: string
-  /** The address of the operator's port. */
+  /** URL of the operator's port. */
   readonly adminUrl: string
   /**
-   * Applies what can change without a restart: the lists of callsigns in the configuration that was read, and a renewed
-   * certificate. Never rejects.
+   * Applies what can change without a restart: the callsign lists in `reading`, and a renewed certificate. Never
+   * rejects.
    */
   reload(reading: Reading): Promise<void>
   /**
    * Stops within 5 s. Idempotent; never rejects. Notifications that are not sent by then are sent after the next start.
-   * Resolves with false if the store could not be closed, for example because the disk hangs.
+   * Resolves to false if the store could not be closed, for example because the disk hangs.
    */
   close(): Promise<boolean>
 }
 
-/** Opens the connections to other machines. */
+/** The functions that open connections to other machines. Tests replace them. */
 export interface Outside {
-  /** Connects to APRS-IS; by TCP by default. */
+  /** Connects to APRS-IS. Default: over TCP. */
   readonly connect?: Connect
   readonly openGateways: typeof openGateways
 }
@@ -63,11 +63,11 @@ interface Core {
 }
 
 /**
- * Starts all parts. Resolves once the API and the operator's port serve; APRS-IS may still be unreachable then. If a
- * part cannot start (the database, the files of a push gateway, a port, the certificate), it closes everything that it
- * has opened, and rejects.
+ * Starts all parts of a sidecar. Resolves once the API and the operator's port are listening; APRS-IS may still be
+ * unreachable then. If the database, a push gateway's files, a port or the certificate cannot be used, it closes
+ * everything that it has opened, and rejects.
  *
- * Once `stopping` is aborted, the start ends early and rejects, even if the database does not answer.
+ * @param stopping aborting it ends the start early with a rejection, even if the database does not answer
  */
 export async function startSidecar(
   settings: Settings,
@@ -155,7 +155,9 @@ async function startApi(core: Core, callsigns: CallsignRules, publicKey: string 
   )
 }
 
-/** Connects APRS-IS to the pipeline: received lines go to the receiver, and its acks go out by the same link. */
+/**
+ * Opens the connections to APRS-IS. Received lines go to the receiver, and its acks are sent on the same connections.
+ */
 function startLink(core: Core, outside: Outside, callsigns: CallsignRules, file: FileWatch, history: Storing): Link {
   const { settings, clock, log, metrics, shutdown, store } = core
   const { activeStations, isBlocked } = callsigns
@@ -176,8 +178,8 @@ function startLink(core: Core, outside: Outside, callsigns: CallsignRules, file:
     stations: activeStations,
     history,
     isBlocked,
-    // Without its database file, the process loses its messages at the next start. It sends no acks then, so that the
-    // senders retransmit.
+    // If the database file was deleted or replaced, messages are lost when the process ends. The sidecar then sends no
+    // acks, so that senders retransmit.
     acks: createAckSender({
       send: (line) => file.kept() && link.send(line),
       canSend: () => file.kept() && link.verified(),
@@ -208,7 +210,7 @@ async function startHousekeepingAndBackups(core: Core): Promise<Backups> {
   )
 }
 
-/** Opens the store that `database` names. Rejects with a {@link StoreError}. */
+/** Opens the store that the setting `database` names. Rejects with a {@link StoreError}. */
 async function openStore(
   settings: Settings,
   clock: Clock,
@@ -220,7 +222,7 @@ async function openStore(
   const instance = settings.instance ?? hostname()
   const storeSettings = { history, stations, ack, push, rateLimit, instance }
   if (!isPostgresAddress(database)) return openSqliteStore(database, storeSettings, clock, log)
-  // Loaded only if needed, because its client library is optional.
+  // The module is imported only if it is needed, because its client library is an optional dependency.
   const { openPostgresStore } = await import('./store/postgres/open-postgres.ts')
   const { databaseTls } = settings
   return openPostgresStore({ ...storeSettings, database, databaseTls }, clock, log, metrics, stopping)

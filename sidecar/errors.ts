@@ -1,5 +1,5 @@
 /**
- * The errors of the API, by their code on the wire, which is never renamed or reused. `message` tells the app's
+ * The errors of the API by the code that clients receive. Codes are never renamed or reused. `message` tells the app's
  * developer what is wrong and what to do.
  */
 export const API_ERRORS = {
@@ -52,13 +52,16 @@ export const API_ERRORS = {
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly message: string }>>
 export type ApiErrorCode = keyof typeof API_ERRORS
 
-/** One mistake in a request body: its JSON path, and a sentence that explains it. */
+/** A mistake in a request body: its JSON path, and a sentence that explains it. */
 export interface ErrorDetail {
   readonly path: string
   readonly reason: string
 }
 
-/** Ends a request with an error answer. Its `message` is that of the table. A `cause` goes to the log only. */
+/**
+ * An error that ends a request with an error answer. Its `message` comes from {@link API_ERRORS}. A `cause` is only
+ * logged.
+ */
 export class ApiError extends Error {
   readonly code: ApiErrorCode
   readonly details: readonly ErrorDetail[]
@@ -72,7 +75,7 @@ export class ApiError extends Error {
 }
 
 /**
- * Every fault of the store: what happened, and what the operator should do. Codes are never renamed or reused.
+ * The faults of the store by code: what happened, and what the operator should do. Codes are never renamed or reused.
  */
 export const STORE_FAULTS = {
   database_locked: {
@@ -196,11 +199,11 @@ export const STORE_FAULTS = {
 
 export type StoreErrorCode = keyof typeof STORE_FAULTS
 
-/** The error of every failure in the store. `cause` is the error of the database or the file system. */
+/** A failure of the store. `cause` is the error of the database or the file system. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode
-  /** Tells the operator what to do, in one or two sentences. */
+  /** What the operator should do, in one or two sentences. */
   readonly remedy: string
 
   constructor(code: StoreErrorCode, options?: ErrorOptions) {

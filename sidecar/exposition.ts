@@ -1,12 +1,15 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** One value of a metric, with its labels. */
+/** A value of a metric, with the values of its labels. */
 export interface Reading {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
-/** A counter or gauge, read for each scrape. `name` is complete; `labels` are the names of its labels. */
+/**
+ * A counter or gauge whose values are read for each scrape. `name` includes the prefix and suffix; `labels` are the
+ * names of its labels.
+ */
 export interface Family {
   readonly kind: 'counter' | 'gauge'
   readonly name: string
@@ -20,13 +23,13 @@ export interface Distribution {
   readonly name: string
   readonly help: string
   readonly label: string
-  /** Every value of the label. All series exist from the start. */
+  /** Every value that the label can have. All series exist from the start. */
   readonly cases: readonly string[]
-  /** Upper bounds, in the unit of the observations. */
+  /** Upper bounds of the buckets, in the unit of the observations. */
   readonly buckets: readonly number[]
 }
 
-/** The answer of `/metrics`. */
+/** The answer to a request for `/metrics`. */
 export interface Exposed {
   readonly contentType: string
   readonly text: string
@@ -35,14 +38,14 @@ export interface Exposed {
 /** Exposes metrics in the Prometheus text format. */
 export interface Exposition {
   show(family: Family): void
-  /** Adds an observation to the histogram; `labelValue` is the value of its label. */
+  /** Adds an observation to the histogram, with `labelValue` as the value of its label. */
   observe(labelValue: string, value: number): void
   expose(): Promise<Exposed>
 }
 
 /**
- * Creates an exposition with its own registry, so that two in one process share nothing. Loading this file takes some
- * 20 ms.
+ * Creates an exposition with its own registry, so that two sidecars in one process share nothing. Import this file only
+ * on demand, because loading `prom-client` takes 20 ms.
  */
 export function createExposition({ name, help, label, cases, buckets }: Distribution): Exposition {
   const registry = new Registry()

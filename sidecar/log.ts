@@ -1,10 +1,12 @@
 import pino from 'pino'
 
-/** The fields of a log line. Names are camelCase, and names of times end with their unit (`…Ms`). Never a secret. */
+/**
+ * The fields of a log line. Names are camelCase; a time's name ends with its unit (`…Ms`). A field never has a secret.
+ */
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * The sidecar's log: one JSON object per line, as `fixtures/log-line.schema.json` defines it. `event` is a stable
+ * The sidecar's log. Each line is a JSON object, as `fixtures/log-line.schema.json` defines it. `event` is a stable
  * kebab-case name for searches and alerts; `msg` is a sentence for people.
  */
 export interface Log {
@@ -14,11 +16,13 @@ export interface Log {
   error(event: string, msg: string, fields?: LogFields): void
 }
 
-/** The levels of `log.level`, from the most to the least verbose. */
+/** The values of `log.level`, from the most to the least verbose. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Creates a log that writes to `destination`; by default to stdout, synchronously, so that a crash loses no line. */
+/**
+ * Creates a log that writes to `destination`. Default: stdout, written synchronously, so that a crash loses no line.
+ */
 export function createLog(level: LogLevel, destination?: pino.DestinationStream): Log {
   const logger = pino(
     {
@@ -42,8 +46,8 @@ export function createLog(level: LogLevel, destination?: pino.DestinationStream)
 }
 
 /**
- * Converts fields for output: errors become data, and text loses the control characters that a terminal would obey,
- * because radio stations and API clients choose some of these values.
+ * Converts fields for output: errors become data, and text is cleaned by {@link printableText}. Radio stations and API
+ * clients choose some of these values.
  */
 export function printable(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
@@ -57,8 +61,8 @@ function printableValue(value: unknown): unknown {
 }
 
 /**
- * Replaces line breaks, control characters and direction characters in text from outside by spaces. So the text can
- * neither forge a log line nor control a terminal.
+ * Replaces line breaks, control characters and format characters in a text by spaces. So a text from radio stations or
+ * API clients can neither forge a log line nor control a terminal.
  */
 export function printableText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -70,7 +74,7 @@ function describeError(error: Error): Record<string, unknown> {
   return { name: error.name, message: printableText(error.message), ...code, ...cause }
 }
 
-/** Shortens a push token for logs to its last 6 characters, which are enough to tell two tokens apart. */
+/** Returns the last 6 characters of a push token, for logs. They are enough to tell two tokens apart. */
 export function shortToken(token: string): string {
   return `…${token.slice(-6)}`
 }

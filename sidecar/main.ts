@@ -23,17 +23,20 @@ const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live [--p
   --help             print this help
 `
 
-/** `EX_USAGE` and `EX_CONFIG` of sysexits.h: the command line, or the configuration, is wrong. */
+/** Exit codes of sysexits.h: `EX_USAGE` for a wrong command line, `EX_CONFIG` for a wrong configuration. */
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
-/** A second limit, in case the limits of the parts fail. Service managers kill a process soon after 5 s. */
+/**
+ * Milliseconds that a stop may take, in case a part exceeds its own limit. Service managers kill a process soon after 5
+ * s.
+ */
 const CLOSE_WITHIN_MS = 4800
 
 /**
- * If a host name has several addresses, how long each one but the last is tried. The default of Node.js, 250 ms, is
- * less than a round trip by satellite. There, a host would be unreachable if its last address does not work, such as an
- * IPv6 address on a line without IPv6.
+ * Milliseconds to try each address of a host except its last one. The default of Node.js, 250 ms, is less than a round
+ * trip by satellite. With it, a host would be unreachable if only its last address fails, such as an IPv6 address on a
+ * line without IPv6.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
@@ -41,7 +44,7 @@ interface Arguments {
   readonly config: string
   readonly check: boolean
   readonly live: boolean
-  /** The public address of the API. */
+  /** The public address of the API; undefined if it should not be checked. */
   readonly public: string | undefined
   readonly restore: string | undefined
   readonly moveTo: string | undefined
@@ -58,7 +61,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** Parses the command line. Ends the process if the command line is wrong, or only asks for the help or version. */
+/** Parses the command line. Ends the process if the command line is wrong, or asks only for the help or the version. */
 function readArguments(): Arguments {
   try {
     const { values } = parseArgs({ options: OPTIONS })
@@ -79,14 +82,14 @@ function readArguments(): Arguments {
       'Use only one of --check, --restore and --move-to. Use --live with --check, and --public with --live and an http or https address'
     process.stderr.write(`${config ? mistake : '--config is missing'}.\n\n${USAGE}`)
   } catch (error) {
-    // The message quotes a misplaced argument, which may be an address with a password.
+    // The error message quotes a misplaced argument, which may be a database address with a password.
     const message = (error instanceof Error ? error.message : String(error)).replaceAll(
       /postgres(ql)?:[^\s']*/gi,
       'postgres://…',
     )
     const [, unknown] = /^Unknown option '([^']*)'/.exec(message) ?? []
     const suggestion = unknown === undefined ? undefined : nearest(unknown.replace(/^-+/, ''), Object.keys(OPTIONS))
-    // Cuts the advice of Node.js on arguments that begin with a dash.
+    // Removes the advice that Node.js gives about arguments that begin with a dash.
     const [mistake] = message.split(/(?<=')\. |\.\n/)
     process.stderr.write(`${mistake}.${suggestion === undefined ? '' : ` Did you mean --${suggestion}?`}\n\n${USAGE}`)
   }
@@ -99,8 +102,8 @@ interface Configuration {
 }
 
 /**
- * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. Commands print the
- * mistakes as text. A start prints them as log lines, for the log of a service that did not start.
+ * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. Commands print mistakes
+ * as text. A start prints them as log lines, because operators look in the log of a service that did not start.
  */
 function readConfiguration({ config, check, restore, moveTo }: Arguments): Configuration {
   const isCommand = check || restore !== undefined || moveTo !== undefined
@@ -125,8 +128,8 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
 }
 
 /**
- * Checks the configuration, and ends the process: with {@link EXIT_CONFIG} if a start would fail, and with 1 if a live
- * check fails.
+ * Checks the configuration, then ends the process: with {@link EXIT_CONFIG} if a start would fail, with 1 if a live
+ * check fails, otherwise with 0.
  */
 async function check({ config, live, public: address }: Arguments, settings: Settings): Promise<never> {
   stopWithoutPackages()
@@ -144,7 +147,7 @@ async function check({ config, live, public: address }: Arguments, settings: Set
   process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
 }
 
-/** Ends the process, as {@link check} does, if a package that the sidecar needs is not installed. */
+/** Ends the process with {@link EXIT_CONFIG} if a package that the sidecar needs is not installed. */
 function stopWithoutPackages(): void {
   try {
     demandPackages()
@@ -155,13 +158,13 @@ function stopWithoutPackages(): void {
   }
 }
 
-/** Replaces the database by a backup, and ends the process. */
+/** Replaces the database by a backup, then ends the process. */
 async function restore(backup: string, settings: Settings): Promise<never> {
   const { restoreBackup } = await import('./operator/commands/restore.ts')
   return printOutcome(await restoreBackup(backup, settings))
 }
 
-/** Copies the database file to PostgreSQL, and ends the process. */
+/** Copies the database file to PostgreSQL, then ends the process. */
 async function move(target: string, settings: Settings): Promise<never> {
   const { moveDatabase } = await import('./operator/commands/move.ts')
   return printOutcome(await moveDatabase(target, settings))
@@ -174,10 +177,10 @@ function printOutcome({ done, lines }: { readonly done: boolean; readonly lines:
 
 async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
   const log = createLog(settings.log.level)
-  // For lines that are logged at any `log.level`: the addresses of the sidecar, and the reason why it ended.
+  // Logs lines that must appear at any `log.level`: the addresses of the sidecar, and the reason why it ended.
   const announcements = createLog('info')
   const die = (event: string, msg: string, error: unknown): never => {
-    // Logging may be what failed, for example because stdout is closed.
+    // The log itself may fail, for example because stdout is closed.
     try {
       const advice = error instanceof Error && 'remedy' in error ? { remedy: error.remedy } : {}
       announcements.error(event, msg, { error, ...advice })
@@ -201,7 +204,7 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
     stopping.abort()
     const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve(true)
     closed
-      // A start that fails has closed everything that it opened, unless it rejects with this error.
+      // A failed start has closed everything that it opened, unless it rejects with this error.
       .catch((error) => !(error instanceof StoreLeftOpenError))
       .then(async (isStoreClosed) => {
         if (isStoreClosed) await threadsIdle()
@@ -217,7 +220,8 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
   try {
     warnAbout(warnings, log)
     demandPackages()
-    // Imported after the configuration was checked, because this loads the database library and more.
+    // Imported only after the configuration was checked, because it loads the database library and other large
+    // packages.
     const { startSidecar } = await import('./compose.ts')
     if (stopping.signal.aborted) return
     starting = startSidecar(settings, log, undefined, undefined, stopping.signal)
@@ -229,24 +233,24 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
   }
 }
 
-/** Work in the thread pool of Node.js, which `process.exit` waits for: file operations and name lookups. */
+/** Resources of the work in Node's thread pool for which `process.exit` waits: file operations and name lookups. */
 const THREAD_WORK: ReadonlySet<string> = new Set(['FSReqCallback', 'FSReqPromise', 'GetAddrInfoReqWrap'])
 const LOOK_AGAIN_MS = 20
 
-/** Resolves once the thread pool of Node.js is idle. The time limit of the stop ends this wait. */
+/** Resolves once Node's thread pool is idle. The time limit of the stop bounds this wait. */
 async function threadsIdle(): Promise<void> {
   while (process.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name)))
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
 }
 
 /**
- * Ends the process while one of its threads hangs in a disk operation. `process.exit` waits for that thread. The
- * default action of the signal that requested the stop does not, and service managers treat it as a clean exit.
+ * Ends the process although one of its threads hangs in a disk operation. `process.exit` would wait for that thread.
+ * The default action of the signal that requested the stop does not, and service managers treat it as a clean exit.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)
-  // The first process of a container ignores the default action of signals that it sends to itself.
+  // The kernel does not apply a signal's default action if the first process of a container sends it to itself.
   process.exit(0)
 }
 

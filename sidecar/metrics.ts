@@ -1,11 +1,17 @@
 import { API_ERRORS, STORE_FAULTS } from './errors.ts'
 import type { Distribution, Exposed, Exposition, Family, Reading } from './exposition.ts'
 
-/** Repeated here because this file imports no module. The compiler checks callers against it. */
+/**
+ * A copy of the platforms in sidecar/client, because this layer must not import that one. The compiler checks callers
+ * against it.
+ */
 const PLATFORMS = ['android', 'ios', 'webpush'] as const
 type Platform = (typeof PLATFORMS)[number]
 
-/** Every counter and what it counts. `/metrics` adds `mesh_companion_` before its name, and `_total` after it. */
+/**
+ * The counters by name, and what each counts. In `/metrics`, the name has the prefix `mesh_companion_` and the suffix
+ * `_total`.
+ */
 export const COUNTERS = {
   lines_received: 'Packet lines received from APRS-IS, without comments of the servers',
   lines_too_long: 'Lines over 4 KiB, dropped unread',
@@ -48,8 +54,8 @@ export const COUNTERS = {
 export type CounterName = keyof typeof COUNTERS
 
 /**
- * The counters with labels, and every value that each label can have. All series exist from the start, because
- * Prometheus sees no growth in a series that first appears at 5.
+ * The counters with labels, and every value that each label can have. All series exist from the start. If a series
+ * first appeared with the value 5, Prometheus would not see that growth.
  */
 export const LABELS = {
   messages_lost: { reason: [...Object.keys(STORE_FAULTS), 'other'] },
@@ -78,28 +84,30 @@ const PUSH_LATENCY: Distribution = {
   cases: PLATFORMS,
   buckets: [0.25, 0.5, 1, 2, 2.5, 3, 4, 6, 10, 30, 60, 300, 900, 3600],
 }
-/** Maximum number of observations kept until `prom-client` is loaded. Beyond it, the sidecar loads the package. */
+/** Limit of the observations that wait until `prom-client` is loaded. At the limit, the sidecar loads it. */
 const MAX_WAITING = 1000
 
-/** Counts outcomes and exposes them in the Prometheus text format. */
+/** Counts what happens, and exposes the counters in the Prometheus text format. */
 export interface Metrics {
   count(name: PlainCounter, by?: number): void
-  /** Like {@link count}, for a counter with labels. */
+  /** Like {@link Metrics.count}, for a counter with labels. */
   countCase<Name extends LabelledCounter>(name: Name, labels: Case<Name>, by?: number): void
   /** Returns the value of a counter, summed over its labels. */
   value(name: CounterName): number
-  /** Records how many seconds after the arrival of its oldest message a notification was accepted. */
+  /**
+   * Records the seconds from the arrival of a notification's oldest message until a gateway accepted the notification.
+   */
   observePushLatency(platform: Platform, seconds: number): void
   /** Adds a gauge whose value is read for each scrape, such as the number of stations. `read` must settle soon. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
-  /** Adds a gauge with labels, which can have any number of values. `labels` are the names of its labels. */
+  /** Adds a gauge with labels, whose values are not known in advance. `labels` are the names of its labels. */
   gauges(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void
   expose(): Promise<Exposed>
 }
 
-/** Creates the metrics of one sidecar. Two sidecars in one process share nothing. */
+/** Creates the metrics of one sidecar. Two sidecars in one process share no metrics. */
 export function createMetrics(): Metrics {
-  // Counted in plain objects and copied for each scrape, because the pipeline counts several times per packet.
+  // The counts are plain objects that are copied for each scrape, because the pipeline counts several times per packet.
   const values = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Record<CounterName, number>
   const cases = new Map<string, Map<string, { readonly labels: Reading['labels']; value: number }>>()
   const families: Family[] = []
@@ -119,7 +127,8 @@ export function createMetrics(): Metrics {
   let loading: Promise<Exposition> | undefined
 
   /**
-   * Loads the exposition and passes it what has waited for it. Loaded on demand: it would take a tenth of the start.
+   * Loads the exposition, and gives it the metrics and observations that waited for it. It is loaded on demand, because
+   * loading takes a tenth of the start.
    */
   async function exposition(): Promise<Exposition> {
     loading ??= import('./exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
@@ -144,7 +153,7 @@ export function createMetrics(): Metrics {
     value: (name) => values[name],
     observePushLatency: (platform, seconds) => {
       latencies.push({ platform, seconds })
-      // If it cannot be loaded, /metrics reports that.
+      // If the exposition cannot be loaded, the next request for /metrics reports the error.
       if (latencies.length === MAX_WAITING) exposition().catch(() => latencies.splice(0))
     },
     gauge: (name, help, read) => {

@@ -1,36 +1,37 @@
 import type { AvatarRecord, MessageRecord } from './wire/bodies.ts'
 
-/** State that the client keeps from one launch of the app to the next; plain JSON. */
+/** The client's state, as plain JSON. The app stores it between launches. */
 export interface ClientState {
-  /** Server time, in milliseconds: all messages up to it are stored. */
+  /** Server time in milliseconds. All messages up to this time are stored in the app. */
   readonly cursor: number
-  /** Hash of the station's avatar that the server last confirmed. */
+  /** Hash of the station's own avatar that the server last confirmed. */
   readonly avatarHash?: string
   /**
-   * This phone's id at the server, made before its first request: a secret. Two phones with the same id would be one
-   * device.
+   * This phone's secret id, created before its first request. Two phones with the same id would count as one device.
    */
   readonly deviceId?: string
 }
 
-/** The app's storage for messages and state. If a method throws, the request fails and the messages come again. */
+/**
+ * The app's storage for messages and state. If a method throws, the request fails and the messages are delivered again.
+ */
 export interface AppStore {
   /** Returns the last saved state; undefined at the first launch. */
   load(): Promise<ClientState | undefined>
   /**
-   * Stores and shows `messages`, oldest first, and stores `state`. If one transaction stores both, no message ever
-   * comes twice. Otherwise store the messages before the state, and recognize messages that come again after a crash by
-   * their `time`. Resolve once everything is durable.
+   * Stores and shows `messages`, oldest first, and stores `state`. If one transaction stores both, no message is
+   * delivered twice. Otherwise store the messages before the state; after a crash, recognize repeated messages by their
+   * `time`. Resolve once everything is durable.
    */
   save(state: ClientState, messages: readonly MessageRecord[]): Promise<void>
-  /** Returns whether the app already received the message over radio or APRS-IS; if so, `save` does not get it. */
+  /** Returns whether the app already received the message over radio or APRS-IS. If so, it is not passed to `save`. */
   heard?(message: MessageRecord): boolean | Promise<boolean>
 }
 
 /** The app's storage for other stations' avatars, by station (`CALL-SSID`). Default: the last 200 in memory. */
 export interface AvatarStore {
   hashOf(station: string): string | undefined | Promise<string | undefined>
-  /** Undefined: the station cleared its avatar. */
+  /** Stores a station's avatar. Undefined means that the station cleared its avatar. */
   put(station: string, avatar: AvatarRecord | undefined): void | Promise<void>
 }
 

@@ -4,23 +4,26 @@ import { pushedAvatar } from './push-data.ts'
 import type { AvatarRecord } from './wire/bodies.ts'
 import type { PushPayload } from './wire/push-payload.ts'
 
-/** Source: Limits, stations per `/v1/avatars` request. */
+/** Limit of the stations in a request. Source: Limits, stations per `/v1/avatars` request. */
 const MAX_PER_REQUEST = 50
-/** Far more than the senders of one answer. Beyond it, the oldest are dropped until they are advertised again. */
+/**
+ * Limit of the stations whose avatars wait to be fetched: far more than the senders of one answer. Beyond it, the
+ * oldest are dropped until an answer advertises them again.
+ */
 const MAX_WANTED = 500
 
 /** Keeps other stations' avatars up to date with few requests. */
 export interface AvatarBook {
-  /** Stores the sender's avatar from a push. */
+  /** Stores the sender's avatar if the push contains it. */
   pushed(push: PushPayload): Promise<void>
   /**
-   * Fetches avatars whose advertised hash differs from that of the stored copy. Failed ones are requested again the
-   * next time.
+   * Fetches the avatars whose advertised hash differs from the stored one. If a request fails, they are fetched at the
+   * next call.
    */
   advertised(hashes: Readonly<Record<string, string>>): Promise<void>
 }
 
-/** @param fetchAvatars returns the avatars of up to 50 stations, as far as they have one */
+/** @param fetchAvatars returns the avatars of up to 50 stations, without stations that have none */
 export function createAvatarBook(
   store: AvatarStore,
   fetchAvatars: (stations: readonly string[]) => Promise<Readonly<Record<string, AvatarRecord>>>,
@@ -60,7 +63,7 @@ export function createAvatarBook(
             wanted.delete(station)
           }
         } catch (error) {
-          // Messages must not fail because of avatars.
+          // A failed request for avatars must not fail the delivery of messages.
           if (error instanceof ClientError) return
           throw error
         }

@@ -7,7 +7,7 @@ export interface OwnAvatar {
   readonly image: string
 }
 
-/** Identity of an avatar. Source: Avatar, hash rules. */
+/** Returns the hash that identifies an avatar. Source: Avatar, hash rules. */
 export function avatarHash({ icon, image }: OwnAvatar): string {
   if (image !== '') return sha256(`${icon}\n${image}`)
   return icon === '' ? '' : `icon:${icon}`

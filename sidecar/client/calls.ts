@@ -26,22 +26,22 @@ export type Fetch = (
 export interface CallsOptions {
   /** The sidecar's address without `/v1`, such as `https://push.example.org`. */
   readonly baseUrl: string
-  /** Default: the platform's. */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: Fetch
   readonly timers?: Timers
   /** Time limit of a whole request, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number
-  /** Aborting it makes open and later requests reject with `closed`. */
+  /** Aborting this signal makes open and later requests reject with `closed`. */
   readonly signal?: AbortSignal
 }
 
-/** The requests of the API. They reject with a {@link ClientError}. */
+/** The requests of the API. Each rejects with a {@link ClientError}. */
 export interface Calls {
   register(body: RegisterBody): Promise<RegisterAnswer>
   sync(body: SyncBody): Promise<SyncAnswer>
   avatars(body: AvatarsBody): Promise<AvatarsAnswer>
   unregister(body: UnregisterBody): Promise<Stamped>
-  /** Returns the key that apps subscribe with; rejects with `not_found` while Web Push is off. */
+  /** Returns the key with which apps subscribe. Rejects with `not_found` while Web Push is off. */
   webPush(): Promise<WebPushAnswer>
 }
 
@@ -49,13 +49,13 @@ export function createCalls(options: CallsOptions): Calls {
   const { baseUrl, fetch = globalThis.fetch, timers = platformTimers, timeoutMs = 30_000, signal } = options
   const base = withoutTrailingSlashes(baseUrl)
 
-  /** @param members required members of the answer, which a page from a proxy or a captive portal does not have */
+  /** @param members required members of the answer, by which it differs from a page of a proxy or a captive portal */
   async function send<Answer>(path: string, body: object | undefined, members: Members): Promise<Answer> {
     const { status, content } = await exchange(path, body)
     if (status === 200 && hasMembers<Answer>(content, members)) return content
     if (status !== 200 && hasMembers<Refusal>(content, { error: 'string' }) && isApiCode(content.error))
       throw new ClientError(content.error, String(content.message), { details: content.details ?? [] })
-    // A rate limit behind a proxy. Without a proxy the connection ends.
+    // Status 429 means a rate limit behind a proxy. Without a proxy, the sidecar closes the connection.
     if (status === 429) throw new ClientError('unreachable', `${base} accepts no more requests from this address now.`)
     throw new ClientError('bad_answer', `${base} did not answer ${path} as a sidecar does (status ${status}).`)
   }
@@ -99,7 +99,7 @@ interface Refusal {
   readonly details?: ClientError['details']
 }
 
-/** Returns undefined if the content is no JSON; throws if the connection broke. */
+/** Returns the answer's JSON; undefined if the content is not JSON. Throws if the connection breaks. */
 async function contentOf(answer: { json(): Promise<unknown> }, signal: AbortSignal): Promise<unknown> {
   try {
     return await answer.json()
@@ -114,7 +114,7 @@ function hasMembers<Answer>(content: unknown, members: Members): content is Answ
   return Object.entries(members).every(([name, type]) => values[name] !== null && typeof values[name] === type)
 }
 
-/** Takes linear time, which a regular expression would not. */
+/** Takes linear time. A regular expression could take quadratic time. */
 function withoutTrailingSlashes(address: string): string {
   let end = address.length
   while (address[end - 1] === '/') end -= 1

@@ -1,6 +1,6 @@
 import type { ApiErrorCode, ErrorDetail } from '../errors.ts'
 
-/** Whether the same request may succeed later, by the API's error code. */
+/** Whether the same request may succeed later (`temporary`) or not (`permanent`), by the API's error code. */
 const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
   invalid_request: 'permanent',
   wrong_passcode: 'permanent',
@@ -18,8 +18,8 @@ const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
 }
 
 /**
- * A code of the API, or one of the client:
- * - `unreachable`: no answer, which is also what a rate limit looks like.
+ * An error code of the API, or of the client itself:
+ * - `unreachable`: there was no answer, for example because of a rate limit.
  * - `bad_answer`: another server answered, such as a proxy or the login page of a network.
  * - `closed`: the client was closed.
  */
@@ -28,7 +28,7 @@ export type ClientErrorCode = ApiErrorCode | 'unreachable' | 'bad_answer' | 'clo
 /** The reason why a request failed. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode
-  /** The mistakes in the request, by JSON path. */
+  /** The mistakes in the request, each with its JSON path. */
   readonly details: readonly ErrorDetail[]
 
   constructor(code: ClientErrorCode, message: string, options?: ErrorOptions & { details?: readonly ErrorDetail[] }) {

@@ -2,26 +2,29 @@ import type { AppStore, ClientState } from './app-store.ts'
 import { createDeviceId } from './device-id.ts'
 import type { MessageRecord, Stamped } from './wire/bodies.ts'
 
-/** An answer that may have messages. */
+/** An answer that may contain messages. */
 interface News extends Stamped {
   readonly messages?: readonly MessageRecord[]
 }
 
-/** The stored state. Its cursor moves only by answers to requests for messages. */
+/** Keeps the stored state. Its cursor changes only through {@link Cursor.take}. */
 export interface Cursor {
   readonly state: ClientState
   /**
-   * Returns this phone's id at the sidecar. It is stored before it is first sent, because a lost answer or a crash
-   * would otherwise leave an orphaned device at the sidecar.
+   * Returns this phone's device id. A new id is stored before it is first sent; otherwise a lost answer or a crash
+   * would leave an orphaned device at the sidecar.
    */
   deviceId(): Promise<string>
-  /** Requests messages; the cursor moves once they are stored. */
+  /** Requests messages by `ask`. Moves the cursor once the messages are stored. */
   take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
-  /** Stores which avatar the server has for the station; undefined if the server has forgotten the station. */
+  /**
+   * Stores the hash of the avatar that the server has for the station; undefined if the station is not registered
+   * there.
+   */
   confirm(avatarHash: string | undefined): Promise<void>
 }
 
-/** @param random as in `Math.random` */
+/** @param random returns 0 to below 1, as `Math.random` does */
 export function createCursor(store: AppStore, loaded: ClientState, random: () => number): Cursor {
   let state = loaded
 
@@ -49,8 +52,8 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
 
     async take(ask) {
       const first = await ask(state.cursor)
-      // An older server time means that the server started over with an empty database and a slower clock, so all of
-      // its messages are new.
+      // An older server time means that the server started again with an empty database and its clock is behind. So all
+      // of its messages are new.
       const answer = first.serverTime < state.cursor ? await ask(0) : first
       await save({ ...state, cursor: answer.serverTime }, await unheard(answer.messages ?? []))
       return answer

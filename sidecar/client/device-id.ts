@@ -1,8 +1,8 @@
 const BYTES = 16
 
 /**
- * Makes an unguessable device id in hex, by Web Crypto if the platform has it. React Native has not; `random` is enough
- * there, because only the sidecar ever sees its values.
+ * Creates an unguessable device id in hex, with Web Crypto if the platform has it. React Native does not. There
+ * `random` is enough, because only the sidecar ever receives its values.
  */
 export function createDeviceId(random: () => number): string {
   const bytes = new Uint8Array(BYTES)

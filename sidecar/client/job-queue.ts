@@ -1,16 +1,16 @@
 import { ClientError, closedError } from './client-error.ts'
 import type { Timers } from './timers.ts'
 
-/** Runs jobs one after the other, because an answer's cursor must be handled before the next request is sent. */
+/** Runs jobs one after the other, because the cursor of an answer must be stored before the next request is sent. */
 export interface JobQueue<Name extends string> {
   /**
-   * Runs a job, and settles with it. Simultaneous requests for a job share it, so at most one of each waits. A job that
-   * fails for a temporary reason is retried after a growing delay that holds up all jobs.
+   * Runs the job `name`, and settles with its outcome. Calls for a job that is already waiting share it, so each job
+   * waits at most once. After a temporary failure, the job is retried; until then no job runs.
    */
   run(name: Name): Promise<void>
-  /** Ends the delay after a failure. */
+  /** Ends the delay after a failure, so that waiting jobs run now. */
   hurry(): void
-  /** Rejects waiting jobs with `closed`. Resolves once the running job has ended too. */
+  /** Rejects waiting jobs with `closed`. Resolves once the running job has ended. */
   close(): Promise<void>
 }
 
@@ -26,9 +26,9 @@ export function createJobQueue<Name extends string>(parts: QueueParts<Name>): Jo
 }
 
 /**
- * The queue is running jobs or paused. A temporary failure pauses it: the failed job waits in the queue again, and no
- * job runs until the delay is over or `hurry` ends it. The delay grows with each failure in a row, and a success resets
- * it. After `close` no job runs any more.
+ * The queue is either running jobs or paused. A temporary failure pauses it and puts the failed job back into the
+ * queue. No job runs until the delay ends or `hurry` is called. The delay grows with each consecutive failure, and a
+ * success resets it. After `close`, no job runs.
  */
 class RetryingQueue<Name extends string> implements JobQueue<Name> {
   readonly #jobs: Readonly<Record<Name, () => Promise<void>>>
@@ -36,7 +36,7 @@ class RetryingQueue<Name extends string> implements JobQueue<Name> {
   readonly #random: () => number
   readonly #waiting = new Map<Name, Promise<void>>()
   #last: Promise<void> = Promise.resolve()
-  /** Temporary failures in a row. */
+  /** Number of consecutive temporary failures. */
   #failures = 0
   #isClosed = false
   #pause: { readonly over: Promise<void>; end(): void } | undefined
@@ -78,7 +78,7 @@ class RetryingQueue<Name extends string> implements JobQueue<Name> {
       if (error instanceof ClientError && error.passing && !this.#isClosed) {
         this.#failures++
         this.#startPause(retryDelayMs(this.#failures, this.#random()))
-        // The caller has the error of the first attempt; this attempt has no caller.
+        // The caller gets the error of the first attempt. The retry has no caller, so its error is ignored.
         this.run(name).catch(() => {})
       }
       throw error
@@ -104,12 +104,12 @@ const MIN_DELAY_MS = 2000
 const MAX_DELAY_MS = 900_000
 
 /**
- * Returns the delay before the next attempt, in milliseconds: half of a limit up to all of it. The limit doubles with
- * each failure, from 4 s to 15 minutes. A rate limit shows as a connection that ends without an answer; it lasts a
- * minute, or an hour for new stations. The spread keeps phones from returning all at once.
+ * Returns the delay before the next attempt, in milliseconds. It is random between half of a limit and the limit, so
+ * that not all phones return at once. The limit doubles with each failure, from 4 s to 15 minutes, which also fits rate
+ * limits: they last a minute, or an hour for new stations, and look like a lost connection.
  *
- * @param failures counts from 1
- * @param random 0 to below 1
+ * @param failures number of consecutive failures, from 1
+ * @param random from 0 to below 1
  */
 export function retryDelayMs(failures: number, random: number): number {
   const limit = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** failures)

@@ -1,12 +1,12 @@
 import type { MessageRecord } from './wire/bodies.ts'
 
 /**
- * Returns a value that all copies of one message share, whether they came over radio, APRS-IS or a sync. Equal values
- * within minutes mean the same message; later, a new message with the same text. Source: Message, identity for
- * duplicate detection.
+ * Returns a value that all copies of a message share, whether they arrived over radio, by APRS-IS or in a sync. Equal
+ * values within minutes mean the same message; later they mean a new message with the same text. Source: Message,
+ * identity for duplicate detection.
  *
- * Of a number with a reply-ack (`MM}AA`) only `MM` counts, because `AA` changes between retransmissions. Trailing
- * blanks of the text and the SSID 0 do not count.
+ * In a number with a reply-ack (`MM}AA`), `AA` is ignored, because it changes between retransmissions. Blanks at the
+ * end of the text and the SSID 0 are ignored too.
  */
 export function messageIdentity(message: Pick<MessageRecord, 'from' | 'to' | 'seqId' | 'text'>): string {
   const { from, to, seqId, text } = message
@@ -15,7 +15,7 @@ export function messageIdentity(message: Pick<MessageRecord, 'from' | 'to' | 'se
   return JSON.stringify([station(from), station(to), number, withoutPadding(text)])
 }
 
-/** Radios and gateways pad with blanks, control characters and DEL. */
+/** Strips the blanks, control characters and DEL that radios and gateways append. */
 function withoutPadding(text: string): string {
   let end = text.length
   while (end > 0 && (text.charCodeAt(end - 1) <= 0x20 || text.charCodeAt(end - 1) === 0x7f)) end -= 1

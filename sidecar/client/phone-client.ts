@@ -9,70 +9,72 @@ import { readPush } from './push-data.ts'
 import { platformTimers, type Timers } from './timers.ts'
 import type { DeviceClaim, Platform, RegisterAnswer, RegisterBody, StationClaim } from './wire/bodies.ts'
 
-/** Source: Other operations. */
+/** Interval between heartbeats. Source: Other operations. */
 const HEARTBEAT_MS = 6 * 60 * 60 * 1000
 
 export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly callsign: string
-  /** 0 to 99, or at most two of A-Z and 0-9; null for none. */
+  /** 0 to 99, or at most two characters of A-Z and 0-9; null for none. */
   readonly ssid: number | string | null
   /** The APRS-IS passcode of the callsign. */
   readonly passcode: number
   readonly platform: Platform
   /** FCM's registration token, APNs' device token in hex, or the JSON text of a Web Push subscription. */
   readonly pushToken: string
-  /** Whether the sidecar acknowledges messages in the station's name. Default: false, the app does it. */
+  /** Whether the sidecar acknowledges messages in the station's name. Default: false, so the app must do it. */
   readonly ackMessages?: boolean
-  /** The station's own avatar; null clears it. Default: the app has none, and the server's avatar stays as it is. */
+  /** The station's own avatar; null clears it. Default: undefined, so the avatar at the server stays as it is. */
   readonly avatar?: OwnAvatar | null
   readonly store: AppStore
   readonly avatars?: AvatarStore
-  /** Returns 0 to below 1, for delays, and for the device id if there is no Web Crypto. Default: `Math.random`. */
+  /**
+   * Returns 0 to below 1. It spreads delays, and makes the device id if there is no Web Crypto. Default: `Math.random`.
+   */
   readonly random?: () => number
 }
 
 /**
- * One phone of a station. Requests go out one at a time. Each method's promise is for its own first attempt; it rejects
- * with a {@link ClientError}, or with the error of the app's store. The client retries temporary failures by itself,
- * after a delay that grows from seconds to 15 minutes.
+ * One phone of a station. It sends one request at a time. Each method settles with the outcome of its own first
+ * attempt: it rejects with a {@link ClientError}, or with the error of the app's store. The client itself retries after
+ * temporary failures, with a delay that grows from seconds to 15 minutes.
  */
 export interface PhoneClient {
-  /** To be called at each launch: registers, gets missed messages, and from then on registers every 6 hours. */
+  /** Call this at each launch. Registers, gets missed messages, and from then on registers every 6 hours. */
   start(): Promise<void>
-  /** Gets new messages. Registers first if that is due or the server has forgotten the station. */
+  /** Gets new messages. Registers first if a heartbeat is due or the server has forgotten the station. */
   sync(): Promise<void>
-  /** To be called for each push while the app runs, with the platform's data: stores the sender's avatar, and syncs. */
+  /** Call this for each push while the app runs, with the platform's data. Stores the sender's avatar, then syncs. */
   pushReceived(data: unknown): Promise<void>
   /**
-   * Like {@link pushReceived}, but for a tap on a notification. Resolves with the callsign whose conversation to open,
-   * even if the sync has to wait; undefined for a push that is not the sidecar's.
+   * Call this when the user taps a notification. Does the same as {@link pushReceived}. Resolves to the callsign whose
+   * conversation the app should open, even if the sync failed; undefined if the push is not from the sidecar.
    */
   pushTapped(data: unknown): Promise<string | undefined>
-  /** To be called when the platform gives the app a new token. */
+  /** Call this when the platform gives the app a new push token. */
   setPushToken(pushToken: string): Promise<void>
   /**
-   * Null clears the avatar. Rejects with `invalid_request` if the server refuses the avatar; the station stays
-   * registered.
+   * Changes the station's avatar; null clears it. Rejects with `invalid_request` if the server refuses the avatar. The
+   * station stays registered.
    */
   setAvatar(avatar: OwnAvatar | null): Promise<void>
-  /** To be called when the network is back: retries at once. */
+  /** Call this when the network is available again. Retries at once. */
   networkChanged(): void
   /**
-   * Makes the server forget this phone, and with the station's last phone its messages. The client registers no more,
-   * until {@link start}.
+   * Removes this phone from the server. With the station's last phone, the server also removes its messages. The client
+   * does not register again until {@link start}.
    */
   unregister(): Promise<void>
   /**
-   * Ends open requests, all waiting and the heartbeat. The station stays registered. Resolves once the client has
-   * finished with the app's stores, so the stores must not wait for it.
+   * Ends open requests, all waiting and the heartbeat. The station stays registered. Resolves once the client no longer
+   * uses the app's stores, so the stores must not wait for this promise.
    */
   close(): Promise<void>
 }
 
-/** Loads the state from the store; sends nothing yet. */
+/** Creates a client with the state in the app's store. Sends no request yet. */
 export async function createClient(options: ClientOptions): Promise<PhoneClient> {
   const phone = new StationPhone(options, (await options.store.load()) ?? { cursor: 0 })
-  // Plain functions, so that an app can pass a method on as a callback.
+  // The methods are plain functions, so that an app can pass one on as a callback.
   return {
     start: () => phone.start(),
     sync: () => phone.sync(),
@@ -93,9 +95,9 @@ type Job = 'launch' | 'sync' | 'heartbeat' | 'unregister'
  *
  * It is idle until `start`, `sync` or a push runs a job. A launch, a heartbeat or an avatar upload registers the
  * station and plans the next heartbeat. A sync registers first if a heartbeat is due or the server has forgotten the
- * station. The job queue runs one job at a time and retries it after a temporary failure. `unregister` makes the client
- * unregistered: requests made before, or a late push, do not register again; only `start` does. `close` ends everything
- * for good.
+ * station. The job queue runs one job at a time, and retries it after a temporary failure. `unregister` makes the
+ * client unregistered; then waiting jobs and late pushes do not register it again, only `start` does. `close` ends
+ * everything for good.
  *
  * Guarantees: the cursor moves only once the app's store has the messages; at most one request is open; an avatar that
  * the server refused is not sent again.
@@ -110,14 +112,14 @@ class StationPhone implements PhoneClient {
   readonly #cursor: Cursor
   readonly #book: AvatarBook
   readonly #queue: JobQueue<Job>
-  /** Avatars from pushes that are being written to the app's store. */
+  /** Writes to the app's store, still in progress, of avatars that pushes contained. */
   readonly #savingAvatars = new Set<Promise<void>>()
   #pushToken: string
-  /** The station's own avatar; null: cleared; undefined: the app has never set one. */
+  /** The station's own avatar; null if the app cleared it, undefined if the app never set one. */
   #avatar: OwnAvatar | null | undefined
   /** Hash of an avatar that the server refused. */
   #refusedHash: string | undefined
-  /** Time of the last registration. */
+  /** Time of the last registration, in milliseconds since 1970. */
   #registeredAt: number | undefined
   #heartbeat: { cancel(): void } | undefined
   #isUnregistered = false
@@ -259,8 +261,8 @@ class StationPhone implements PhoneClient {
     } catch (error) {
       if (error instanceof ClientError && error.code === 'invalid_request') {
         await this.#register()
-        // The registration works without the avatar. If it were sent with each heartbeat, the server would refuse each
-        // one and forget the station.
+        // The station is now registered without the avatar, and the avatar is not sent again. Otherwise the server
+        // would refuse every heartbeat, and finally forget the station.
         this.#refusedHash = body.avatarHash ?? undefined
       }
       throw error
@@ -277,19 +279,22 @@ class StationPhone implements PhoneClient {
     this.#heartbeat?.cancel()
     if (this.#ending.signal.aborted || this.#isUnregistered) return
     this.#heartbeat = this.#timers.after(HEARTBEAT_MS, () => {
-      // Planned before this heartbeat runs: the server may refuse it for good, by a mistake that the operator corrects
-      // before the next one.
+      // The next heartbeat is planned before this one runs, because the server may refuse this one permanently. The
+      // operator may correct the cause before the next heartbeat.
       this.#planHeartbeat()
       this.#queue.run('heartbeat').catch(() => {})
     })
   }
 
   #isHeartbeatDue(): boolean {
-    // Timers stop while the phone sleeps.
+    // The timer may be late, because timers stop while the phone sleeps. So the time is checked too.
     return this.#registeredAt === undefined || Math.abs(this.#timers.now() - this.#registeredAt) >= HEARTBEAT_MS
   }
 
-  /** Returns whether the server is known to have another avatar than the station's. */
+  /**
+   * Returns whether the avatar must be uploaded: the server is known to have a different one, and has not refused this
+   * one.
+   */
   #isAvatarDue(): boolean {
     const { avatarHash: confirmed } = this.#cursor.state
     const hash = this.#ownHash()

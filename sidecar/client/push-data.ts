@@ -2,8 +2,8 @@ import type { AvatarRecord } from './wire/bodies.ts'
 import type { PushPayload } from './wire/push-payload.ts'
 
 /**
- * Returns the payload of a push in the platform's form: FCM's `data`, the `userInfo` of iOS, the JSON of a Web Push.
- * Undefined for a push that is not the sidecar's.
+ * Returns the payload of a push, given the platform's data: FCM's `data`, the `userInfo` of iOS, or the JSON of a Web
+ * Push. Returns undefined if the push is not from the sidecar.
  */
 export function readPush(data: unknown): PushPayload | undefined {
   return isPayload(data) ? data : undefined
@@ -15,7 +15,7 @@ function isPayload(data: unknown): data is PushPayload {
 }
 
 /**
- * Returns the sender's avatar in a push. `unknown`: the push has none, or the image was too large for it.
+ * Returns the sender's avatar from a push; `unknown` if the push has none, for example because its image was too large.
  */
 export function pushedAvatar(push: PushPayload): AvatarRecord | 'cleared' | 'unknown' {
   const { fromAvatarIcon: icon = '', fromAvatarImage: image = '', fromAvatarHash: hash } = push

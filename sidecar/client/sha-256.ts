@@ -1,6 +1,6 @@
 /**
- * Returns the SHA-256 of a text in UTF-8, in hex (FIPS 180-4). React Native has no Web Crypto, and browsers have none
- * over plain HTTP.
+ * Returns the SHA-256 of a text's UTF-8 bytes in hex (FIPS 180-4). Web Crypto is not used, because React Native lacks
+ * it, and browsers lack it over plain HTTP.
  */
 export function sha256(text: string): string {
   const state = Uint32Array.from(PRIMES.slice(0, 8), (prime) => fractionBits(prime ** (1 / 2)))
@@ -21,12 +21,12 @@ function hasDivisor(n: number): boolean {
   return false
 }
 
-/** Returns the first 32 bits after the binary point. */
+/** Returns the first 32 bits after the binary point of `value`. */
 function fractionBits(value: number): number {
   return ((value % 1) * 2 ** 32) >>> 0
 }
 
-/** Appends the bit 1, zeros and the length in bits, up to whole blocks of 64 bytes. */
+/** Appends the bit 1, zeros and the text's length in bits, so that the result has whole blocks of 64 bytes. */
 function padded(bytes: Uint8Array): DataView {
   const view = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / 64) * 64))
   bytes.forEach((byte, i) => {

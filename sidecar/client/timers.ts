@@ -1,8 +1,8 @@
-/** The client's clock. */
+/** The clock and timers that the client uses. */
 export interface Timers {
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   now(): number
-  /** Calls `task` once, in `delayMs` milliseconds. */
+  /** Calls `task` once, after `delayMs` milliseconds. */
   after(delayMs: number, task: () => void): { cancel(): void }
 }
 

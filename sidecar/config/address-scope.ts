@@ -1,13 +1,14 @@
 import ipaddr from 'ipaddr.js'
 
-/** Prefix of IPv4 addresses that are translated for machines without IPv4 (NAT64). Source: RFC 6052, 2.1. */
+/** Prefix of IPv6 addresses that NAT64 translates to IPv4, for machines without IPv4. Source: RFC 6052, 2.1. */
 const TRANSLATED = ipaddr.IPv6.parse('64:ff9b::')
-/** The only range with public addresses so far. Source: RFC 4291, 2.4; the registry of IANA. */
+/** The only IPv6 range with public addresses so far. Source: RFC 4291, 2.4, and IANA's registry. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
 /**
- * Returns whether an IP address belongs to the public internet, as that of a push service must. Private, loopback,
- * link-local, shared (RFC 6598), multicast and reserved addresses do not, nor IPv6 forms of such IPv4 addresses.
+ * Returns whether an IP address is on the public internet, as the address of a push service must be. Returns false for
+ * private, loopback, link-local, shared (RFC 6598), multicast and reserved addresses, and for IPv6 forms of such IPv4
+ * addresses.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
@@ -25,7 +26,7 @@ export function isLocalName(host: string): boolean {
   return /^[^.]*\.?$|\.(localhost|local|internal|home\.arpa)\.?$/i.test(host)
 }
 
-/** Returns whether only this machine can reach the IP address. */
+/** Returns whether an IP address is a loopback address, which only this machine can reach. */
 export function isLoopback(address: string): boolean {
   return /^(127\.|::1$|::ffff:127\.)/.test(address)
 }

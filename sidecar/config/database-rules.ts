@@ -6,7 +6,7 @@ import type { Surroundings } from './surroundings.ts'
 const FORM =
   'Set it to postgres://USER@HOST/DATABASE, or to the path of a SQLite file. In a password, write characters other than letters and digits as % and their code. Prefer PGPASSWORD for the password.'
 
-/** Checks that the address of a PostgreSQL database is valid and has no part that would be ignored. */
+/** Checks that the address of a PostgreSQL database is valid, and that the sidecar would not ignore any part of it. */
 export function addressIsReadable({ database }: Settings): readonly Problem[] {
   if (!isAddress(database)) return []
   const problem = (reason: string, remedy = FORM) => [{ path: 'database', reason, remedy }]
@@ -20,7 +20,7 @@ export function addressIsReadable({ database }: Settings): readonly Problem[] {
   if (urls.some(isInvalid)) return problem('is not a valid address of a PostgreSQL database')
   const { searchParams } = new URL(addresses[0] ?? '')
   if (searchParams.size === 0) return []
-  // Does not show the parameter's name, which may be part of a password with a ?.
+  // The message does not show the parameter's name, because it may be part of a password that contains a question mark.
   return problem(
     'has a parameter',
     'Remove everything from the ? on. The sidecar always uses TLS to another machine and checks its certificate, by databaseTls.caFile if that is set. It needs no other parameters.',
@@ -36,14 +36,17 @@ function isEscaped(text: string): boolean {
   }
 }
 
-/** Backups are copies of a SQLite file. PostgreSQL has its own means, which its operator also restores with. */
+/** Checks that backups are configured only for a SQLite file. PostgreSQL has its own tools to back up and restore. */
 export function backupsAreOfAFile({ database, backup }: Settings): readonly Problem[] {
   if (!isPostgresAddress(database) || backup.folder === null) return []
   const remedy = 'Set it to null, and back PostgreSQL up with pg_dump, or with pg_basebackup and an archive.'
   return [{ path: 'backup.folder', reason: 'works with a SQLite file only', remedy }]
 }
 
-/** A new key file would have other keys than the database, which all instances share. */
+/**
+ * Checks that no new key file would be created beside PostgreSQL. Its keys would differ from those in the database,
+ * which all instances share.
+ */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,
   { readFile }: Surroundings,
@@ -53,7 +56,7 @@ export function vapidKeysAreShared(
     readFile(webpush.keyFile)
     return []
   } catch (error) {
-    // Other problems with the file are reported by the rule for key files.
+    // Another rule reports other problems with the file.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return []
   }
   return [
@@ -65,13 +68,16 @@ export function vapidKeysAreShared(
   ]
 }
 
-/** Logins per base callsign, by its SSIDs, and stations per filter, measured with callsigns of usual length. */
+/**
+ * Number of logins that the SSIDs of one callsign allow, and of stations that fit in one filter. Measured with
+ * callsigns of usual length.
+ */
 const LOGINS = 84
 const STATIONS_PER_LOGIN = 880
 
 /**
- * Every listener serves all stations, and all listeners share the callsigns for logins. Each keeps one login free for
- * filter changes.
+ * Checks that the listeners can serve `stations.max` stations. Every listener serves all stations, and all listeners
+ * share the callsigns for logins. Each keeps one login free for filter changes.
  */
 export function listenersCarryAll({ database, aprsis, stations }: Settings): readonly Problem[] {
   const maxStations = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN

@@ -1,5 +1,6 @@
 /**
- * The steps of a JSON Pointer (RFC 6901), as ajv reports places: `/listen/trustProxy/0` is `listen`, `trustProxy`, `0`.
+ * Returns the steps of a JSON Pointer (RFC 6901), with which ajv reports places. For example, `/listen/trustProxy/0`
+ * becomes `listen`, `trustProxy`, `0`.
  */
 export function pointerSteps(pointer: string): readonly string[] {
   return pointer
@@ -8,7 +9,7 @@ export function pointerSteps(pointer: string): readonly string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** A place in a JSON document as people write it: `listen.trustProxy[0]`; the document as a whole is `$`. */
+/** Formats a place in a JSON document for people: `listen.trustProxy[0]`, or `$` for the whole document. */
 export function jsonPath(steps: readonly string[]): string {
   if (steps.length === 0) return '$'
   return steps.reduce((path, step) => {

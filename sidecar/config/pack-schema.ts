@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { SETTINGS_SCHEMA } from './schema.ts'
 
 /**
- * Part of `npm run build`: writes the JSON Schema of a sidecar's configuration. Editors use it to complete and explain
- * members; the sidecar validates the configuration with the same schema.
+ * The folder for the JSON Schema of the sidecar's configuration, which this script writes as part of `npm run build`.
+ * Editors use the schema to complete and explain settings. The sidecar validates the configuration with the same
+ * schema.
  */
 const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 
@@ -18,7 +19,7 @@ const published = {
     ...SETTINGS_SCHEMA.properties,
   },
 }
-/** Removes the sidecar's own format, which some validators reject. */
+/** Removes the format `address-range`, which only the sidecar knows and some validators reject. */
 const withoutOwnFormat = (key: string, value: unknown) =>
   key === 'format' && value === 'address-range' ? undefined : value
 

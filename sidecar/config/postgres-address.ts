@@ -1,19 +1,21 @@
 /**
- * Returns whether `database` is the address of a PostgreSQL database rather than a file. Such an address may have a
- * password and must not be shown.
+ * Returns whether `database` is the address of a PostgreSQL database, not a file. Such an address may contain a
+ * password, so it must not be shown.
  */
 export function isPostgresAddress(database: string): boolean {
   return /^\s*postgres(ql)?:\/\//i.test(database)
 }
 
-/** Returns whether `database` is any address, which must not be used as a file name: it may have a password. */
+/**
+ * Returns whether `database` is an address of any scheme. It may contain a password, so it must not become a file name.
+ */
 export function isAddress(database: string): boolean {
   return /^\s*[a-z][a-z\d+.-]*:\/\//i.test(database)
 }
 
 /**
- * Returns an address for each host. As with libpq, an address may name several hosts with their ports. It may also ask
- * for the primary, which the sidecar uses anyway.
+ * Returns one address for each host in `address`. As with libpq, an address may name several hosts with their ports. It
+ * may also ask for the primary; that parameter is removed, because the sidecar always uses the primary.
  */
 export function addressesOf(address: string): readonly string[] {
   const [scheme = ''] = /^\s*[a-z]+:\/\//i.exec(address) ?? []
@@ -32,6 +34,6 @@ export function shownAddress(address: string): string {
   const addresses = addressesOf(address)
   if (!addresses.every((single) => URL.canParse(single))) return 'PostgreSQL'
   const hosts = addresses.map((single) => new URL(single).host)
-  // The folder of a socket is percent-encoded in the address.
+  // The folder of a Unix socket is percent-encoded in the address.
   return hosts.join().replaceAll(/%2f/gi, '/') + new URL(addresses[0] ?? '').pathname
 }

@@ -1,9 +1,9 @@
-/** One mistake in the configuration. Never quotes a value, which may be a secret. */
+/** A mistake in the configuration. Its texts never quote a value, because the value may be a secret. */
 export interface Problem {
-  /** The place: `aprsis.passcode`, `$` for the whole file, or the name of an environment variable. */
+  /** The place of the mistake: `aprsis.passcode`, `$` for the whole file, or the name of an environment variable. */
   readonly path: string
-  /** The mistake, as the end of a sentence that begins with the path: `must be 1 to 65535`. */
+  /** What is wrong, as the end of a sentence that begins with the path: `must be 1 to 65535`. */
   readonly reason: string
-  /** The correction, as a full sentence. */
+  /** What the operator should do, in full sentences. */
   readonly remedy: string
 }

@@ -1,11 +1,11 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { WrongFile } from './wrong-file.ts'
 
-/** A service account of Google, from its key file. */
+/** A Google service account, as its key file describes it. */
 export interface ServiceAccount {
   readonly projectId: string
   readonly clientEmail: string
-  /** PEM. */
+  /** The private key in PEM. */
   readonly privateKey: string
 }
 
@@ -15,9 +15,9 @@ const MAKE_SIGNING_KEY =
   'In the Apple developer account, open Certificates, Identifiers & Profiles > Keys, add a key with "Apple Push Notifications service (APNs)", and use the downloaded .p8 file.'
 
 /**
- * Reads the key file of a service account.
+ * Parses the JSON key file of a service account.
  *
- * @throws {WrongFile} for a file of another kind
+ * @throws {WrongFile} if the file is of another kind
  */
 export function parseServiceAccount(text: string): ServiceAccount {
   const members = objectOf(text)
@@ -32,9 +32,9 @@ export function parseServiceAccount(text: string): ServiceAccount {
 }
 
 /**
- * Reads the PEM text of a `.p8` key from Apple.
+ * Checks the PEM text of a `.p8` key from Apple, and returns it.
  *
- * @throws {WrongFile} for a file of another kind
+ * @throws {WrongFile} if the file is of another kind
  */
 export function parseSigningKey(pem: string): string {
   if (/-----BEGIN CERTIFICATE-----/.test(pem))
@@ -51,7 +51,7 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
-    // The parser's message could quote the file.
+    // The parser's error is not passed on, because its message could quote the file.
     return {}
   }
 }
@@ -68,7 +68,7 @@ function keyOf(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem)
   } catch {
-    // The library's message could quote the key.
+    // The library's error is not passed on, because its message could quote the key.
     return undefined
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Addressees of services, which no phone may register. Passcodes are not secret, so otherwise anybody could register
- * one, read the messages to the service, and acknowledge them in its name. No licensed callsign has such a form.
+ * Addressees of services, which no station may register. Passcodes are not secret. So anyone could otherwise register
+ * an addressee, read the messages to the service, and acknowledge them in its name. No licensed callsign has such a
+ * form.
  */
 export const RESERVED_CALLSIGNS: readonly string[] = [
-  // Bulletins and announcements, and the weather services' alerts.
+  // Bulletins, announcements, and the alerts of weather services.
   ...['BLN*', 'NWS*', 'SKY*', 'CWA*', 'BOM*'],
   // General calls.
   ...['ALL', 'BEACON', 'CQ', 'ID', 'QST', 'TEST'],

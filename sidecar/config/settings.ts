@@ -1,17 +1,20 @@
 import type { LogLevel } from '../log.ts'
 
 /**
- * The complete configuration, checked and frozen: `SIDECAR_…` environment variables, then the file, then defaults.
- * Member names are those of the JSON file (contracts, Sidecar). Paths are absolute.
+ * The complete configuration, checked and frozen. `SIDECAR_…` environment variables override the file, and the file
+ * overrides the defaults. Member names are those of the JSON file (contracts, Sidecar). Paths are absolute.
  */
 export interface Settings {
   readonly listen: ListenSettings
   readonly admin: { readonly host: string; readonly port: number }
   readonly aprsis: AprsisSettings
-  /** SQLite file, `:memory:`, or the address of a PostgreSQL database, which may have a password. Never show it. */
+  /**
+   * A SQLite file, `:memory:`, or the address of a PostgreSQL database. Never show an address, because it may contain a
+   * password.
+   */
   readonly database: string
   readonly databaseTls: DatabaseTlsSettings
-  /** Name of this instance among those that share the database; null: the machine's name. */
+  /** Name of this instance among those that share the database; null for the machine's host name. */
   readonly instance: string | null
   readonly history: HistorySettings
   readonly push: PushSettings
@@ -23,40 +26,43 @@ export interface Settings {
 }
 
 export interface DatabaseTlsSettings {
-  /** CA certificates in PEM to trust for a PostgreSQL database. */
+  /** File with the CA certificates in PEM to trust for a PostgreSQL database. */
   readonly caFile: string | null
 }
 
 export interface ListenSettings {
   readonly host: string
-  /** 0 means any free port. */
+  /** TCP port to listen on; 0 means any free port. */
   readonly port: number
   readonly certFile: string | null
   readonly keyFile: string | null
-  /** Peers whose `X-Forwarded-For` is trusted: none (false), every peer (true), or these addresses and CIDR ranges. */
+  /** Peers whose `X-Forwarded-For` is trusted: false for none, true for all, or a list of addresses and CIDR ranges. */
   readonly trustProxy: boolean | readonly string[]
 }
 
 export interface AprsisSettings {
   readonly host: string
   readonly port: number
-  /** The sidecar's own login, upper case, with or without SSID. */
+  /** The callsign with which the sidecar logs in, in upper case, with or without SSID. */
   readonly callsign: string
-  /** -1 logs in unverified: messages arrive, acks cannot be sent. */
+  /** Passcode of `callsign`; -1 to log in unverified, which receives messages but cannot send acks. */
   readonly passcode: number
   readonly maxConnections: number
-  /** Adds `b/` terms to the filters, for the stations' own outgoing traffic. */
+  /** Whether filters have `b/` terms too, with which the sidecar receives the stations' own packets. */
   readonly trackOutgoing: boolean
   readonly filterDebounceMs: number
-  /** Number of instances that listen at a time, of those that share the database. */
+  /** Number of instances that listen at the same time, of those that share the database. */
   readonly listeners: number
-  /** Whether this instance may be one of them. */
+  /** Whether this instance may listen to APRS-IS. */
   readonly listen: boolean
 }
 
 export interface HistorySettings {
   readonly perStation: number
-  /** Time window of duplicate detection for messages with a sequence id. `duplicateSecondsUnnumbered`: without one. */
+  /**
+   * Time window of duplicate detection for messages with a sequence id. `duplicateSecondsUnnumbered` is that for
+   * messages without one.
+   */
   readonly duplicateMinutes: number
   readonly duplicateSecondsUnnumbered: number
 }
@@ -68,16 +74,18 @@ export interface PushSettings {
   readonly webpush: WebPushSettings
 }
 
-/** Off while `serviceAccountFile` is null. */
+/** The settings of FCM, which is off while `serviceAccountFile` is null. */
 export interface FcmSettings {
   readonly serviceAccountFile: string | null
   /** `https://host:port` that replaces Google's servers, the token host included. */
   readonly endpoint: string | null
-  /** CA certificates in PEM to trust for `endpoint`. */
+  /** File with the CA certificates in PEM to trust for `endpoint`. */
   readonly caFile: string | null
 }
 
-/** Off while `keyFile` is null. Otherwise `keyId`, `teamId` and `topic` are set too. */
+/**
+ * The settings of APNs, which is off while `keyFile` is null. While it is on, `keyId`, `teamId` and `topic` are set.
+ */
 export interface ApnsSettings {
   readonly keyFile: string | null
   readonly keyId: string | null
@@ -89,47 +97,49 @@ export interface ApnsSettings {
   readonly caFile: string | null
 }
 
-/** Off while `subject` is null. */
+/** The settings of Web Push, which is off while `subject` is null. */
 export interface WebPushSettings {
-  /** Contact of the operator for push services: `mailto:` or `https:` (RFC 8292, 2.1). */
+  /** The operator's contact for push services: a `mailto:` or `https:` address (RFC 8292, 2.1). */
   readonly subject: string | null
-  /** File with the VAPID keys; null: beside the database, or in PostgreSQL. */
+  /** File with the VAPID keys. If it is null, the keys are in a file beside the database, or in PostgreSQL. */
   readonly keyFile: string | null
-  /** Whether endpoints may be in private networks and on this machine. */
+  /** Whether push services may be in private networks or on this machine. */
   readonly allowPrivate: boolean
-  /** CA certificates in PEM to trust in addition to the well-known ones. */
+  /** File with the CA certificates in PEM to trust in addition to the well-known ones. */
   readonly caFile: string | null
 }
 
 export interface AckSettings {
-  /** Least time between two acks for the same message, in milliseconds. */
+  /** Minimum time between two acks for the same message, in milliseconds. */
   readonly minIntervalMs: number
-  /** Acks per sender and station. For all stations together, a sender gets ten times as many. */
+  /**
+   * Limit of the acks that a sender causes at one station in a minute. The limit for all stations is ten times as high.
+   */
   readonly maxPerSenderPerMinute: number
 }
 
 export interface RateLimitSettings {
   readonly windowMs: number
-  /** Requests per client address in a window. */
+  /** Limit of the requests of a client address in a window. */
   readonly max: number
-  /** Stations that one client address may newly register in an hour. */
+  /** Limit of the new stations that a client address registers in an hour. */
   readonly newStationsPerHour: number
-  /** Open connections per client address; those of a trusted proxy are not counted. */
+  /** Limit of the open connections of a client address. The connections of a trusted proxy are not counted. */
   readonly connectionsPerAddress: number
 }
 
 export interface StationsSettings {
   readonly max: number
   readonly expireAfterHours: number
-  /** Callsigns that no station can register. A final `*` matches any ending. */
+  /** Callsigns that no station can register. A `*` at the end matches any ending. */
   readonly reserved: readonly string[]
-  /** Callsigns whose messages are dropped. A final `*` matches any ending. */
+  /** Callsigns whose messages are dropped. A `*` at the end matches any ending. */
   readonly blockedSenders: readonly string[]
 }
 
 export interface BackupSettings {
-  /** Null: no backups are made. */
+  /** Folder for backups; null if no backups are made. */
   readonly folder: string | null
-  /** Number of backups to keep. */
+  /** Number of backups that are kept. */
   readonly keep: number
 }

@@ -2,8 +2,8 @@ import { createECDH, generateKeyPairSync } from 'node:crypto'
 import { isPostgresAddress } from './postgres-address.ts'
 
 /**
- * The keys that identify this server to push services, in base64url: an uncompressed point on P-256, and its scalar.
- * Source: RFC 8292.
+ * The keys that identify this server to push services, in base64url. The public key is an uncompressed point on P-256,
+ * the private key its scalar. Source: RFC 8292.
  */
 export interface VapidKeys {
   readonly publicKey: string
@@ -11,21 +11,21 @@ export interface VapidKeys {
 }
 
 /**
- * The remedy for a damaged key file. The sidecar does not replace it by itself, because new keys end every
+ * The remedy for a damaged key file. The sidecar does not replace the file by itself, because new keys would end every
  * subscription.
  */
 export const VAPID_REMEDY =
   'Restore it from a backup, because every subscription belongs to its keys. If they are lost, move the file away: the next start creates new ones, and every app must subscribe again.'
 
 /**
- * Returns the file with the keys: the configured one, or one beside the database. Null if the database is not a file,
- * because PostgreSQL keeps the keys itself.
+ * Returns the path of the key file: the configured one, or one beside the database. Returns null if the database is not
+ * a file. PostgreSQL stores the keys itself, and with an in-memory database they are not stored.
  */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
   return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : vapidFileBeside(database))
 }
 
-/** Returns the file with the keys of a database file or a backup. */
+/** Returns the path of the key file that belongs to a database file or a backup. */
 export function vapidFileBeside(database: string): string {
   return `${database}.vapid.json`
 }
@@ -41,8 +41,8 @@ export function makeVapidKeys(): VapidKeys {
 }
 
 /**
- * Parses a key file, which the command `web-push generate-vapid-keys --json` can write too. Undefined if it is another
- * file or damaged.
+ * Parses a key file, in the format that `web-push generate-vapid-keys --json` also writes. Returns undefined if the
+ * file is of another kind or damaged.
  */
 export function parseVapidKeys(text: string): VapidKeys | undefined {
   try {
@@ -54,7 +54,7 @@ export function parseVapidKeys(text: string): VapidKeys | undefined {
     if (curve.getPublicKey('base64url') !== publicKey) return undefined
     return { publicKey, privateKey: scalar.toString('base64url') }
   } catch {
-    // The library's message could quote the key.
+    // The library's error is not passed on, because its message could quote the key.
     return undefined
   }
 }

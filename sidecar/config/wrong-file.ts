@@ -1,7 +1,7 @@
-/** A file that is not of the expected kind. Neither text quotes the file. */
+/** The error if a file is not of the expected kind. Its texts never quote the file. */
 export class WrongFile extends TypeError {
   override readonly name = 'WrongFile'
-  /** The kind of the file, as the end of a sentence that begins with "names FILE, which". */
+  /** What is wrong, as the end of a sentence that begins with "names FILE, which". */
   readonly reason: string
   readonly remedy: string
 

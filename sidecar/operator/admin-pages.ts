@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics.ts'
 import type { BackupOutcome } from './housekeeping/backups.ts'
 import { POLICY } from './page/style.ts'
 
-/** An answer of the operator's port. */
+/** An answer from the operator's port. */
 export interface Page {
   readonly status: number
   readonly contentType: string
@@ -16,25 +16,32 @@ export interface Page {
 }
 
 export interface PageParts {
-  /** Rejects while the process cannot do its work and a restart might help. */
+  /** Rejects if the process cannot do its work and a restart might help. */
   readonly checkAlive: () => Promise<unknown>
-  /** Rejects while phones' requests cannot be answered. */
+  /** Rejects if the sidecar cannot answer phones' requests for messages. */
   readonly checkReads: () => Promise<unknown>
-  /** Returns why the sidecar is not fully working, as stable codes; empty if it is. */
+  /** Returns the stable codes of the reasons why the sidecar is not fully working; empty if it is. */
   readonly obstacles: () => Promise<readonly string[]>
-  /** Returns the status page as HTML that {@link POLICY} allows. `refresh`: whether the page reloads itself. */
+  /**
+   * Returns the HTML of the status page, which must comply with {@link POLICY}. `refresh`: whether it reloads itself.
+   */
   readonly statusPage: (refresh: boolean) => Promise<string>
   readonly metrics: Pick<Metrics, 'expose'>
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Time limit of {@link PageParts.checkAlive} in milliseconds; probes commonly wait a few seconds. */
+/**
+ * Time limit of {@link PageParts.checkAlive} in milliseconds. It is short, because probes commonly wait a few seconds.
+ */
 const ALIVE_WITHIN_MS = 2000
-/** Time limit of {@link PageParts.checkReads}: a balancer learns within 3 s that another instance must answer. */
+/**
+ * Time limit of {@link PageParts.checkReads} in milliseconds. So a load balancer learns within 3 s that it must use
+ * another instance.
+ */
 const READS_WITHIN_MS = 2500
 
-/** Returns the pages for GET, by path. */
+/** Returns the pages for GET requests, by path. */
 export function pagesOf(parts: PageParts): ReadonlyMap<string, (query: URLSearchParams) => Promise<Page>> {
   const { statusPage, obstacles, metrics } = parts
   return new Map<string, (query: URLSearchParams) => Promise<Page>>([
@@ -60,11 +67,11 @@ export function pagesOf(parts: PageParts): ReadonlyMap<string, (query: URLSearch
 
 export interface CommandParts {
   readonly backUp: () => Promise<BackupOutcome>
-  /** Removes a station with all its devices; false if there is no such station. */
+  /** Removes a station with all its devices. Returns false if there is no such station. */
   readonly unregister: (station: StationKey) => Promise<boolean>
 }
 
-/** Returns the commands for POST, by path. */
+/** Returns the commands for POST requests, by path. */
 export function commandsOf({ backUp, unregister }: CommandParts): ReadonlyMap<string, (body: Buffer) => Promise<Page>> {
   return new Map<string, (body: Buffer) => Promise<Page>>([
     ['/backup', async () => backupPage(await backUp())],
@@ -109,7 +116,7 @@ function notReadyPage(reasons: readonly string[]): Page {
   return jsonPage(503, { status: 'not_ready', reasons })
 }
 
-/** Returns the station in a JSON body; undefined if the body has none. */
+/** Returns the station that a JSON body names; undefined if it names none. */
 function stationIn(body: Buffer): StationKey | undefined {
   try {
     const { station } = Object(parseBody(body))

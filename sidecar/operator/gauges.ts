@@ -8,20 +8,20 @@ import type { UpstreamConnection, UpstreamState } from './page/upstream.ts'
 interface GaugeSources {
   readonly upstream: () => UpstreamState
   readonly obstacles: () => readonly Obstacle[]
-  /** Number of stations, each counted once, by the platform of its oldest device. */
+  /** Returns the number of stations by platform. A station counts once, by the platform of its oldest device. */
   readonly stations: () => Readonly<Record<Platform, number>>
   readonly devices: () => Readonly<Record<Platform, number>>
   readonly maxStations: number
   readonly gateways: () => readonly GatewayStatus[]
   readonly pushesUnderWay: () => number
-  /** Size of the database file, and free space on its disk; NaN if unknown. */
+  /** Size of the database file, and free space on its disk, in bytes; NaN if unknown. */
   readonly databaseBytes: () => Promise<number>
   readonly diskFreeBytes: () => Promise<number>
-  /** Number of processes that share the database; NaN if unknown. */
+  /** Returns the number of processes that share the database; NaN if unknown. */
   readonly instances: () => Promise<number>
-  /** In milliseconds since 1970; undefined without TLS. */
+  /** Returns the time in milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
-  /** In milliseconds since 1970; undefined if there is no backup yet. Absent if backups are off. */
+  /** Returns the time in milliseconds since 1970; undefined if there is no backup yet. Absent if backups are off. */
   readonly lastBackupAt?: () => number | undefined
 }
 
@@ -29,7 +29,7 @@ type GaugeMetrics = Pick<Metrics, 'gauge' | 'gauges'>
 
 const MS_PER_S = 1000
 
-/** Installs the gauges, whose values are read at each request for `/metrics`. */
+/** Installs the gauges. Their values are read at each request for `/metrics`. */
 export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): void {
   installUpstreamGauges(metrics, sources)
   installPushGauges(metrics, sources)
@@ -50,7 +50,7 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
   metrics.gauge('instances', 'Processes that share the database, this one included', sources.instances)
   metrics.gauge('database_bytes', 'Size of the database file', databaseBytes)
   metrics.gauge('disk_free_bytes', 'Free space on the disk of the database', diskFreeBytes)
-  // TLS is on or off from the start.
+  // Whether TLS is on does not change after the start.
   if (certificateExpiresAt() !== undefined)
     metrics.gauge(
       'certificate_expiry_timestamp_seconds',

@@ -2,9 +2,9 @@ import { isIP } from 'node:net'
 
 /**
  * Returns whether the operator's port answers a request with this `Host` header: a loopback name, an IP address, or
- * `admin.host`. In a DNS rebinding attack, an attacker points the name of a web page at this machine; the page sends
- * that name, and could otherwise read the answers. Browsers always send the header, but balancers that check by
- * HTTP/1.0 do not, so a request without it is answered.
+ * `admin.host`. Other names are refused because of DNS rebinding: an attacker points the name of a web page at this
+ * machine, and the page then reads the answers. Browsers always send the header. Load balancers that probe by HTTP/1.0
+ * do not, so a request without it is answered.
  */
 export function answersHost(header: string | undefined, adminHost: string): boolean {
   if (header === undefined) return true

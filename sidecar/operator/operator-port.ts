@@ -18,7 +18,7 @@ interface OperatorParts extends Omit<StatusParts, 'lastBackupAt' | 'recent' | 'm
   readonly metrics: Metrics
 }
 
-/** Installs the gauges, and serves the operator's port. */
+/** Installs the gauges, and starts the operator's port. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
   const { settings, store, backups, metrics, clock, recent } = parts
   const source = statusSourceOf(parts)
@@ -83,12 +83,18 @@ function statusSourceOf(parts: OperatorParts): StatusSource {
   })
 }
 
-/** Skips PostgreSQL: a restart would not bring the database back, and would lose what waits for it. */
+/**
+ * Rejects if the SQLite file cannot be read. Does not check PostgreSQL, because a restart would not bring it back, and
+ * would lose what waits to be stored.
+ */
 async function checkAlive(store: Store, settings: Settings): Promise<void> {
   if (!isPostgresAddress(settings.database)) await store.stations.avatars([settings.aprsis.callsign])
 }
 
-/** Reads a station's history. Writes do not matter here: on a full disk, phones still get what is stored. */
+/**
+ * Reads a station's history, and rejects if that fails. Writes do not matter here, because phones still get stored
+ * messages while the disk is full.
+ */
 async function checkReads(store: Store, settings: Settings): Promise<void> {
   const [station = settings.aprsis.callsign] = store.stations.keys()
   await store.history.since(station, store.stations.get(station)?.devices[0]?.id ?? '', 0)

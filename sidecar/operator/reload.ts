@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { CallsignLists } from '../messages/callsign-rules.ts'
 
 interface ReloadParts {
-  /** The settings of the start. */
+  /** The settings with which the sidecar started. */
   readonly settings: Settings
   readonly setCallsignLists: (lists: CallsignLists) => void
   readonly reloadTls: () => Promise<void>
@@ -14,8 +14,8 @@ interface ReloadParts {
 
 /**
  * Returns a function that applies the changes that need no restart: the callsign lists in the configuration, and a
- * renewed certificate. It warns of other changes. A configuration with mistakes changes nothing, and each mistake is
- * logged. An unusable certificate is logged too. Never rejects.
+ * renewed certificate. It warns about other changed settings. If the configuration has mistakes, it logs each and
+ * applies none of its settings. It logs an unusable certificate too. It never rejects.
  */
 export function reloadBy({
   settings,
@@ -44,7 +44,7 @@ export function reloadBy({
 
 const RELOADABLE: ReadonlySet<string> = new Set(['stations.reserved', 'stations.blockedSenders'])
 
-/** Returns the paths of the members that differ. Both configurations have the same members. */
+/** Returns the paths of the settings that differ. Both configurations have the same members. */
 function differences(left: unknown, right: unknown, steps: readonly string[]): readonly string[] {
   if (isTable(left) && isTable(right))
     return Object.keys(left).flatMap((name) => differences(left[name], right[name], [...steps, name]))

@@ -25,9 +25,10 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
 }
 
 /**
- * Serves the operator's port: `/` for a person, `/healthz` (should the sidecar be restarted?), `/readyz` (is it fully
- * working?), `/readyz/api` (can it answer requests? for balancers), `/metrics`, `POST /backup` and `POST /unregister`.
- * Nothing here needs a password, so the port belongs on loopback or a private network.
+ * Serves the operator's port. `/` is a status page for people. Probes use `/healthz` (must the sidecar be restarted?),
+ * `/readyz` (does it fully work?) and, for load balancers, `/readyz/api` (can it answer requests?). There are also
+ * `/metrics`, `POST /backup` and `POST /unregister`. None of these needs a password, so the port must be on loopback or
+ * a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   const { admin, log } = parts
@@ -45,7 +46,7 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   return listener
 }
 
-/** Finds the page or command of a request, and checks host, method and origin. */
+/** Checks host, method and origin of a request, and answers it with its page or command. */
 class AdminHandler {
   readonly #admin: Settings['admin']
   readonly #pages: ReturnType<typeof pagesOf>
@@ -65,7 +66,7 @@ class AdminHandler {
     const [path = '', query] = (request.url ?? '').split('?', 2)
     const command = this.#commands.get(path)
     if (command && request.method === 'POST') return runCommand(command, request, response)
-    // Discards any body.
+    // Reads and discards a body, if there is one.
     request.resume()
     if (command) return refuseMethod(response, 'POST')
     const page = this.#pages.get(path)
@@ -89,21 +90,21 @@ async function runCommand(
   response: ServerResponse,
 ): Promise<void> {
   const received = await receiveBody(request, response)
-  // Browsers send Origin with every POST. A web page that the operator visits must not fill the disk or remove a
-  // station.
+  // Browsers send Origin with every POST. Such requests are refused, because a web page that the operator visits must
+  // not fill the disk or remove a station.
   if (request.headers.origin !== undefined)
     return send(response, jsonPage(403, { error: 'forbidden', message: 'Web pages may not use this.' }))
   send(response, await command(received.kind === 'whole' ? received.bytes : Buffer.alloc(0)))
 }
 
-/** Sends a page. Node leaves out the body for HEAD. */
+/** Sends a page. Node omits the body of answers to HEAD. */
 function send(response: ServerResponse, { status, contentType, body, headers }: Page): void {
   response.writeHead(status, {
     'Content-Type': contentType,
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    // Pages of other sites must not read any of this.
+    // Pages of other sites must not embed or read these pages.
     'Cross-Origin-Resource-Policy': 'same-origin',
     ...headers,
   })

@@ -2,12 +2,12 @@ import { type Clock, within } from '../clock.ts'
 import type { Log } from '../log.ts'
 
 /**
- * Time limit of each closing stage in milliseconds; together under 5 s, which service managers commonly allow. `work`:
- * parts that use the store. `watch`: parts that observe it.
+ * Time limit of each closing stage in milliseconds. Together they are under 5 s, which service managers commonly allow.
+ * The stage `work` closes parts that use the store, `watch` parts that observe it.
  */
 export const CLOSE_WITHIN = { work: 2700, watch: 200, store: 1800 } as const
 
-/** The closing order. */
+/** The stages in the order in which they close. */
 const STAGES = ['work', 'watch', 'store'] as const
 type Stage = (typeof STAGES)[number]
 
@@ -15,7 +15,7 @@ interface Closable {
   close(): Promise<void>
 }
 
-/** The sidecar was stopped during its start. */
+/** The error of a start during which the sidecar was stopped. */
 export class StoppedEarlyError extends Error {
   override readonly name = 'StoppedEarlyError'
   constructor() {
@@ -23,24 +23,25 @@ export class StoppedEarlyError extends Error {
   }
 }
 
-/** A start failed, and its store could not be closed. */
+/** The error of a failed start whose store could not be closed. */
 export class StoreLeftOpenError extends Error {
   override readonly name = 'StoreLeftOpenError'
 }
 
-/** Closes the parts of the sidecar in order. */
+/** Closes the parts of the sidecar, stage by stage. */
 export interface Shutdown {
   /**
-   * Registers `part` and returns it. After {@link Shutdown.close}, closes `part` at once instead.
+   * Registers `part`, which {@link Shutdown.close} will close, and returns it. After `close` was called, closes `part`
+   * at once and throws.
    *
-   * @throws {StoppedEarlyError} after {@link Shutdown.close}
+   * @throws {StoppedEarlyError} after {@link Shutdown.close} was called
    */
   add<Part extends Closable>(stage: Stage, name: string, part: Part): Part
   /**
    * Closes all parts, one stage after the other, and the parts of a stage at the same time. Logs a part that fails or
-   * exceeds the limit, and continues. Resolves with false if that part is the store, because one of the process's
-   * threads may hang in disk I/O. Any other part waits for a remote host or a busy machine, and ends with the process.
-   * Idempotent; never rejects.
+   * exceeds the limit, and continues. Resolves to false if that part is the store, because a thread of the process may
+   * hang in disk I/O. Any other part waits for a remote host or a busy machine, and ends with the process. Idempotent;
+   * never rejects.
    */
   close(): Promise<boolean>
 }
@@ -48,7 +49,7 @@ export interface Shutdown {
 export function createShutdown(clock: Clock, log: Log): Shutdown {
   const parts: { readonly stage: Stage; readonly name: string; readonly part: Closable }[] = []
   let closing: Promise<boolean> | undefined
-  /** Parts that were added after {@link closing} began. */
+  /** Parts that were added after {@link closing} began, while they close. */
   const late: Promise<boolean>[] = []
 
   async function closePart(stage: Stage, name: string, part: Closable): Promise<boolean> {

@@ -15,29 +15,33 @@ export interface StatusParts {
   readonly settings: Settings
   readonly store: Store
   readonly upstream: () => UpstreamState
-  /** Obstacles that other parts report. */
+  /** Returns the obstacles that other parts report. */
   readonly problems: () => readonly Obstacle[]
   readonly lastBackupAt: () => number | undefined
-  /** Time of the last packet from APRS-IS, in milliseconds since 1970; undefined before the first. */
+  /** Returns the time of the last packet from APRS-IS, in milliseconds since 1970; undefined before the first. */
   readonly lastPacketAt: () => number | undefined
-  /** Status of each configured gateway. */
+  /** Returns the status of each configured gateway. */
   readonly gateways: () => readonly GatewayStatus[]
-  /** Number of notifications that are being sent. */
+  /** Returns the number of notifications that are being sent. */
   readonly pushesUnderWay: () => number
-  /** In milliseconds since 1970; undefined without TLS. */
+  /** Returns the expiry of the API's certificate, in milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
   readonly recent: Pick<RecentEvents, 'list'>
   readonly metrics: Pick<Metrics, 'value'>
   readonly clock: Clock
 }
 
-/** Time limit of each query, in milliseconds. Without an answer, page and metrics are shown without that value. */
+/**
+ * Time limit of each query, in milliseconds. A value that does not arrive in time is left out of the page and the
+ * metrics.
+ */
 const ANSWER_WITHIN_MS = 1000
-/** With less free space on the disk, storing a message may fail. */
+/** Bytes of free disk space below which storing a message may fail. */
 const SCARCE_BYTES = 256_000
 
 /**
- * Collects what the operator's port shows. Its values are read when they are requested; it holds only the start time.
+ * Collects the values that the operator's port shows. It reads them when they are requested, and stores only the time
+ * of the start.
  */
 export class StatusSource {
   readonly #parts: StatusParts
@@ -53,7 +57,10 @@ export class StatusSource {
     return [...obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() }), ...problems()]
   }
 
-  /** Tries a write first if the disk is nearly full, because there may have been none since. */
+  /**
+   * Returns the present obstacles. If the disk is nearly full, first tries a write, because there may have been none
+   * since the disk became full.
+   */
   async currentObstacles(): Promise<readonly Obstacle[]> {
     if ((await this.diskFreeBytes()) < SCARCE_BYTES) await this.#soon(this.#parts.store.probe(), undefined)
     return this.obstacles()
@@ -106,7 +113,7 @@ export class StatusSource {
     }
   }
 
-  /** Returns `fallback` if the answer fails or takes too long. */
+  /** Resolves like `answer`, or to `fallback` if `answer` rejects or takes too long. */
   #soon<Answer, Fallback>(answer: Promise<Answer>, fallback: Fallback): Promise<Answer | Fallback> {
     return within<Answer | Fallback>(ANSWER_WITHIN_MS, answer, this.#parts.clock).catch(() => fallback)
   }

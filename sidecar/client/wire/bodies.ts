@@ -1,12 +1,12 @@
 import type { ApiErrorCode, ErrorDetail } from '../../errors.ts'
 
-/** Where a station's notifications go: FCM, APNs, or a push service by Web Push (RFC 8030). */
+/** The platform of a device, which decides its push gateway: FCM, APNs, or a Web Push service (RFC 8030). */
 export type Platform = 'android' | 'ios' | 'webpush'
 
 /** The members of every request that identify the station. */
 export interface StationClaim {
   readonly callsign: string
-  /** 0 to 99, or at most two of A-Z and 0-9; 0, `""`, `"0"` and null all mean none. */
+  /** 0 to 99, or at most two characters of A-Z and 0-9. 0, `""`, `"0"` and null all mean none. */
   readonly ssid: number | string | null
   /** The passcode of the callsign. */
   readonly auth: number
@@ -15,15 +15,15 @@ export interface StationClaim {
 /** The members of a request that identify one of the station's phones. */
 export interface DeviceClaim extends StationClaim {
   /**
-   * 1 to 64 visible ASCII characters without spaces: random, made once by the app, a secret between it and the sidecar.
-   * Absent or null: the one device without an id.
+   * 1 to 64 visible ASCII characters without spaces. The app creates it once, at random, and reveals it only to the
+   * sidecar. Absent or null means the station's one device without an id.
    */
   readonly deviceId?: string | null
 }
 
 /** Body of `/v1/unregister`. */
 export interface UnregisterBody extends DeviceClaim {
-  /** The token that was registered last. Required without `deviceId`, ignored with it. */
+  /** The push token that was registered last. Required without `deviceId`, ignored with it. */
   readonly pushToken?: string | null
 }
 
@@ -35,25 +35,25 @@ export interface RegisterBody extends DeviceClaim {
   /** Whether the sidecar acknowledges messages in the station's name. */
   readonly ackMessages: boolean
   readonly wantHistory?: boolean | null
-  /** Server time, in milliseconds. */
+  /** Cursor of the device, as server time in milliseconds; with `wantHistory`, the answer has newer messages. */
   readonly since?: number | null
   readonly avatarHash?: string | null
   readonly avatarIcon?: string | null
   /** Base64 of a 64x64 PNG. */
   readonly avatarImage?: string | null
-  /** Whether this request has the whole avatar. */
+  /** Whether this request has the whole avatar. If so, it replaces the stored avatar. */
   readonly avatarUpdate?: boolean | null
 }
 
 /** Body of `/v1/sync`. */
 export interface SyncBody extends DeviceClaim {
-  /** Server time, in milliseconds. */
+  /** Cursor of the device, as server time in milliseconds; the answer has newer messages. */
   readonly since: number
 }
 
 /** Body of `/v1/avatars`. */
 export interface AvatarsBody extends StationClaim {
-  /** Stations as `CALL-SSID`, at most 50. */
+  /** Stations as `CALL` or `CALL-SSID`, at most 50. */
   readonly stations: readonly string[]
 }
 
@@ -64,9 +64,9 @@ export interface MessageRecord {
   /** The text after the last `{` of the message; empty if there is none. */
   readonly seqId: string
   readonly text: string
-  /** Server time of storing the message, in milliseconds; unique. */
+  /** Server time at which the message was stored, in milliseconds. It is unique. */
   readonly time: number
-  /** The bytes of the text in base64, if they are not UTF-8. */
+  /** The bytes of the text in base64; absent if they are UTF-8. */
   readonly textBytes?: string
 }
 
@@ -79,39 +79,39 @@ export interface AvatarRecord {
   readonly hash: string
 }
 
-/** The member of every answer: server time in milliseconds. */
+/** The member that every answer has: server time in milliseconds. */
 export interface Stamped {
   readonly serverTime: number
 }
 
-/** Answer of `/v1/register`. `avatars` has the hashes of the messages' senders that have an avatar, by station. */
+/** Answer of `/v1/register`. `avatars` has the avatar hashes of the messages' senders, by station. */
 export interface RegisterAnswer extends Stamped {
   /** Hash of the stored avatar; empty if there is none. */
   readonly avatarHash: string
   readonly avatars: Readonly<Record<string, string>>
-  /** Oldest first; present with `wantHistory`. */
+  /** Messages newer than `since`, oldest first; present with `wantHistory`. */
   readonly messages?: readonly MessageRecord[]
 }
 
-/** Answer of `/v1/sync`. `avatars` has the hashes of the messages' senders that have an avatar, by station. */
+/** Answer of `/v1/sync`. `avatars` has the avatar hashes of the messages' senders, by station. */
 export interface SyncAnswer extends Stamped {
-  /** Oldest first, strictly newer than `since`. */
+  /** Messages strictly newer than `since`, oldest first. */
   readonly messages: readonly MessageRecord[]
   readonly avatars: Readonly<Record<string, string>>
 }
 
-/** Answer of `/v1/avatars`: the avatars of the stations that have one. */
+/** Answer of `/v1/avatars`: the avatars of the requested stations, without stations that have none. */
 export interface AvatarsAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, AvatarRecord>>
 }
 
 /** Answer of `GET /v1/webpush`. */
 export interface WebPushAnswer {
-  /** The key that apps subscribe with, base64url (RFC 8292). */
+  /** The key with which apps subscribe, in base64url (RFC 8292). */
   readonly publicKey: string
 }
 
-/** Every answer with another status than 200. */
+/** Every answer whose status is not 200. */
 export interface ErrorAnswer {
   readonly error: ApiErrorCode
   readonly message: string

@@ -1,12 +1,12 @@
 /**
- * The data of a notification: FCM's `data`; beside `aps` on iOS; beside `title` and `body` with Web Push. All values
- * are strings, also numbers. Source: Push data payload.
+ * The data of a notification. With FCM it is `data`; on iOS its members stand beside `aps`; with Web Push they stand
+ * beside `title` and `body`. All values are strings, also numbers. Source: Push data payload.
  */
 export interface PushPayload {
-  /** Sender of the newest message; the key `from` is reserved. */
+  /** Sender of the newest message. It is not called `from`, because FCM reserves that key. */
   readonly fromCall: string
   readonly seqId: string
-  /** The station that the message is for. */
+  /** The station to which the message is addressed. */
   readonly to: string
   /** Number of messages in the notification. */
   readonly count: string
@@ -14,13 +14,13 @@ export interface PushPayload {
   readonly collapseId: string
   readonly fromAvatarIcon?: string
   readonly fromAvatarHash?: string
-  /** Base64; absent if it is too large. */
+  /** The sender's image in base64; absent if it is too large. */
   readonly fromAvatarImage?: string
-  /** The sender cleared its avatar. */
+  /** Present if the sender cleared its avatar. */
   readonly fromAvatarCleared?: '1'
 }
 
-/** The JSON of a Web Push. */
+/** The JSON in a Web Push message. */
 export interface WebPushMessage extends PushPayload {
   readonly title: string
   readonly body: string

@@ -2,7 +2,7 @@ import type { Problem } from '../problem.ts'
 import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
 
-/** The value of one member from an environment variable. */
+/** The value that an environment variable gives to a setting. */
 export interface Override {
   readonly variable: string
   readonly steps: readonly string[]
@@ -10,13 +10,13 @@ export interface Override {
 }
 
 /**
- * Reads the `SIDECAR_…` variables: `SIDECAR_` and a member's path in upper snake case, with the type in the schema.
- * Lists are separated by commas, and null is written `null`. An empty variable counts as not set, because container
- * files leave variables out this way.
+ * Reads the `SIDECAR_…` variables. A name consists of `SIDECAR_` and the setting's path in upper snake case. The schema
+ * decides the type of the value. Lists are separated by commas, and null is written `null`. An empty variable counts as
+ * not set, because container files write an unset variable this way.
  *
- * A variable that names no member is a warning and no mistake: it may be misspelt, but orchestrators also set variables
- * for a service that is called sidecar. For a service that is called sidecar-admin they set `SIDECAR_ADMIN_PORT` to an
- * address, so a service address instead of a value is a warning too.
+ * Two kinds of variables cause only a warning, because orchestrators also set variables for services. A variable that
+ * names no setting may be misspelt, or belong to a service called sidecar. A variable whose value is a service address
+ * may belong to another service: for one called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to an address.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -50,8 +50,8 @@ function unknownVariable(variable: string, candidates: readonly string[]): Probl
 }
 
 /**
- * Returns whether the text is a service address from Docker links or Kubernetes, such as `tcp://10.0.0.1:8080`. No
- * setting has this form.
+ * Returns whether the text is a service address as Docker links or Kubernetes set it, such as `tcp://10.0.0.1:8080`. No
+ * setting has such a value.
  */
 function isServiceAddress(text: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(text)
@@ -80,7 +80,8 @@ function leaves(schema: MemberSchema, steps: readonly string[]): readonly Leaf[]
 }
 
 /**
- * Converts `text` to the member's type. Text that fits no type stays text, so that the schema reports the mistake.
+ * Converts `text` to the type of its setting. Text that fits no type stays text, so that the schema reports the
+ * mistake.
  */
 function typedValue(text: string, schema: MemberSchema): unknown {
   const types = new Set([schema.type].flat())

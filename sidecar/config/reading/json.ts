@@ -1,11 +1,11 @@
-/** A parsed JSON text, or where and why it is not JSON. Lines and columns count from 1. */
+/** The value of a JSON text, or where and why the text is not JSON. Lines and columns count from 1. */
 export type ParsedJson =
   | { readonly kind: 'value'; readonly value: unknown; readonly duplicates: readonly (readonly string[])[] }
   | { readonly kind: 'syntax_error'; readonly line: number; readonly column: number; readonly reason: string }
 
 /**
- * Parses JSON (RFC 8259). Unlike `JSON.parse`, it always tells where the text is wrong, never quotes the text, which
- * may have a secret, and reports duplicate members. `duplicates` are the paths of members that are given twice.
+ * Parses JSON (RFC 8259). Unlike `JSON.parse`, it always reports where the text is wrong. It never quotes the text,
+ * which may contain a secret. `duplicates` are the paths of members that appear twice.
  */
 export function parseJson(text: string): ParsedJson {
   const parser = new Parser(text)
@@ -25,8 +25,9 @@ export function parseJson(text: string): ParsedJson {
 }
 
 /**
- * A recursive descent parser, which moves forward through the text token by token. `peek` skips white space. `take`
- * consumes an expected token and remembers its position, where missing and extra commas are reported.
+ * A recursive descent parser, which moves through the text token by token. `peek` skips white space and returns the
+ * next token. `take` consumes an expected token and remembers its position, at which a missing or extra comma is
+ * reported.
  */
 class Parser {
   readonly duplicates: (readonly string[])[] = []
@@ -38,7 +39,7 @@ class Parser {
     this.#text = text
   }
 
-  /** Parses the whole text. Throws a {@link SyntaxFault}. */
+  /** Parses the whole text. Throws a {@link SyntaxFault} if it is not JSON. */
   document(): unknown {
     const value = this.#value([])
     if (this.#peek() !== undefined || this.#offset < this.#text.length)

@@ -6,8 +6,8 @@ import { type Reading, readSettings } from './read.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Loads the configuration from the JSON file `file` and the `SIDECAR_…` variables of `env`, which win over the file.
- * Returns all mistakes at once.
+ * Loads the configuration from the JSON file `file` and the `SIDECAR_…` variables of `env`. A variable overrides the
+ * file. Returns all mistakes at once.
  */
 export function loadSettings(file: string, env: Environment): Reading {
   let text: string
@@ -22,7 +22,7 @@ export function loadSettings(file: string, env: Environment): Reading {
   return settingsFrom(text, dirname(resolve(file)), env, resolve(file))
 }
 
-/** Loads the configuration from a JSON text. Relative paths start at `folder`; messages name `file`. */
+/** Loads the configuration from a JSON text. Relative paths in it start at `folder`. Messages name `file`. */
 export function settingsFrom(text: string, folder: string, env: Environment = {}, file?: string): Reading {
   return readSettings({ text, file, env, folder, readFile, passcodeOf })
 }

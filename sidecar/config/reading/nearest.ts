@@ -1,4 +1,7 @@
-/** Returns the candidate that `name` probably means: ignoring case, with at most a third of its letters wrong. */
+/**
+ * Returns the candidate that a misspelt `name` probably means. It ignores case, and at most a third of the letters may
+ * be wrong.
+ */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase().slice(0, MAX_NAME)
   const ranked = candidates
@@ -8,10 +11,11 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
-// The time grows with the product of both lengths, and a name in a file can have any length.
+// Limit of the compared letters. The time grows with the product of both lengths, and a name in a file can have any
+// length.
 const MAX_NAME = 100
 
-/** Counts the letters to insert, remove or replace (Levenshtein distance). */
+/** Returns the number of letters to insert, remove or replace (Levenshtein distance). */
 function editDistance(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (let row = 1; row <= left.length; row++) {

@@ -14,39 +14,39 @@ import { type ParsedJson, parseJson } from './json.ts'
 import { schemaProblem } from './schema-problem.ts'
 
 interface Source extends Surroundings {
-  /** The configuration file's text. */
+  /** The text of the configuration file. */
   readonly text: string
-  /** The file's name, for messages; absent for a text from elsewhere. */
+  /** The file's name, for messages; absent if the text is not from a file. */
   readonly file?: string | undefined
-  /** The environment of the process. Only `SIDECAR_…` variables are read. */
+  /** The environment variables of the process. Only `SIDECAR_…` variables are read. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The absolute folder of the configuration file. Relative paths in it and in the environment start there. */
+  /** The absolute folder at which relative paths start, both in the file and in the environment. */
   readonly folder: string
 }
 
-/** The result of reading a configuration. `warnings` are about variables that are ignored. */
+/** The result of reading a configuration. `warnings` are about environment variables that are ignored. */
 export type Reading = { readonly warnings: readonly Problem[] } & (
   | { readonly settings: Settings }
   | { readonly problems: readonly Problem[] }
 )
 
 /**
- * Returns the configuration, checked and frozen, or all mistakes at once. The environment wins over the file, the file
- * over the defaults. If the file is not JSON, that is the only mistake reported.
+ * Returns the configuration, checked and frozen, or all mistakes at once. The environment overrides the file, and the
+ * file overrides the defaults. If the file is not JSON, only that mistake is reported.
  */
 export function readSettings(source: Source): Reading {
   const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
-  // Editors on Windows begin a file with a byte order mark.
+  // Editors on Windows may begin a file with a byte order mark.
   const json = parseJson(source.text.replace(/^\uFEFF/, ''))
   if (json.kind === 'syntax_error')
     return { problems: [syntaxProblem(json, source.file)], warnings: environment.warnings }
 
   const draft = json.value
-  // Only editors use it.
+  // Only editors use `$schema`.
   if (isTable(draft)) delete draft.$schema
   for (const { steps, value } of environment.overrides) put(draft, steps, value)
   const fromSchema = schemaProblems(draft)
-  // Rules that read a member with a mistake are skipped.
+  // If the schema reported a mistake in a setting, the rules that read this setting are skipped.
   for (const steps of FILE_MEMBERS) change(draft, steps, (path) => resolvePath(source.folder, path))
   change(draft, ['aprsis', 'callsign'], (callsign) => callsign.toUpperCase())
   const isSound = ({ needs }: { readonly needs: readonly string[] }) =>
@@ -63,8 +63,8 @@ export function readSettings(source: Source): Reading {
 
 /** Fills the defaults into `draft`, and returns its mistakes. */
 function schemaProblems(draft: unknown): readonly Problem[] {
-  // A test checks the schema itself; checking it here would take 20 ms of each start. Optimizing the generated code
-  // would take 15 ms more, and the code runs once.
+  // A test validates the schema itself, because doing so here would take 20 ms of each start. Optimizing the generated
+  // code would take 15 ms more, but the code runs only once.
   const ajv = new Ajv({
     code: { optimize: false },
     meta: false,
@@ -80,12 +80,14 @@ function schemaProblems(draft: unknown): readonly Problem[] {
   return unique((ajv.errors ?? []).map(schemaProblem))
 }
 
-/** Keeps one problem per path: a value that breaks two rules, such as an empty one, is one mistake to the reader. */
+/**
+ * Returns one problem per path. A value that breaks two rules, such as an empty one, is one mistake for the operator.
+ */
 function unique(problems: readonly Problem[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [problem.path, problem])).values()]
 }
 
-/** Returns whether the text is an IP address, or a network in CIDR notation. */
+/** Returns whether the text is an IP address or a network in CIDR notation. */
 function isAddressRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   const version = isIP(address)
@@ -127,13 +129,13 @@ function duplicateProblem(steps: readonly string[]): Problem {
   return { path: jsonPath(steps), reason: 'is given twice', remedy: 'Keep one of the two.' }
 }
 
-/** Names the environment variable that caused a problem, so that the reader does not search the file. */
+/** Adds the environment variable that caused a problem, so that the operator does not search the file. */
 function withVariable(problem: Problem, overrides: readonly Override[]): Problem {
   const override = overrides.find(({ steps }) => within(problem.path, jsonPath(steps)))
   return override ? { ...problem, reason: `${problem.reason} (set by ${override.variable})` } : problem
 }
 
-/** Returns whether the paths are equal, or one lies within the other. */
+/** Returns whether the paths are equal, or one contains the other. */
 function overlap(left: string, right: string): boolean {
   return left === '$' || within(left, right) || within(right, left)
 }
@@ -149,7 +151,8 @@ function isTable(value: unknown): value is Table {
 }
 
 /**
- * Returns the table with the last of `steps`; undefined if another value is in its place, which the schema reports.
+ * Returns the table that holds the last of `steps`. Returns undefined if there is a value of another type instead,
+ * which the schema reports. With `create`, adds missing tables.
  */
 function holderOf(draft: unknown, steps: readonly string[], create: boolean): Table | undefined {
   let holder = draft

@@ -4,7 +4,7 @@ import type { Problem } from '../problem.ts'
 import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
 
-/** Converts an ajv error to a problem. Needs ajv's option `verbose`, which adds the member's schema and value. */
+/** Converts an ajv error to a problem. Requires ajv's option `verbose`, which adds the setting's schema and value. */
 export function schemaProblem(error: ErrorObject): Problem {
   const steps = pointerSteps(error.instancePath)
   const schema = error.parentSchema as MemberSchema

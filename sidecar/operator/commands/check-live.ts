@@ -12,10 +12,10 @@ import { fail, ok, type Verdict } from './verdict.ts'
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Checks APRS-IS and the push gateways with the same clients as a running sidecar. Sends nothing to any radio or phone.
+ * Checks APRS-IS and the push gateways with the same clients as a running sidecar. Sends nothing to radios or phones.
  * Never rejects; takes at most 40 s.
  *
- * @param address the address that phones use, if it is to be checked
+ * @param address the public address of the API; undefined to skip its check
  */
 export async function checkLive(settings: Settings, address?: string): Promise<readonly Verdict[]> {
   const publicVerdicts = address === undefined ? [] : checkPublic(settings.listen, address)

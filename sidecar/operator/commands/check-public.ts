@@ -8,20 +8,20 @@ import type { ListenSettings } from '../../config/settings.ts'
 import { errorInWords } from './error-in-words.ts'
 import { fail, ok, type Verdict } from './verdict.ts'
 
-/** The address in X-Forwarded-For of the test request, reserved for documentation (RFC 5737). */
+/** The client address that the test request claims in X-Forwarded-For. It is reserved for documentation (RFC 5737). */
 const CLIENT_ADDRESS = '192.0.2.77'
 const LIMIT_MS = 10_000
 
-/** How the test request arrived. */
+/** What the test request showed when it arrived. */
 interface Arrival {
   readonly peer: string | undefined
-  /** Whether a proxy appended the client's address to the one in the request. */
+  /** Whether a proxy appended an address to the one that the request claims. */
   readonly hasClientAddress: boolean
 }
 
 /**
- * Listens like a sidecar, which must not be running, and sends itself a request by the address that phones use. Checks
- * whether a proxy forwards the client's address and whether the settings trust the proxy. Never rejects.
+ * Listens on the API's port, and sends itself a request by the public address. Checks whether a proxy forwards the
+ * client's address, and whether the settings trust the proxy. The sidecar must not be running. Never rejects.
  */
 export async function checkPublic(listen: ListenSettings, address: string): Promise<Verdict> {
   const subject = `Public address ${address}`
@@ -30,7 +30,7 @@ export async function checkPublic(listen: ListenSettings, address: string): Prom
   try {
     const { server, scheme } = await createApiServer(listen)
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      // Requests of phones get a 503 during this check, and phones retry. No sidecar runs that could answer them.
+      // Phones that call during this check get a 503, so they retry. No sidecar runs that could answer them.
       if (request.url === path) arrival = arrivalOf(request)
       response.writeHead(503, { Connection: 'close', 'Content-Length': 0 }).end()
     })
@@ -58,9 +58,9 @@ function arrivalOf({ headers, socket }: IncomingMessage): Arrival {
 }
 
 /**
- * Returns the configuration lines to add.
+ * Returns the configuration lines that the operator should add.
  *
- * @param behindProxy whether there must be a proxy, because something else adds TLS
+ * @param behindProxy whether a proxy must exist, because something other than this server adds TLS
  */
 function changesFor(
   { peer, hasClientAddress }: Arrival,
@@ -72,7 +72,7 @@ function changesFor(
   return [...(trusted ? [] : [trustLine(peer)]), ...(hasClientAddress ? [] : [`for nginx ${NGINX_LINE}`])]
 }
 
-/** Sends the test request. Returns the failure, for a request that did not arrive here. */
+/** Sends the test request. Returns the reason that applies if the request did not arrive here. */
 async function ask(address: URL): Promise<string> {
   try {
     const answer = await fetch(address, {

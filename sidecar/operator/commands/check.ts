@@ -20,7 +20,7 @@ import { warnNotLocal } from '../server.ts'
 import { errorInWords } from './error-in-words.ts'
 import { serviceGroup, unreadableByService } from './service-account.ts'
 
-/** Errors and warnings that a start with these settings would have, each in a sentence or two. */
+/** The errors and warnings that a start with these settings would cause, each in a sentence or two. */
 export interface Findings {
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
@@ -29,18 +29,21 @@ export interface Findings {
 /** The placeholder callsign in sidecar/deploy/sidecar.json and in the documents. */
 const EXAMPLE_CALLSIGN = 'N0CALL'
 
-/** Listen errors that may be harmless, because a sidecar is running or because another user starts it. */
+/**
+ * Reasons why an address cannot be used now that may be harmless, by the system's error code. For example, the sidecar
+ * itself may be running.
+ */
 const PASSING_CODES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it. That is fine if it is the sidecar; otherwise the start fails',
   EACCES: 'this user may not use it. That is fine if a user with more privileges starts the sidecar',
 }
 
 /**
- * Checks everything that a start would open: push gateways, database, backup folder, certificate, addresses. Starts
+ * Checks everything that a start would open: push gateways, database, backup folder, certificate and addresses. Starts
  * nothing, and leaves nothing behind.
  *
- * @param configFile if root runs the check, it also checks whether the systemd service may read this file and the files
- *   that it names
+ * @param configFile if given, and if root runs the check, the check includes whether the systemd service may read this
+ * file and the files that it names
  */
 export async function checkStart(settings: Settings, configFile?: string): Promise<Findings> {
   const errors: string[] = []
@@ -100,8 +103,8 @@ async function tryGateways(settings: Settings, log: Log): Promise<void> {
 }
 
 /**
- * Rejects if the first start could not create the file with the keys of Web Push. Skips a file beside the database,
- * which the check of the database covers.
+ * Rejects if the first start could not create the file with the Web Push keys. Skips the default file beside the
+ * database, because the check of the database covers its folder.
  */
 async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   const { subject, keyFile } = webpush
@@ -121,12 +124,12 @@ async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   }
 }
 
-/** Text as long as a pair of keys. */
+/** Text that is as long as a pair of keys. */
 const SAMPLE = ' '.repeat(200)
 
 /**
- * Returns whether only this machine can reach the address. Rejects if the sidecar cannot listen there, unless the
- * reason may be harmless.
+ * Returns whether the address is a loopback address. Rejects if the sidecar cannot listen there, unless the reason may
+ * be harmless.
  */
 async function tryAddress(
   name: 'listen' | 'admin',

@@ -9,7 +9,7 @@ import { openFileContents } from '../../store/sqlite/copies/file-contents.ts'
 import { IN_MEMORY } from '../../store/sqlite/database/database-file.ts'
 import { demandPackages } from './packages.ts'
 
-/** The output of `--move-to`, and whether PostgreSQL has everything now. */
+/** The output of `--move-to`, and whether everything was copied to PostgreSQL. */
 export interface MoveReport {
   readonly done: boolean
   readonly lines: readonly string[]
@@ -19,7 +19,7 @@ const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
  * Copies the SQLite file in `settings` to the PostgreSQL database at `target`, which must not have stations yet. Copies
- * everything or nothing, and leaves the file as it is. No line of the output has the target's password. Never rejects.
+ * everything or nothing, and does not change the file. The output never contains the target's password. Never rejects.
  */
 export async function moveDatabase(target: string, settings: Settings): Promise<MoveReport> {
   const { database, databaseTls, history, push } = settings
@@ -59,7 +59,7 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
   }
 }
 
-/** Returns the operator's next steps, including the settings to correct before a start with the new database. */
+/** Returns the operator's next steps, with the settings that the new database requires. */
 function stepsAfter(settings: Settings): readonly string[] {
   const problems = [...backupsAreOfAFile(settings), ...listenersCarryAll(settings)]
   return [
@@ -78,14 +78,17 @@ async function demandFile(database: string): Promise<void> {
   if (!file.isFile()) throw new Error(`"database" names ${database}, which is not a file.`)
 }
 
-/** Quotes nothing of the address, which may have a password anywhere. */
+/**
+ * Throws if the address is unusable. The message quotes nothing of the address, because a password may be anywhere in
+ * it.
+ */
 function demandAddress(target: string, settings: Settings): void {
   if (!isPostgresAddress(target)) throw new Error('--move-to takes postgres://USER@HOST/DATABASE.')
   const [problem] = addressIsReadable({ ...settings, database: target })
   if (problem) throw new Error(`The address in --move-to ${problem.reason}. ${problem.remedy}`)
 }
 
-/** Returns undefined if there is no file, because Web Push was never on. */
+/** Returns the Web Push keys in `file`; undefined if there is no file, because Web Push was never on. */
 async function vapidKeysIn(file: string | null): Promise<string | undefined> {
   if (file === null) return undefined
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

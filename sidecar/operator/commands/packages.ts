@@ -1,16 +1,16 @@
 import { createRequire } from 'node:module'
 
 /**
- * Packages that only the sidecar needs. They are `optionalDependencies`, so that single sign-on can be installed
- * without them. npm silently leaves out an optional package that cannot be built.
+ * Packages that only the sidecar needs. They are `optionalDependencies`, so that a server that only needs single
+ * sign-on can be installed without them. npm silently leaves out an optional package that cannot be built.
  */
 const NEEDED = ['firebase-admin', 'google-auth-library', 'node-apn', 'node-cron', 'prom-client', 'sqlite3', 'web-push']
 
-/** Packages that the sidecar needs are not installed. */
+/** The error if packages that the sidecar needs are not installed. */
 export class PackagesMissingError extends Error {
   override readonly name = 'PackagesMissingError'
   readonly code = 'packages_missing'
-  /** Tells the operator what to do. */
+  /** What the operator should do. */
   readonly remedy =
     'Run "npm install --include=optional" where mesh-companion is installed. npm silently leaves out packages that cannot be built: sqlite3 may need python3, make and a C++ compiler.'
 
@@ -22,7 +22,7 @@ export class PackagesMissingError extends Error {
 const resolvePackage = createRequire(import.meta.url).resolve
 
 /**
- * Must be called before any module that imports these packages is loaded.
+ * Throws if packages that the sidecar needs are not installed. Call it before importing any module that uses them.
  *
  * @throws {PackagesMissingError} with the names of all missing packages
  */

@@ -7,7 +7,7 @@ import { restoreDatabase } from '../../store/sqlite/copies/restore.ts'
 import { errorInWords } from './error-in-words.ts'
 import { demandPackages } from './packages.ts'
 
-/** The output of `--restore`, and whether the database is restored. */
+/** The output of `--restore`, and whether the database was restored. */
 export interface RestoreReport {
   readonly done: boolean
   readonly lines: readonly string[]
@@ -32,14 +32,15 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
 }
 
 /**
- * Restores the keys of a PostgreSQL backup, if there are none yet. The next start reports any other problem with them.
+ * Restores the Web Push keys of a PostgreSQL backup, if there are none yet. Returns whether it did. The next start
+ * reports any other problem with the keys.
  */
 async function restoreVapidKeys(backup: string, { database, push }: Settings): Promise<boolean> {
   const file = vapidKeyFile(push.webpush.keyFile, database)
   if (file === null) return false
   try {
     await copyFile(vapidFileBeside(resolve(backup)), file, constants.COPYFILE_EXCL)
-    // An administrator runs the command, but the sidecar must own the file.
+    // An administrator usually runs this command, but the sidecar's user must own the file.
     const { uid, gid } = await stat(database)
     await chown(file, uid, gid)
     return true

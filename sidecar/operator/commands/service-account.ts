@@ -3,20 +3,23 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Settings } from '../../config/settings.ts'
 
-/** The group of the systemd unit. The unit's user exists only while the service runs. */
+/** The group in which the systemd unit runs. Its user exists only while the service runs. */
 const SERVICE_GROUP = 'mesh-companion'
 
-/** Owns no files and is in no group. With the service's group, it may read exactly what the service may read. */
+/**
+ * A user id that owns no files and is in no group. With the service's group, it may read exactly what the service may
+ * read.
+ */
 const NOBODY_UID = 65534
 
-/** Prints the names of the files that cannot be read, each ended by NUL. */
+/** A shell script that prints the names of files that it cannot read, each followed by NUL. */
 const PRINT_UNREADABLE = 'for file do [ -r "$file" ] || printf "%s\\\\0" "$file"; done'
 
 /**
- * Lists the files of the configuration that the systemd service may not read. Only root can ask, and has to: root
- * itself reads every file.
+ * Lists the files of the configuration that the systemd service may not read. Runs a shell with the service's rights,
+ * which only root may do. Root's own rights would show nothing, because root reads every file.
  *
- * @param gid the service's group, by {@link serviceGroup}
+ * @param gid id of the service's group, from {@link serviceGroup}
  * @returns a sentence for each file
  */
 export async function unreadableByService(
@@ -37,7 +40,7 @@ export async function unreadableByService(
     )
 }
 
-/** Returns the id of the service's group, if this is root and there is one. */
+/** Returns the id of the service's group; undefined if this process is not root or there is no such group. */
 export async function serviceGroup(): Promise<number | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const groups = await readFile('/etc/group', 'utf8').catch(() => '')

@@ -1,4 +1,4 @@
-/** The result of one check. Its text says what to do unless it is `ok`. */
+/** The result of one check. Unless it is `ok`, its text says what to do. */
 export interface Verdict {
   readonly verdict: 'ok' | 'warn' | 'fail'
   readonly text: string

@@ -11,42 +11,45 @@ import { runOnSchedule } from './schedule.ts'
 /** The outcome of a request for a backup. */
 export type BackupOutcome =
   | { readonly kind: 'made'; readonly file: string; readonly bytes: number }
-  /** No folder is configured. */
+  /** No backup folder is configured. */
   | { readonly kind: 'off' }
-  /** A backup is running. */
+  /** Another backup is already running. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
-/** Backups of the database, made at night and on request. Only the newest are kept. */
+/** Makes backups of the database at night and on request. Only the newest are kept. */
 export interface Backups {
-  /** Makes a backup now. Never rejects. `file` is its name in `backup.folder`. */
+  /** Makes a backup now. Never rejects. `file` in the outcome is its name in `backup.folder`. */
   make(): Promise<BackupOutcome>
   /**
-   * Returns when the newest backup was made, in milliseconds since 1970; undefined without one or without a folder.
+   * Returns the time of the newest backup, in milliseconds since 1970; undefined if there is no backup or no folder.
    * Ignores backups from the future, which were made while the clock was ahead.
    */
   lastMadeAt(): number | undefined
-  /** Cancels a running backup, which leaves no file. Idempotent. */
+  /** Cancels a running backup, which then leaves no file. Idempotent. */
   close(): Promise<void>
 }
 
 interface BackupParts {
-  /** Copies the store into a file; undefined if the database has its own backups. */
+  /** Copies the store into a file; undefined if the database is PostgreSQL, which has its own backups. */
   readonly backUp: ExclusiveStore['backUp'] | undefined
   readonly settings: BackupSettings
-  /** The sidecar's callsign, which is part of the file names, because several sidecars may share a folder. */
+  /** The sidecar's callsign. The file names contain it, because several sidecars may share a folder. */
   readonly callsign: string
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Log
 }
 
-/** Every night by local time, when traffic is low, and not at the minute when the machine's own jobs start. */
+/**
+ * Cron expression of the nightly backup, in local time. It is at night, when traffic is low, and avoids minutes at
+ * which the machine's own jobs start.
+ */
 const DAILY = '43 3 * * *'
 
 const FOLDER_OWNER_ONLY = 0o700
 
-/** The backup folder cannot be used. `remedy` tells the operator what to do. */
+/** The error if the backup folder cannot be used. `remedy` tells the operator what to do. */
 export class BackupFolderError extends Error {
   override readonly name = 'BackupFolderError'
   readonly code: string
@@ -60,7 +63,7 @@ export class BackupFolderError extends Error {
   }
 }
 
-/** Creates the folder if needed, and starts nightly backups. Rejects with a {@link BackupFolderError}. */
+/** Creates the backup folder if needed, and starts nightly backups. Rejects with a {@link BackupFolderError}. */
 export async function openBackups(parts: BackupParts): Promise<Backups> {
   const { folder } = parts.settings
   const { backUp, callsign } = parts
@@ -75,7 +78,7 @@ export async function openBackups(parts: BackupParts): Promise<Backups> {
   }
 }
 
-/** Rejects with a {@link BackupFolderError} if {@link openBackups} would. Leaves nothing behind. */
+/** Rejects with a {@link BackupFolderError} if {@link openBackups} would. Leaves no file or folder behind. */
 export async function tryBackupFolder({ folder }: BackupSettings): Promise<void> {
   if (folder === null) return
   try {
@@ -86,7 +89,7 @@ export async function tryBackupFolder({ folder }: BackupSettings): Promise<void>
   }
 }
 
-/** Does not create parent folders: a misspelt path must be reported, not created. */
+/** Creates the folder, but not its parent folders, because a misspelt path must be reported. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, FOLDER_OWNER_ONLY)
@@ -96,11 +99,11 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * The backups in a folder.
+ * Makes and removes the backups in a folder.
  *
- * It is idle or makes one backup, started by the schedule or by `make`; a request meanwhile is `busy`. A backup first
- * removes drafts that a crash left, then copies the database, then removes the oldest backups beyond `backup.keep`.
- * `close` cancels a running backup; afterwards requests are `busy`. A failed backup removes no older one.
+ * It is idle, or makes one backup, which the schedule or `make` started. A request during a backup gets `busy`. A
+ * backup first removes drafts that a crash left, then copies the database, then removes the oldest backups beyond
+ * `backup.keep`. `close` cancels a running backup; later requests get `busy`. A failed backup removes no older one.
  */
 class BackupFolder implements Backups {
   readonly #folder: string
@@ -109,7 +112,7 @@ class BackupFolder implements Backups {
   readonly #stopping = new AbortController()
   readonly #schedule: { close(): Promise<void> }
   #running: Promise<BackupOutcome> | undefined
-  /** Times of the backups in the folder. */
+  /** Times of the backups in the folder, in milliseconds since 1970. */
   #times: readonly number[]
 
   constructor(folder: string, backUp: ExclusiveStore['backUp'], parts: BackupParts, times: readonly number[]) {
@@ -175,7 +178,10 @@ class BackupFolder implements Backups {
       if (isDraft(name, this.#parts.callsign)) await rm(join(this.#folder, name), { force: true })
   }
 
-  /** The backup just made is the newest. Names with a later time were made while the clock was ahead, and go first. */
+  /**
+   * Removes the oldest backups beyond `backup.keep`. Backups whose names have a later time than `newest` were made
+   * while the clock was ahead. They are removed first.
+   */
   async #removeOld(newest: string): Promise<void> {
     const { settings, callsign } = this.#parts
     const names = (await readdir(this.#folder)).filter((name) => isBackup(name, callsign) && name !== newest).sort()
@@ -191,7 +197,7 @@ async function timesIn(folder: string, callsign: string): Promise<readonly numbe
 
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  // The store's own text is about the database's disk.
+  // The store's own message would name the disk of the database.
   if (code === 'disk_full') return { code, message: 'There is no space left in backup.folder.' }
   return { code, message: error instanceof Error ? error.message : 'unknown error' }
 }

@@ -1,26 +1,27 @@
 const HOUR_MS = 3_600_000
 
-/** Phones register every 6 hours, so within this time each one had the chance to. */
+/** Time within which each phone should have registered. Phones register every 6 hours. */
 const HEARTBEAT_MS = 7 * HOUR_MS
 
 /**
- * Runs are hourly. If the wall clock moved by more than this between two runs, the machine slept or the clock was set.
+ * Housekeeping runs every hour. If the wall clock moved by more than this between two runs, the machine slept or the
+ * clock was set.
  */
 const USUAL_GAP_MS = 2 * HOUR_MS
 
 /** Decides which stations have expired. Times are in milliseconds since 1970. */
 export interface Expiry {
   /**
-   * Returns the time such that stations last seen before it have expired. Undefined while no station may expire.
-   * `sharedSince`: start of the time in which any of the processes that share the store was reachable.
+   * Returns a time: stations that were last seen before it have expired. Returns undefined while no station may expire.
+   * `sharedSince`: the time since which at least one of the processes that share the store has been reachable.
    */
   cutoff(now: number, sharedSince?: number): number | undefined
 }
 
 /**
- * A station expires when it has not registered for `expireAfterMs`. No station expires until the sidecar has been
- * reachable for one heartbeat interval: after an outage of weeks or a leap of the clock, all stations would seem
- * silent.
+ * Creates an expiry: a station expires when it has not registered for `expireAfterMs`. No station expires until the
+ * sidecar has been reachable for one heartbeat interval. Otherwise all stations would seem silent after an outage of
+ * weeks or a leap of the clock.
  */
 export function createExpiry(expireAfterMs: number, startedAt: number): Expiry {
   const graceMs = Math.min(HEARTBEAT_MS, expireAfterMs)

@@ -10,7 +10,7 @@ import { runOnSchedule } from './schedule.ts'
 
 interface HousekeeperParts {
   readonly housekeeping: Pick<Housekeeping, 'expire' | 'tidy' | 'presentSince'>
-  /** Only one of the processes that share the store does the housekeeping. */
+  /** The lease that makes only one of the processes that share the store do the housekeeping. */
   readonly leases: Pick<Leases, 'hold'>
   readonly expiry: Expiry
   readonly clock: Clock
@@ -19,9 +19,9 @@ interface HousekeeperParts {
 }
 
 /**
- * Keeps registry and database in order, one run at a time. A run removes expired stations, then orphaned rows. It is
- * idle, running or closed; `close` ends a run at its next pause. An outage is logged at its first failed run and at the
- * next run that works.
+ * Removes expired stations and orphaned rows from the database, one run at a time. It is idle, running or closed.
+ * `close` ends a run at its next pause. An outage is logged twice: at its first failed run, and at the next run that
+ * succeeds.
  */
 export class Housekeeper {
   readonly #parts: HousekeeperParts
@@ -33,7 +33,7 @@ export class Housekeeper {
     this.#parts = parts
   }
 
-  /** Starts a run, or joins the one that is running. Never rejects. */
+  /** Starts a run, or waits for the one that is running. Never rejects. */
   run(): Promise<void> {
     if (this.#stopping.signal.aborted) return Promise.resolve()
     this.#running ??= this.#runOnce().finally(() => {
@@ -42,7 +42,7 @@ export class Housekeeper {
     return this.#running
   }
 
-  /** Ends a run at its next pause, and prevents further runs. Idempotent. */
+  /** Ends a run at its next pause, and prevents later runs. Idempotent. */
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#running
@@ -96,7 +96,7 @@ interface HousekeepingParts {
 
 const MS_PER_HOUR = 3_600_000
 
-/** Starts hourly housekeeping. Closing the result ends it, with a running run; idempotent. */
+/** Starts hourly housekeeping. `close` ends it, including a run in progress. Idempotent. */
 export function startHousekeeping({ store, settings, clock, metrics, log }: HousekeepingParts): {
   close(): Promise<void>
 } {

@@ -2,29 +2,34 @@ import { createTask, type ScheduledTask } from 'node-cron'
 import type { Clock } from '../../clock.ts'
 
 /**
- * Every hour: expiry is configured in hours, and SQLite checkpoints its log by itself, so more often brings nothing. At
- * 17 minutes past the hour, neither the machine's hourly jobs nor phones that wake on the hour are busy.
+ * Cron expression for every hour. Expiry is configured in hours, and SQLite checkpoints its log by itself, so more
+ * frequent runs bring nothing. At 17 minutes past the hour, neither hourly jobs of the machine nor phones that wake on
+ * the hour are busy.
  */
 export const HOURLY = '17 * * * *'
 
 const MINUTE_MS = 60_000
 
-/** Checks are a minute apart. A larger gap, in either direction, means that the clock leapt or the machine slept. */
+/**
+ * The schedule is checked every minute. A larger gap, in either direction, means that the clock leapt or the machine
+ * slept.
+ */
 const USUAL_MINUTES = 5
 
 /**
  * Calls `task`, which never rejects, in each minute that the cron expression `when` matches (five fields, local time).
- * Never runs it twice at a time. Closing lets a running task finish. Minutes that a leap of the clock or the machine's
- * sleep skipped are not made up for; afterwards the schedule continues as after a start.
+ * Never runs it twice at the same time. `close` lets a running task finish. If the clock leaps or the machine sleeps,
+ * the skipped minutes are not made up for.
  */
 export function runOnSchedule(
   task: () => Promise<void>,
   clock: Clock,
   when: string = HOURLY,
 ): { close(): Promise<void> } {
-  // Used only to match times. With its own timer it would wait for the old time when the clock is set back. When the
-  // clock goes from 1970 to now, it would count each missed run, which takes 20 s and 300 MB for hours, and sixty times
-  // that for minutes. Created by the first check, to keep the start short.
+  // The package `node-cron` is used only to match times. With its own timer, it would wait for the old time when the
+  // clock is set back. When the clock goes from 1970 to now, it would count each missed run; for hourly runs that takes
+  // 20 s and 300 MB, for runs each minute sixty times as much. It is created at the first check, to keep the start
+  // short.
   let cron: ScheduledTask | undefined
   let lastMinute = minuteOf(clock.now())
   let running = false
@@ -64,8 +69,9 @@ function untilNextMinute(now: number): number {
 }
 
 /**
- * Returns the minutes since the last check, including those that a busy process missed. Returns none while a clock that
- * was set back by some minutes has not caught up, and only the present minute after a leap. Minutes count from 1970.
+ * Returns the minutes since the last check, counted from 1970, including those that a busy process missed. Returns none
+ * while the clock, after it was set back by some minutes, has not caught up. Returns only the present minute after a
+ * leap.
  */
 function minutesToCheck(lastMinute: number, present: number): readonly number[] {
   const passed = present - lastMinute

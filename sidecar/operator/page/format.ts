@@ -1,4 +1,4 @@
-/** Formats a whole number with a separator for thousands. */
+/** Formats a whole number with thousands separators. */
 export function count(value: number): string {
   return value.toLocaleString('en')
 }
@@ -10,7 +10,7 @@ export function counted(value: number, noun: string): string {
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
-/** Formats bytes in the decimal unit that leaves at most three digits before the point. */
+/** Formats a number of bytes in the decimal unit that leaves at most three digits before the decimal point. */
 export function bytes(value: number): string {
   if (!Number.isFinite(value)) return 'unknown'
   let scaled = value
@@ -30,7 +30,7 @@ const UNITS = [
   ['s', 1],
 ] as const
 
-/** Formats a duration in its two largest units. A negative one, after a step of the clock, counts as 0. */
+/** Formats a duration in its two largest units. A negative duration, after a step of the clock, becomes 0. */
 export function duration(ms: number): string {
   let seconds = Math.max(0, Math.floor(ms / SECOND_MS))
   const parts: string[] = []

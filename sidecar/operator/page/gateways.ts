@@ -2,7 +2,7 @@ import type { Platform } from '../../messages/store.ts'
 import { counted, dateTime, duration } from './format.ts'
 import { type Html, html } from './html.ts'
 
-/** A refusal or failure. Its time is in milliseconds since 1970. */
+/** A refusal or failure of a gateway. `at` is in milliseconds since 1970. */
 interface Setback {
   readonly at: number
   readonly reason: string
@@ -12,14 +12,14 @@ interface Setback {
 export interface GatewayStatus {
   readonly platform: Platform
   readonly state: 'unused' | 'working' | 'failing' | 'refusing'
-  /** The last refusal was for the credentials, and the gateway has accepted nothing since. */
+  /** Whether the last refusal was about the credentials, and the gateway has accepted nothing since. */
   readonly credentialsRefused: boolean
-  /** The gateway rejected so many tokens in a row that the sidecar no longer believes it. */
+  /** Whether the gateway rejected so many tokens in a row that the sidecar doubts these rejections. */
   readonly tokensDoubted: boolean
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
-  /** Devices whose notifications are being sent or wait, also for a retry. */
+  /** Number of devices whose notifications are being sent or wait, including those that wait for a retry. */
   readonly waiting: number
 }
 

@@ -6,15 +6,18 @@ import { type Html, html } from './html.ts'
 export interface SharingInstance {
   readonly name: string
   readonly startedAt: number
-  /** JSON that the instance writes about itself: its `version`, whether it may `listen`, and its `listener` slot. */
+  /**
+   * JSON that the instance writes about itself: its `version`, whether it may `listen`, and its `listener` slot, if
+   * any.
+   */
   readonly note: string
 }
 
 /** The database that several processes share. */
 export interface SharedDatabase {
-  /** Its address without user and password. */
+  /** The database's address, without user and password. */
   readonly address: string
-  /** The instances in the order of their names; undefined if the database does not answer. */
+  /** The instances in alphabetical order; undefined if the database does not answer. */
   readonly instances: readonly SharingInstance[] | undefined
   /** The name of this instance. */
   readonly ownName: string

@@ -1,7 +1,7 @@
 import type { GatewayStatus } from './gateways.ts'
 import type { UpstreamState } from './upstream.ts'
 
-/** Reasons why the sidecar is not ready, by the code in `/readyz`. Codes are never renamed or reused. */
+/** Reasons why the sidecar is not ready, by the code that `/readyz` returns. Codes are never renamed or reused. */
 export const OBSTACLES = {
   upstream_not_connected:
     'The sidecar is not logged in to APRS-IS, so no messages arrive. Check aprsis.host and the network.',
@@ -23,7 +23,7 @@ export const OBSTACLES = {
 } as const
 export type Obstacle = keyof typeof OBSTACLES
 
-/** The states that obstacles are derived from. */
+/** The states from which the obstacles are derived. */
 export interface ObservedState {
   readonly upstream: Pick<UpstreamState, 'connected' | 'ready' | 'leftOut' | 'listener' | 'listeners'>
   /** The code of the database's fault; undefined while writes work. */
@@ -31,7 +31,7 @@ export interface ObservedState {
   readonly gateways: readonly Pick<GatewayStatus, 'credentialsRefused' | 'tokensDoubted'>[]
 }
 
-/** Returns the obstacles; none if messages arrive, are stored, and are pushed to the phones. */
+/** Returns the obstacles. There are none if messages arrive, are stored, and are pushed to the phones. */
 export function obstaclesTo({ upstream, storeFault, gateways }: ObservedState): readonly Obstacle[] {
   const obstacles: Obstacle[] = []
   if (upstream.listener === null) {

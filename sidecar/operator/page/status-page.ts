@@ -12,8 +12,8 @@ import { REFRESH_S, SCRIPT, STYLE } from './style.ts'
 import { renderListeners, type UpstreamConnection } from './upstream.ts'
 
 /**
- * Renders the status page: what works, what does not, and how busy the sidecar is. `refresh`: whether the page reloads
- * itself.
+ * Renders the status page, which shows what works, what fails, and how busy the sidecar is. `refresh`: whether the page
+ * reloads itself.
  */
 export function renderStatusPage(status: Status, refresh: boolean): string {
   const { version, callsign, now, startedAt } = status
@@ -65,7 +65,7 @@ function time(ms: number): Html {
   return html`<time datetime="${new Date(ms).toISOString()}">${dateTime(ms)}</time>`
 }
 
-/** Returns the banner at the top of the page, and the first word of its title. */
+/** Returns the banner at the top of the page, and the word with which the page's title begins. */
 function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
   readonly word: string
   readonly banner: Html
@@ -100,7 +100,7 @@ function isFault(code: string): code is StoreErrorCode {
   return Object.hasOwn(STORE_FAULTS, code)
 }
 
-/** Returns why the store accepts no writes, and what to do. */
+/** Returns why the store accepts no writes, and what the operator should do. */
 function reasonOf(fault: string | undefined): Html | undefined {
   if (fault === undefined || !isFault(fault)) return undefined
   const { what, remedy } = STORE_FAULTS[fault]
@@ -115,7 +115,7 @@ function tiles(status: Status): Html {
   const { stations, devices, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes, counts } = status
   const isOn = (platform: Platform) => gateways.some((gateway) => gateway.platform === platform)
   const off = (platform: Platform) => (isOn(platform) ? undefined : html` (push off)`)
-  // Most servers have no Web Push devices.
+  // Web Push devices are shown only if there are any, because most servers have none.
   const others = devices.webpush === 0 ? undefined : html` · ${count(devices.webpush)} Web Push${off('webpush')}`
   return html`<dl class="grid tiles">
 <div class="card tile"><dt>Stations</dt><dd><span class="big">${count(stations)}</span> of ${count(maxStations)}</dd>
@@ -156,19 +156,22 @@ function backupOf({ lastBackupAt, now }: Status): string {
 }
 
 const DAY_MS = 86_400_000
-/** The same limits as in the alerts SidecarDiskNearlyFull and SidecarCertificateExpires. */
+/**
+ * Below these limits the figures are shown in red. They equal those of the alerts SidecarDiskNearlyFull and
+ * SidecarCertificateExpires.
+ */
 const SCARCE_DISK_BYTES = 200e6
 const URGENT_CERTIFICATE_MS = 14 * DAY_MS
 
 const BAR_WIDTH = 200
 
-/** Renders how full the registry is, beside the same figures in text. */
+/** Renders a bar that shows how full the registry is. The same figures stand beside it as text. */
 function registryBar({ stations, maxStations }: Status): Html {
   const width = Math.min(BAR_WIDTH, Math.round((stations / maxStations) * BAR_WIDTH * 10) / 10)
   return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${BAR_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${BAR_WIDTH}" height="8"/><rect class="bar" width="${width}" height="8"/></svg>`
 }
 
-/** Renders totals since the start. For the course over time, the package has a dashboard for Prometheus. */
+/** Renders totals since the start. For a view over time, the package has a Grafana dashboard. */
 function totals(counts: Counts): Html {
   const rows: readonly (readonly [what: string, ...numbers: readonly (readonly [label: string, count: number])[]])[] = [
     ['Packets from APRS-IS', ['received', counts.lines_received]],
@@ -186,7 +189,7 @@ function totals(counts: Counts): Html {
     ],
     [
       'API requests',
-      // A request that is dropped after it was read counts twice.
+      // An avatar request that exceeds the rate limit counts twice: when it arrives and when it is dropped.
       ['answered', Math.max(0, counts.api_requests - counts.api_errors)],
       ['refused', counts.api_errors],
       ['dropped', counts.api_dropped],
@@ -211,7 +214,7 @@ function upstream({ upstream: { connections, leftOut }, now }: Status): Html {
 </table>${overflow}</div>`
 }
 
-/** Texts for the states of a connection. Other states are shown by their name. */
+/** Texts for the states of a connection. A state without a text is shown by its name. */
 const STATES: Readonly<Record<string, string>> = {
   connecting: 'logging in',
   up: 'up',
@@ -235,7 +238,7 @@ function events(list: readonly RecentEvent[]): Html {
   return html`<ol class="card events" aria-label="Warnings and errors, newest first">${list.map(eventItem)}</ol>`
 }
 
-/** Renders an event with its message first, for narrow screens. */
+/** Renders an event. Its message comes first, so that it is readable on narrow screens. */
 function eventItem({ at: lastAt, level, event, msg, detail, times }: RecentEvent): Html {
   return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <span class="soft">${detail}</span>`}</p><p class="facts"><span class="level ${level}">${
     level === 'error' ? '✗ error' : '! warning'

@@ -6,7 +6,7 @@ import type { SharedDatabase } from './instances.ts'
 import type { Obstacle } from './obstacles.ts'
 import type { UpstreamState } from './upstream.ts'
 
-/** The counters that the status page shows. */
+/** The counters that appear on the status page. */
 export const COUNTED = [
   'lines_received',
   'messages_stored',
@@ -20,10 +20,10 @@ export const COUNTED = [
   'api_errors',
   'api_dropped',
 ] as const satisfies readonly CounterName[]
-/** Counts since the start. */
+/** Values of these counters since the start. */
 export type Counts = Readonly<Record<(typeof COUNTED)[number], number>>
 
-/** The values of the status page at one moment. Times are in milliseconds since 1970. */
+/** The values that the status page shows. Times are in milliseconds since 1970. */
 export interface Status {
   readonly version: string
   /** The sidecar's own login callsign. */
@@ -32,29 +32,29 @@ export interface Status {
   readonly startedAt: number
   readonly obstacles: readonly Obstacle[]
   readonly upstream: UpstreamState
-  /** When the last packet arrived; undefined before the first. */
+  /** Time of the last packet; undefined before the first. */
   readonly lastPacketAt: number | undefined
   readonly stations: number
   readonly devices: Readonly<Record<Platform, number>>
   readonly maxStations: number
-  /** The configured gateways. */
+  /** One entry per configured gateway. */
   readonly gateways: readonly GatewayStatus[]
-  /** Notifications that are being sent. */
+  /** Number of notifications that are being sent. */
   readonly pushesUnderWay: number
   /** The code of the store's fault; undefined while writes work. */
   readonly storeFault: string | undefined
-  /** NaN if unknown. */
+  /** Size of the database file; NaN if unknown. */
   readonly databaseBytes: number
-  /** Free space on the database's disk; NaN if unknown, as with PostgreSQL. */
+  /** Free bytes on the database's disk; NaN if unknown, for example with PostgreSQL. */
   readonly diskFreeBytes: number
-  /** Undefined without TLS. */
+  /** Expiry of the API's certificate; undefined without TLS. */
   readonly certificateExpiresAt: number | undefined
-  /** Undefined if this process has the database to itself. */
+  /** The database shared with other instances; undefined if only this process uses it. */
   readonly shared: SharedDatabase | undefined
   /** Time of the newest backup; undefined if there is none, `off` if backups are off. */
   readonly lastBackupAt: number | undefined | 'off'
   readonly memoryBytes: number
   readonly counts: Counts
-  /** Newest first. */
+  /** Recent warnings and errors, newest first. */
   readonly events: readonly RecentEvent[]
 }

@@ -1,39 +1,39 @@
 import { type Html, html } from './html.ts'
 
-/** One connection to APRS-IS, as the operator's port shows it. */
+/** A connection to APRS-IS, as the operator's port shows it. */
 export interface UpstreamConnection {
-  /** The callsign of the login. */
+  /** The callsign with which the sidecar logs in. */
   readonly callsign: string
   readonly state: string
   readonly verified: boolean
-  /** The server's callsign; null while not logged in. */
+  /** The server's callsign; null while the sidecar is not logged in. */
   readonly server: string | null
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
-  /** Logins that a server accepted and then ended, within the last 15 minutes. */
+  /** Number of logins within the last 15 minutes that the server first accepted and then ended. */
   readonly recentDrops: number
-  /** How many stations the filter names. */
+  /** Number of stations in the filter. */
   readonly stations: number
   readonly bytesIn: number
   readonly bytesOut: number
 }
 
-/** Another instance that listens to APRS-IS, in its last known state. */
+/** Another instance that listens to APRS-IS, with its last known state. */
 export interface OtherListener {
-  /** From 0. */
+  /** The instance's listener slot, from 0. */
   readonly slot: number
   readonly instance: string
-  /** The callsigns of the servers that it is logged in to. `callsigns`: its own callsigns there. */
+  /** The callsigns of the servers to which the instance is logged in. `callsigns`: its own callsigns there. */
   readonly servers: readonly string[]
   readonly callsigns: readonly string[]
 }
 
-/** State of the connections to APRS-IS, as the operator's port shows it. */
+/** The state of this instance's connections to APRS-IS and of the listeners, as the operator's port shows it. */
 export interface UpstreamState {
   readonly connected: boolean
   readonly verified: boolean
-  /** Every station for which the filters have room is in a confirmed filter. */
+  /** Whether the servers have confirmed filters with all stations for which the filters have room. */
   readonly ready: boolean
   readonly paused: boolean
   /** Number of stations for which the filters have no room. */
@@ -41,14 +41,14 @@ export interface UpstreamState {
   readonly connections: readonly UpstreamConnection[]
   /** This instance's listener slot, from 0; null while it does not listen. */
   readonly listener: number | null
-  /** Number of instances that listen, this one included, and that should listen. */
+  /** `held`: number of instances that listen, including this one. `wanted`: number of instances that should listen. */
   readonly listeners: { readonly held: number; readonly wanted: number }
   readonly others: readonly OtherListener[]
 }
 
 type Listening = Pick<UpstreamState, 'listener' | 'listeners' | 'others'>
 
-/** Renders which instances listen to APRS-IS; nothing if only this one does and should. */
+/** Renders which instances listen to APRS-IS. Returns undefined if only this instance listens and should. */
 export function renderListeners({ listener, listeners, others }: Listening): Html | undefined {
   if (listener !== null && listeners.wanted === 1 && others.length === 0) return undefined
   const thisInstance = listener === null ? 'This instance does not listen.' : 'This instance listens.'

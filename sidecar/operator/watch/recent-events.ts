@@ -8,15 +8,15 @@ export interface RecentEvent {
   readonly level: 'warn' | 'error'
   readonly event: string
   readonly msg: string
-  /** The line's fields as text, cut after {@link MAX_DETAIL_CHARACTERS}; empty if it has none. */
+  /** The fields of the log line as text, at most {@link MAX_DETAIL_CHARACTERS} long; empty if there are none. */
   readonly detail: string
-  /** How often the same line was logged in a row. */
+  /** How many times in a row the same line was logged. */
   readonly times: number
 }
 
-/** A log and its recent warnings and errors. */
+/** A log that remembers its recent warnings and errors. */
 export interface RecentEvents {
-  /** Passes all lines on to the underlying log, and remembers warnings and errors at any log level. */
+  /** Passes all lines to the underlying log, and remembers warnings and errors at any log level. */
   readonly log: Log
   /** Returns at most {@link MAX_EVENTS} events, newest first. */
   list(): readonly RecentEvent[]
@@ -33,7 +33,8 @@ export function rememberEvents(log: Log, clock: Clock): RecentEvents {
     const msg = text.slice(0, MAX_MSG_CHARACTERS)
     const entry = { at: clock.now(), level, event, msg, detail: detailOf(fields), times: 1 }
     const [newest] = events
-    // A probe that fails every few seconds must not displace other events.
+    // A repeated line only increases the count, because a probe that fails every few seconds must not displace other
+    // events.
     if (newest && newest.event === event && newest.msg === msg && newest.detail === entry.detail) {
       events[0] = { ...entry, times: newest.times + 1 }
       return
@@ -60,11 +61,13 @@ function detailOf(fields: LogFields | undefined): string {
   return text.length > MAX_DETAIL_CHARACTERS ? `${text.slice(0, MAX_DETAIL_CHARACTERS)}…` : text
 }
 
-/** Errors have one or two causes. Deeper levels, or a circle, are left out. */
+/**
+ * Limit of nested causes and objects in the text. Errors usually have one or two causes; the limit also ends cycles.
+ */
 const MAX_DEPTH = 3
 const MAX_ITEMS = 20
 
-/** Formats fields for a person: `station: N0CALL · error: disk is full (ENOSPC)`. */
+/** Formats fields for people: `station: N0CALL · error: disk is full (ENOSPC)`. */
 function describe(fields: Readonly<Record<string, unknown>>, depth: number): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined && value !== null)

@@ -1,20 +1,24 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { History, Store } from '../../messages/store.ts'
 
-/** Watches whether messages are stored. `append` is the store's own, with the watch around it. */
+/** Watches whether messages are stored. `append` calls that of the history and observes its outcome. */
 export interface Storing extends Pick<History, 'append'> {
-  /** Returns a problem that the store itself does not report: messages were lost, or one has waited for too long. */
+  /**
+   * Returns a problem that the store itself does not report: messages were lost, or a message has waited for too long.
+   */
   problems(): readonly 'messages_not_stored'[]
   close(): Promise<void>
 }
 
-/** A message that waits longer counts as lost, because its sender got no ack. */
+/** Milliseconds after which a message that still waits counts as lost, because its sender got no ack. */
 const LATE_MS = 5000
 const RETRY_MS = 1000
 
-/** A loss counts as a problem until a message is stored or a test write works. Test writes are tried each second. */
+/**
+ * Creates a watch. A loss is a problem until a message is stored or a test write succeeds. Test writes run each second.
+ */
 export function watchStoring(store: Pick<Store, 'history' | 'fault' | 'probe'>, clock: Clock): Storing {
-  // Oldest first.
+  // The messages that wait to be stored, oldest first.
   const waiting = new Set<{ readonly since: number }>()
   let isLosing = false
   let retry: Timer | undefined
