@@ -77,7 +77,7 @@ export interface PushSettings {
 /** The settings of FCM, which is off while `serviceAccountFile` is null. */
 export interface FcmSettings {
   readonly serviceAccountFile: string | null
-  /** `https://host:port` that replaces Google's servers, the token host included. */
+  /** `https://host:port` of a server that replaces Google's servers, including the one for access tokens. */
   readonly endpoint: string | null
   /** File with the CA certificates in PEM to trust for `endpoint`. */
   readonly caFile: string | null
