@@ -4,7 +4,7 @@ import { isLoopback } from '../config/address-scope.ts'
 
 /** A listening HTTP server. */
 export interface HttpListener {
-  /** Scheme, host and port for clients on this machine. */
+  /** URL for clients on this machine, with scheme, host and port. */
   readonly url: string
   /** Whether it listens on a loopback address, so that only this machine can reach it. */
   readonly loopback: boolean

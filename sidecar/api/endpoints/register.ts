@@ -21,7 +21,7 @@ interface RegisterParts {
   readonly log: Log
 }
 
-/** `/v1/register`: a station's first request and its heartbeat. */
+/** `/v1/register`: registers a device of a station. Apps repeat this request as a heartbeat. */
 export function registerEndpoint(parts: RegisterParts): Endpoint {
   const { check, store, isReserved, rings, metrics, log } = parts
 

@@ -123,8 +123,8 @@ function spaceFor(bytes: number): Buffer {
 
 /**
  * Returns the offset for the next record. At the end of the space, moves the records to the front. Allocates a new
- * space only if the old one is too small or an answer may still read it, because garbage collection ignores memory
- * outside the heap.
+ * space only if the old one is too small or an answer may still read it. Allocations are avoided, because garbage
+ * collection ignores memory outside the heap.
  */
 function reserve(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring

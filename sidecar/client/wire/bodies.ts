@@ -30,7 +30,9 @@ export interface UnregisterBody extends DeviceClaim {
 /** Body of `/v1/register`. An optional member may also be null. */
 export interface RegisterBody extends DeviceClaim {
   readonly platform: Platform
-  /** FCM's registration token, APNs' device token in hex, or the JSON text of a Web Push subscription. */
+  /**
+   * The push token: FCM's registration token, APNs' device token in hex, or the JSON text of a Web Push subscription.
+   */
   readonly pushToken: string
   /** Whether the sidecar acknowledges messages in the station's name. */
   readonly ackMessages: boolean
@@ -75,7 +77,7 @@ export interface AvatarRecord {
   readonly icon: string
   /** Base64 of a 64x64 PNG, or empty. */
   readonly image: string
-  /** SHA-256 (hex) of icon, newline, image; for an icon alone `icon:<name>`. */
+  /** For an image, the SHA-256 of icon, newline and image, in hex. For an icon alone, `icon:<name>`. */
   readonly hash: string
 }
 

@@ -42,8 +42,8 @@ const PASSING_CODES: Readonly<Record<string, string>> = {
  * Checks everything that a start would open: push gateways, database, backup folder, certificate and addresses. Starts
  * nothing, and leaves nothing behind.
  *
- * @param configFile if given, and if root runs the check, the check includes whether the systemd service may read this
- * file and the files that it names
+ * @param configFile the configuration file. If root runs the check, it also checks whether the systemd service may read
+ * this file and the files that it names
  */
 export async function checkStart(settings: Settings, configFile?: string): Promise<Findings> {
   const errors: string[] = []
