@@ -35,8 +35,8 @@ const CLOSE_WITHIN_MS = 4800
 
 /**
  * Milliseconds to try each address of a host except its last one. The default of Node.js, 250 ms, is less than a round
- * trip by satellite. With it, a host would be unreachable if only its last address fails, such as an IPv6 address on a
- * line without IPv6.
+ * trip by satellite. Over such a line, only the last address would ever be reached. If that one does not work, such as
+ * an IPv6 address on a line without IPv6, the host would be unreachable.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
@@ -44,7 +44,7 @@ interface Arguments {
   readonly config: string
   readonly check: boolean
   readonly live: boolean
-  /** The public address of the API; undefined if it should not be checked. */
+  /** The public address of the API to check; undefined to skip that check. */
   readonly public: string | undefined
   readonly restore: string | undefined
   readonly moveTo: string | undefined

@@ -100,7 +100,7 @@ export interface Metrics {
   observePushLatency(platform: Platform, seconds: number): void
   /** Adds a gauge whose value is read for each scrape, such as the number of stations. `read` must settle soon. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
-  /** Adds a gauge with labels, whose values are not known in advance. `labels` are the names of its labels. */
+  /** Adds a gauge with labels, named in `labels`. The values of the labels need not be known in advance. */
   gauges(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void
   expose(): Promise<Exposed>
 }

@@ -43,7 +43,7 @@ interface ApiParts {
   /** `publicKey`: the key with which apps subscribe, in base64url; absent while Web Push is off. */
   readonly webPush: { readonly allowPrivate: boolean; readonly publicKey?: string }
   readonly store: Store
-  /** Returns whether the operator reserved this callsign, so that no station may register under it. */
+  /** Returns whether a callsign is reserved, so that no station may register under it. */
   readonly isReserved: (key: StationKey) => boolean
   readonly clock: Clock
   readonly metrics: Metrics

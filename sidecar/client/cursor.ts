@@ -15,7 +15,7 @@ export interface Cursor {
    * would leave an orphaned device at the sidecar.
    */
   deviceId(): Promise<string>
-  /** Requests messages by `ask`. Moves the cursor once the messages are stored. */
+  /** Requests messages with `ask`. Moves the cursor once the messages are stored. */
   take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
   /**
    * Stores the hash of the avatar that the server has for the station; undefined if the station is not registered

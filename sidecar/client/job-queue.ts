@@ -17,7 +17,7 @@ export interface JobQueue<Name extends string> {
 interface QueueParts<Name extends string> {
   readonly jobs: Readonly<Record<Name, () => Promise<void>>>
   readonly timers: Timers
-  /** Returns 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number
 }
 

@@ -28,7 +28,8 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly store: AppStore
   readonly avatars?: AvatarStore
   /**
-   * Returns 0 to below 1. It spreads delays, and makes the device id if there is no Web Crypto. Default: `Math.random`.
+   * Returns a random number from 0 to below 1. It spreads delays, and makes the device id if there is no Web Crypto.
+   * Default: `Math.random`.
    */
   readonly random?: () => number
 }
@@ -112,7 +113,7 @@ class StationPhone implements PhoneClient {
   readonly #cursor: Cursor
   readonly #book: AvatarBook
   readonly #queue: JobQueue<Job>
-  /** Writes to the app's store, still in progress, of avatars that pushes contained. */
+  /** Writes to the app's store that are in progress, each of an avatar from a push. */
   readonly #savingAvatars = new Set<Promise<void>>()
   #pushToken: string
   /** The station's own avatar; null if the app cleared it, undefined if the app never set one. */

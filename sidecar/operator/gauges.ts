@@ -19,9 +19,12 @@ interface GaugeSources {
   readonly diskFreeBytes: () => Promise<number>
   /** Returns the number of processes that share the database; NaN if unknown. */
   readonly instances: () => Promise<number>
-  /** Returns the time in milliseconds since 1970; undefined without TLS. */
+  /** Returns the expiry of the API's certificate, in milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
-  /** Returns the time in milliseconds since 1970; undefined if there is no backup yet. Absent if backups are off. */
+  /**
+   * Returns the time of the newest backup, in milliseconds since 1970; undefined if there is none. Absent if backups
+   * are off.
+   */
   readonly lastBackupAt?: () => number | undefined
 }
 

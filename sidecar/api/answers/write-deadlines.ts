@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../clock.ts'
  * there is no deadline.
  */
 const MIN_MS = 15_000
-/** Additional time depends on the answer's size, at the rate of a slow phone network. */
+/** Bytes per millisecond of a slow phone network. By this rate, larger answers get additional time. */
 const BYTES_PER_MS = 16
 const SWEEP_MS = 1000
 

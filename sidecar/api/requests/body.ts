@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '../../errors.ts'
 
-/** Limit of a request body. */
+/** Limit of a request body, in bytes. */
 export const MAX_BODY_BYTES = 65_536
 /**
  * Limit of the bytes of a larger body that are received and discarded. A client often reads the answer only after that.

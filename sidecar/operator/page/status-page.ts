@@ -189,7 +189,7 @@ function totals(counts: Counts): Html {
     ],
     [
       'API requests',
-      // An avatar request that exceeds the rate limit counts twice: when it arrives and when it is dropped.
+      // A request that its endpoint drops counts twice: when it arrives and when it is dropped.
       ['answered', Math.max(0, counts.api_requests - counts.api_errors)],
       ['refused', counts.api_errors],
       ['dropped', counts.api_dropped],
