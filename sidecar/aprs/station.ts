@@ -55,7 +55,7 @@ export function canonicalKey(name: string): string {
  * Whether a name needs no conversion. Nearly every name is in upper case, and this check costs less than converting.
  */
 function isUpperCase(name: string): boolean {
-  for (let at = 0; at < name.length; at++) if (name.charCodeAt(at) >= LOWER_A) return false
+  for (let index = 0; index < name.length; index++) if (name.charCodeAt(index) >= LOWER_A) return false
   return true
 }
 

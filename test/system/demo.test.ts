@@ -33,7 +33,7 @@ async function paste({ url, body }: PrintedCall) {
 }
 
 describe('the demo', () => {
-  it('names the provider on its button, refuses carol, and prints the rule that refused her', async () => {
+  it('names the provider on its button, refuses carol, and prints why', async () => {
     const { child, shows, ended } = watchProgram(START)
     const page = await shows('Ctrl-C stops all of it')
     const [, url = ''] = /Device management {3}(http:\S+)/.exec(page) ?? []

@@ -79,19 +79,19 @@ export class AvatarCache {
    * does.
    */
   async pieces(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>> {
-    const found = new Map<StationKey, AvatarPiece>()
+    const pieces = new Map<StationKey, AvatarPiece>()
     const missing: StationKey[] = []
     for (const key of keys) {
       const avatar = this.#stations.get(key)?.avatar
       const piece = this.#pieceInMemory(avatar)
-      if (piece) found.set(key, piece)
+      if (piece) pieces.set(key, piece)
       else if (avatar?.state === 'set') missing.push(key)
     }
     for (let first = 0; first < missing.length; first += READ_AT_ONCE) {
-      for (const [key, piece] of await this.#read(missing.slice(first, first + READ_AT_ONCE))) found.set(key, piece)
+      for (const [key, piece] of await this.#read(missing.slice(first, first + READ_AT_ONCE))) pieces.set(key, piece)
       await endOfTurn()
     }
-    return new Map(keys.flatMap((key) => (found.has(key) ? [[key, found.get(key) as AvatarPiece]] : [])))
+    return new Map(keys.flatMap((key) => (pieces.has(key) ? [[key, pieces.get(key) as AvatarPiece]] : [])))
   }
 
   #add(hash: string, piece: AvatarPiece): void {

@@ -8,8 +8,8 @@ import { bytesOf, jsonText, textOfBytes } from './json-text.ts'
 /** Returns the body of an answer with full avatars. Each avatar is compressed separately, once for all answers. */
 export function avatarsBody(serverTime: number, avatars: ReadonlyMap<StationKey, AvatarPiece>): Body {
   const pieces = [...avatars].map(([key, piece], index) => {
-    const before = index === 0 ? '' : ','
-    return { name: bytesOf(`${before}${jsonText(key)}:`), piece }
+    const separator = index === 0 ? '' : ','
+    return { name: bytesOf(`${separator}${jsonText(key)}:`), piece }
   })
   const opening = bytesOf(`{"serverTime":${serverTime},"avatars":{`)
   const texts = [opening, ...pieces.flatMap(({ name, piece }) => [name, piece.text])]

@@ -31,8 +31,8 @@ export class BytesInFlight {
    * together would exceed `maxInAll`.
    */
   reserve(client: ClientAddress, bytes: number, maxInAll = this.#limits.inAll): Reservation | undefined {
-    const before = this.#byClient.get(client) ?? 0
-    if (this.#inAll + bytes > maxInAll || before + bytes > this.#limits.perClient) return undefined
+    const reserved = this.#byClient.get(client) ?? 0
+    if (this.#inAll + bytes > maxInAll || reserved + bytes > this.#limits.perClient) return undefined
     this.#add(client, bytes)
     let isReserved = true
     return {

@@ -28,7 +28,7 @@ export function renderInstances({ address, instances, ownName }: SharedDatabase,
   if (instances === undefined) return html`${where}<p>The database does not answer, so the instances are unknown.</p>`
   return html`${where}<div class="card scroll" role="region" aria-label="Instances" tabindex="0"><table>
 <thead><tr><th scope="col">Instance</th><th scope="col">APRS-IS</th><th scope="col">Version</th><th scope="col">Up for</th></tr></thead>
-<tbody>${instances.map((one) => row(one, ownName, now))}</tbody>
+<tbody>${instances.map((instance) => row(instance, ownName, now))}</tbody>
 </table></div>`
 }
 

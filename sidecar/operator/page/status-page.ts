@@ -116,10 +116,10 @@ function tiles(status: Status): Html {
   const isOn = (platform: Platform) => gateways.some((gateway) => gateway.platform === platform)
   const off = (platform: Platform) => (isOn(platform) ? undefined : html` (push off)`)
   // Web Push devices are shown only if there are any, because most servers have none.
-  const others = devices.webpush === 0 ? undefined : html` · ${count(devices.webpush)} Web Push${off('webpush')}`
+  const webPushText = devices.webpush === 0 ? undefined : html` · ${count(devices.webpush)} Web Push${off('webpush')}`
   return html`<dl class="grid tiles">
 <div class="card tile"><dt>Stations</dt><dd><span class="big">${count(stations)}</span> of ${count(maxStations)}</dd>
-<dd>${registryBar(status)}<span class="soft">Devices: ${count(devices.android)} Android${off('android')} · ${count(devices.ios)} iOS${off('ios')}${others}</span></dd></div>
+<dd>${registryBar(status)}<span class="soft">Devices: ${count(devices.android)} Android${off('android')} · ${count(devices.ios)} iOS${off('ios')}${webPushText}</span></dd></div>
 <div class="card tile"><dt>Messages stored</dt><dd class="big">${count(counts.messages_stored)}</dd><dd class="soft">${
     status.lastPacketAt === undefined
       ? 'no packet yet'
