@@ -203,7 +203,7 @@ export type StoreErrorCode = keyof typeof STORE_FAULTS
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode
-  /** What the operator should do, in one or two sentences. */
+  /** Instructions for the operator, in one or two sentences. */
   readonly remedy: string
 
   constructor(code: StoreErrorCode, options?: ErrorOptions) {

@@ -7,7 +7,7 @@ export interface Reading {
 }
 
 /**
- * A counter or gauge whose values are read for each scrape. `name` includes the prefix and suffix; `labels` are the
+ * A counter or gauge. Its values are read for each scrape. `name` includes the prefix and suffix; `labels` are the
  * names of its labels.
  */
 export interface Family {

@@ -98,7 +98,7 @@ export interface Metrics {
    * Records the seconds from the arrival of a notification's oldest message until a gateway accepted the notification.
    */
   observePushLatency(platform: Platform, seconds: number): void
-  /** Adds a gauge whose value is read for each scrape, such as the number of stations. `read` must settle soon. */
+  /** Adds a gauge, such as the number of stations. Its value is read for each scrape. `read` must settle soon. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
   /** Adds a gauge with labels, named in `labels`. The values of the labels need not be known in advance. */
   gauges(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void

@@ -109,7 +109,7 @@ export class RequestHandler {
     socket.end(rawErrorAnswer(error), () => socket.destroy())
   }
 
-  /** Resolves once no request uses the store any more. That includes requests whose clients have disconnected. */
+  /** Resolves once no request uses the store any more. That includes requests of disconnected clients. */
   allDone(): Promise<void> {
     return this.#active.allDone()
   }

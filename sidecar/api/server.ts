@@ -40,7 +40,7 @@ export interface Api extends HttpListener {
 interface ApiParts {
   readonly listen: ListenSettings
   readonly rateLimit: RateLimitSettings
-  /** `publicKey`: the key with which apps subscribe, in base64url; absent while Web Push is off. */
+  /** `publicKey`: the key that apps use to subscribe, in base64url; absent while Web Push is off. */
   readonly webPush: { readonly allowPrivate: boolean; readonly publicKey?: string }
   readonly store: Store
   /** Returns whether a callsign is reserved, so that no station may register under it. */

@@ -50,7 +50,7 @@ const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
- * Returns the addressee of a packet, or undefined if it is not a message. Never throws, whatever the bytes. Called
+ * Returns the addressee of a packet, or undefined if it is not a message. Never throws, even on malformed input. Called
  * before the text is parsed, because most messages are for stations that are not registered.
  */
 export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): Addressee | undefined {
@@ -73,7 +73,7 @@ export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): 
   return undefined
 }
 
-/** Parses a message packet. Never throws, whatever the bytes. */
+/** Parses a message packet. Never throws, even on malformed input. */
 export function parseMessage(line: string, { to, textAt }: Addressee): Message {
   const end = contentEnd(line, textAt)
   const brace = braceOfSequenceId(line, textAt, end)

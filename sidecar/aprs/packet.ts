@@ -23,8 +23,8 @@ const MAX_SOURCE_LENGTH = 9
 const MAX_DEPTH = 8
 
 /**
- * Parses one line, given as Latin-1 without its line break. Returns undefined if it is not a packet. Never throws,
- * whatever the bytes. In a third-party frame (`}` and a whole packet), the sender is the inner source; in nested
+ * Parses one line, given as Latin-1 without its line break. Returns undefined if it is not a packet. Never throws, even
+ * on malformed input. In a third-party frame (`}` and a whole packet), the sender is the inner source; in nested
  * frames, the innermost.
  */
 export function parsePacket(line: string): Packet | undefined {

@@ -90,7 +90,7 @@ export class Fleet {
     return this.#lacksCallsign || (this.#leftOut.length > 0 && this.#limits.isLimitedByCallsigns)
   }
 
-  /** Sets the stations whose messages are requested. Idempotent. */
+  /** Sets the stations to request messages for. Idempotent. */
   setStations(stations: ReadonlySet<StationKey>): void {
     if (this.#closing || (this.#wanted && isSameSet(this.#wanted, stations))) return
     this.#wanted = stations
@@ -214,7 +214,7 @@ export class Fleet {
     this.#tidying = undefined
   }
 
-  /** Replaces the connections whose filters are unconfirmed. Each new login line contains the new filter. */
+  /** Replaces the connections with unconfirmed filters. Each new login line contains the new filter. */
   #renewUnconfirmed(): void {
     if (this.#closing || !this.#wanted) return
     for (const member of this.#members.values()) if (member.state === 'unconfirmed') member.mustRenew = true

@@ -7,7 +7,7 @@ import type { PushPayload } from './wire/push-payload.ts'
 /** Limit of the stations in a request. Source: Limits, stations per `/v1/avatars` request. */
 const MAX_PER_REQUEST = 50
 /**
- * Limit of the stations whose avatars wait to be fetched: far more than the senders of one answer. Beyond it, the
+ * Limit of the stations with avatars still to be fetched: far more than the senders of one answer. Beyond it, the
  * oldest are dropped until an answer advertises them again.
  */
 const MAX_WANTED = 500
@@ -17,8 +17,8 @@ export interface AvatarBook {
   /** Stores the sender's avatar if the push contains it. */
   pushed(push: PushPayload): Promise<void>
   /**
-   * Fetches the avatars whose advertised hash differs from the stored one. If a request fails, they are fetched at the
-   * next call.
+   * Fetches each avatar if its advertised hash differs from the stored one. If a request fails, its avatars are fetched
+   * at the next call.
    */
   advertised(hashes: Readonly<Record<string, string>>): Promise<void>
 }

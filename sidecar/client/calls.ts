@@ -41,7 +41,7 @@ export interface Calls {
   sync(body: SyncBody): Promise<SyncAnswer>
   avatars(body: AvatarsBody): Promise<AvatarsAnswer>
   unregister(body: UnregisterBody): Promise<Stamped>
-  /** Returns the key with which apps subscribe. Rejects with `not_found` while Web Push is off. */
+  /** Returns the key that apps use to subscribe. Rejects with `not_found` while Web Push is off. */
   webPush(): Promise<WebPushAnswer>
 }
 
@@ -49,7 +49,7 @@ export function createCalls(options: CallsOptions): Calls {
   const { baseUrl, fetch = globalThis.fetch, timers = platformTimers, timeoutMs = 30_000, signal } = options
   const base = withoutTrailingSlashes(baseUrl)
 
-  /** @param members required members of the answer, by which it differs from a page of a proxy or a captive portal */
+  /** @param members required members of the answer, which distinguish it from a page of a proxy or a captive portal */
   async function send<Answer>(path: string, body: object | undefined, members: Members): Promise<Answer> {
     const { status, content } = await exchange(path, body)
     if (status === 200 && hasMembers<Answer>(content, members)) return content

@@ -105,7 +105,7 @@ const MAX_DELAY_MS = 900_000
 
 /**
  * Returns the delay before the next attempt, in milliseconds. It is random between half of a limit and the limit, so
- * that not all phones return at once. The limit doubles with each failure, from 4 s to 15 minutes, which also fits rate
+ * that not all phones return at once. The limit doubles with each failure, from 4 s to 15 minutes. This also fits rate
  * limits: they last a minute, or an hour for new stations, and look like a lost connection.
  *
  * @param failures number of consecutive failures, from 1

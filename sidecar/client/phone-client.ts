@@ -47,8 +47,8 @@ export interface PhoneClient {
   /** Call this for each push while the app runs, with the platform's data. Stores the sender's avatar, then syncs. */
   pushReceived(data: unknown): Promise<void>
   /**
-   * Call this when the user taps a notification. Does the same as {@link pushReceived}. Resolves to the callsign whose
-   * conversation the app should open, even if the sync failed; undefined if the push is not from the sidecar.
+   * Call this when the user taps a notification. Does the same as {@link pushReceived}. Resolves to the callsign of the
+   * conversation that the app should open, even if the sync failed; undefined if the push is not from the sidecar.
    */
   pushTapped(data: unknown): Promise<string | undefined>
   /** Call this when the platform gives the app a new push token. */

@@ -1,6 +1,6 @@
 /**
- * Returns the steps of a JSON Pointer (RFC 6901), with which ajv reports places. For example, `/listen/trustProxy/0`
- * becomes `listen`, `trustProxy`, `0`.
+ * Returns the steps of a JSON Pointer (RFC 6901). ajv reports places as JSON Pointers. For example,
+ * `/listen/trustProxy/0` becomes `listen`, `trustProxy`, `0`.
  */
 export function pointerSteps(pointer: string): readonly string[] {
   return pointer

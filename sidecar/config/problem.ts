@@ -2,8 +2,8 @@
 export interface Problem {
   /** The place of the mistake: `aprsis.passcode`, `$` for the whole file, or the name of an environment variable. */
   readonly path: string
-  /** What is wrong, as the end of a sentence that begins with the path: `must be 1 to 65535`. */
+  /** The problem, as the end of a sentence that begins with the path: `must be 1 to 65535`. */
   readonly reason: string
-  /** What the operator should do, in full sentences. */
+  /** Instructions for the operator, in full sentences. */
   readonly remedy: string
 }

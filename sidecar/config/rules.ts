@@ -160,7 +160,7 @@ function subjectIsAddress({ push }: Settings): readonly Problem[] {
   const url = URL.canParse(subject) ? new URL(subject) : undefined
   if (!url) return problem('is not an address')
   const host = (url.hostname || url.pathname.slice(url.pathname.lastIndexOf('@') + 1)).replace(/^\[|\]$/g, '')
-  // Apple refuses every notification whose subject is not on the public internet.
+  // Apple refuses every notification with a subject that is not on the public internet.
   const isPrivate = isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)
   return isPrivate ? problem('is not on the public internet, so push services refuse it') : []
 }

@@ -36,19 +36,19 @@ export interface ListenSettings {
   readonly port: number
   readonly certFile: string | null
   readonly keyFile: string | null
-  /** Peers whose `X-Forwarded-For` is trusted: false for none, true for all, or a list of addresses and CIDR ranges. */
+  /** Peers trusted to send `X-Forwarded-For`: false for none, true for all, or a list of addresses and CIDR ranges. */
   readonly trustProxy: boolean | readonly string[]
 }
 
 export interface AprsisSettings {
   readonly host: string
   readonly port: number
-  /** The callsign with which the sidecar logs in, in upper case, with or without SSID. */
+  /** The sidecar's login callsign, in upper case, with or without SSID. */
   readonly callsign: string
   /** Passcode of `callsign`; -1 to log in unverified, which receives messages but cannot send acks. */
   readonly passcode: number
   readonly maxConnections: number
-  /** Whether filters have `b/` terms too, with which the sidecar receives the stations' own packets. */
+  /** Whether filters have `b/` terms too, so that the sidecar receives the stations' own packets. */
   readonly trackOutgoing: boolean
   readonly filterDebounceMs: number
   /** Number of instances that listen at the same time, of those that share the database. */
@@ -133,7 +133,7 @@ export interface StationsSettings {
   readonly expireAfterHours: number
   /** Callsigns that no station can register. A `*` at the end matches any ending. */
   readonly reserved: readonly string[]
-  /** Callsigns whose messages are dropped. A `*` at the end matches any ending. */
+  /** Messages from these callsigns are dropped. A `*` at the end matches any ending. */
   readonly blockedSenders: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 /** The error if a file is not of the expected kind. Its texts never quote the file. */
 export class WrongFile extends TypeError {
   override readonly name = 'WrongFile'
-  /** What is wrong, as the end of a sentence that begins with "names FILE, which". */
+  /** The problem, as the end of a sentence that begins with "names FILE, which". */
   readonly reason: string
   readonly remedy: string
 

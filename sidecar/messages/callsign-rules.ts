@@ -6,7 +6,7 @@ import type { StationKey, Stations } from './store.ts'
 export interface CallsignLists {
   /** Callsigns that no station can register. */
   readonly reserved: readonly string[]
-  /** Senders whose messages are dropped. */
+  /** Messages from these senders are dropped. */
   readonly blockedSenders: readonly string[]
 }
 
@@ -15,9 +15,10 @@ export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registry without the stations whose callsigns have become reserved. These stay registered until they expire,
-   * because an entry of the list may be a mistake. Meanwhile the sidecar neither requests nor stores their messages.
-   * `get` is called for each packet, so it uses the set of reserved stations computed by the last call of `keys`.
+   * The registry without the stations of callsigns that have become reserved. These stations stay registered until they
+   * expire, because an entry of the list may be a mistake. Meanwhile the sidecar neither requests nor stores their
+   * messages. `get` is called for each packet, so it uses the set of reserved stations computed by the last call of
+   * `keys`.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys'>
   /** Replaces the lists. */
@@ -26,7 +27,7 @@ export interface CallsignRules {
 
 interface CallsignRulesParts {
   readonly lists: CallsignLists
-  /** The callsigns with which the sidecar logs in to APRS-IS. They are always reserved. */
+  /** The callsigns that the sidecar uses to log in to APRS-IS. They are always reserved. */
   readonly loginCallsigns: readonly string[]
   readonly stations: Pick<Stations, 'get' | 'keys'>
   readonly log: Log

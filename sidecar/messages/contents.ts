@@ -12,7 +12,7 @@ export interface RingMessage {
 
 /** A device with all its stored data. */
 export interface DeviceContents extends Device {
-  /** Stamp of the newest message of which the device was notified. */
+  /** Stamp of the newest message that the device was notified of. */
   readonly pushedThrough: number
   /** The newest cursor that the device has sent; 0 if none. */
   readonly newestCursor: number

@@ -25,7 +25,7 @@ export interface StationRecord {
 /** A device with a writable {@link Device.lastSeenAt}, which each heartbeat updates. */
 export type SeenDevice = Device & { lastSeenAt: number }
 
-/** A station whose heartbeats are recorded in its device objects. */
+/** A station that records heartbeats in its device objects. */
 export interface SeenStation extends Station {
   readonly devices: readonly SeenDevice[]
 }

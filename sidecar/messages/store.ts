@@ -65,10 +65,7 @@ interface StoreParts {
   readonly housekeeping: Housekeeping
   readonly leases: Leases
   readonly instances: Instances
-  /**
-   * Returns the code of the error with which writes currently fail, or undefined while they work. The store retries
-   * every few seconds.
-   */
+  /** Returns the error code while writes fail, or undefined while they work. The store retries every few seconds. */
   fault(): string | undefined
   /** Tries a minimal write and updates {@link fault} by its result. Never rejects. */
   probe(): Promise<void>
@@ -273,7 +270,8 @@ export interface Housekeeping {
   tidy(signal: AbortSignal): Promise<number>
   /**
    * Returns the wall-clock time since which at least one process has served phones without a break. Breaks in which no
-   * phone misses its heartbeat are ignored. Undefined for an exclusive store, whose only process knows this itself.
+   * phone misses its heartbeat are ignored. Undefined for an exclusive store, because its only process knows this
+   * itself.
    */
   readonly presentSince: (() => Promise<number>) | undefined
   /** Returns the size of the database in bytes. */

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { CallsignLists } from '../messages/callsign-rules.ts'
 
 interface ReloadParts {
-  /** The settings with which the sidecar started. */
+  /** The settings that were in use when the sidecar started. */
   readonly settings: Settings
   readonly setCallsignLists: (lists: CallsignLists) => void
   readonly reloadTls: () => Promise<void>

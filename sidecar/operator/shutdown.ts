@@ -23,7 +23,7 @@ export class StoppedEarlyError extends Error {
   }
 }
 
-/** The error of a failed start whose store could not be closed. */
+/** The error if the store could not be closed after a failed start. */
 export class StoreLeftOpenError extends Error {
   override readonly name = 'StoreLeftOpenError'
 }

@@ -14,7 +14,7 @@ export interface GzipHead {
 }
 
 const flush = { finishFlush: constants.Z_SYNC_FLUSH }
-// By default zlib allocates chunks of 16 KB, even for a result of 2 KB. With 5,000 stations, the unused rest of the
+// zlib allocates chunks of 16 KB by default, even for a result of 2 KB. With 5,000 stations, the unused rest of the
 // chunks added up to 12 MB.
 const flushSync = { ...flush, chunkSize: 4096 }
 const deflateRawInPool = promisify(deflateRaw)
@@ -33,7 +33,7 @@ export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
     : deflateRawInPool(text, flush).then(headOf)
 }
 
-/** Copies zlib's result. It is the beginning of a larger allocation, whose rest can then be freed. */
+/** Copies zlib's result, the beginning of a larger allocation, so that the rest can be freed. */
 function exactCopy(blocks: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(blocks.length)
   blocks.copy(copy)

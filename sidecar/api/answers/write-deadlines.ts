@@ -11,7 +11,7 @@ const BYTES_PER_MS = 16
 const SWEEP_MS = 1000
 
 interface Unsent {
-  /** The elapsed time by which the client must have read the answer. */
+  /** Deadline for the client to read the answer, in elapsed time. */
   readonly deadline: number
   readonly onLate: () => void
 }

@@ -15,8 +15,8 @@ const ALWAYS: readonly ApiErrorCode[] = [
 ]
 
 /**
- * Returns the API as an OpenAPI 3.1 document. It contains the same schemas by which requests are validated. Source:
- * OpenAPI Specification 3.1.
+ * Returns the API as an OpenAPI 3.1 document. It contains the same schemas that validate requests. Source: OpenAPI
+ * Specification 3.1.
  */
 export function openApiDocument() {
   return {

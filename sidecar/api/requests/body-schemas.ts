@@ -62,7 +62,7 @@ const OPTIONAL_AT_REGISTER: Members = {
   },
 }
 
-/** Schemas by which bodies are validated before an endpoint reads them. `/v1/openapi.json` publishes them. */
+/** Schemas that validate bodies before an endpoint reads them. `/v1/openapi.json` publishes them. */
 export const BODY_SCHEMAS = {
   register: bodySchema(
     {

@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 import type { ListenSettings } from '../../config/settings.ts'
 
 /**
- * Address by which a client's requests are counted: an IPv4 address, or the /64 network of an IPv6 address. One
- * customer has a whole /64.
+ * Address used to count a client's requests: an IPv4 address, or the /64 network of an IPv6 address. One customer has a
+ * whole /64.
  */
 export type ClientAddress = string
 
@@ -81,7 +81,7 @@ function withoutPort(entry: string): string {
 }
 
 /**
- * Returns the network by which new stations and devices are counted. For IPv6 it is the /56, because a provider gives a
+ * Returns the network used to count new stations and devices. For IPv6 it is the /56, because a provider gives a
  * customer a /56, which has 256 networks of /64.
  */
 export function newcomerNetwork(client: ClientAddress): string {

@@ -79,7 +79,7 @@ export class LocalRings implements RingCache {
   async #load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = this.#stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
-    // Of two simultaneous loads, only the first is cached. If the second one replaced it, a third could replace the
+    // Only the first of two simultaneous loads is cached. If the second one replaced it, a third could replace the
     // second, and so on, so that the ring might never be cached.
     const load: Load | undefined = this.#loads.has(key) ? undefined : { late: [] }
     if (load) this.#loads.set(key, load)

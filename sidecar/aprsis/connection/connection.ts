@@ -329,7 +329,7 @@ export class Connection {
 
   #tryAgain(login: LoginAnswer | undefined, reason: string): void {
     const { passcode, hasSuccessor, metrics } = this.#parts
-    // After a stable login, the limit of moves starts anew.
+    // A stable login resets the limit of moves.
     if (this.#outages.isStable) this.#moves = 0
     const isReplaced = hasSuccessor()
     if (login && !isReplaced) metrics.count('upstream_disconnects')

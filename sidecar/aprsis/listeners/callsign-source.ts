@@ -1,7 +1,7 @@
 import type { StationKey } from '../../messages/store.ts'
 import { freeLoginCallsign } from './login-callsigns.ts'
 
-/** Provides the callsigns with which connections log in. No two logins may have the same callsign. */
+/** Provides login callsigns for connections. No two logins may have the same callsign. */
 export interface CallsignSource {
   /**
    * Returns a callsign for one more connection: one that is not `inUse` and not the callsign of one of `stations`.

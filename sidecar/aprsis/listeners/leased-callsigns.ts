@@ -28,7 +28,7 @@ export interface Moment {
  *   If there are too few free callsigns, the source is *exhausted* until a later round finds more.
  * - {@link dropUnused} forgets callsigns that no connection has used for a second, so that others can lease them.
  *
- * A login only begins with a callsign whose lease is valid for two more seconds.
+ * A login only begins if the lease of its callsign is valid for two more seconds.
  */
 export class LeasedCallsigns implements CallsignSource {
   readonly #configured: string

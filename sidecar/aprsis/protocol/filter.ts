@@ -69,7 +69,9 @@ export function filterLine(filter: string): string {
   return `${COMMAND}${filter}`
 }
 
-/** Words by which an answer refuses a filter. A callsign in a filter never matches, because it follows a slash. */
+/**
+ * Words that show that an answer refuses a filter. A callsign in a filter never matches, because it follows a slash.
+ */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 
 /**

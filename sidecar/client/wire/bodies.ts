@@ -109,11 +109,11 @@ export interface AvatarsAnswer extends Stamped {
 
 /** Answer of `GET /v1/webpush`. */
 export interface WebPushAnswer {
-  /** The key with which apps subscribe, in base64url (RFC 8292). */
+  /** The key that apps use to subscribe, in base64url (RFC 8292). */
   readonly publicKey: string
 }
 
-/** Every answer whose status is not 200. */
+/** Every answer with a status other than 200. */
 export interface ErrorAnswer {
   readonly error: ApiErrorCode
   readonly message: string

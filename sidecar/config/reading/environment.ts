@@ -15,8 +15,9 @@ export interface Override {
  * not set, because container files write an unset variable this way.
  *
  * Two kinds of variables cause only a warning, because orchestrators also set variables for services. A variable that
- * names no setting may be misspelt, or belong to a service called sidecar. A variable whose value is a service address
- * may belong to another service: for one called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to an address.
+ * names no setting may be misspelt, or belong to a service called sidecar. A variable with a service address as its
+ * value may belong to another service: for one called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to an
+ * address.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,

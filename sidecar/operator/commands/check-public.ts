@@ -12,7 +12,7 @@ import { fail, ok, type Verdict } from './verdict.ts'
 const CLIENT_ADDRESS = '192.0.2.77'
 const LIMIT_MS = 10_000
 
-/** What the test request showed when it arrived. */
+/** Properties of the test request when it arrived. */
 interface Arrival {
   readonly peer: string | undefined
   /** Whether a proxy appended an address to the one that the request claims. */

@@ -10,7 +10,7 @@ const NEEDED = ['firebase-admin', 'google-auth-library', 'node-apn', 'node-cron'
 export class PackagesMissingError extends Error {
   override readonly name = 'PackagesMissingError'
   readonly code = 'packages_missing'
-  /** What the operator should do. */
+  /** Instructions for the operator. */
   readonly remedy =
     'Run "npm install --include=optional" where mesh-companion is installed. npm silently leaves out packages that cannot be built: sqlite3 may need python3, make and a C++ compiler.'
 

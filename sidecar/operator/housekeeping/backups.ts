@@ -179,8 +179,8 @@ class BackupFolder implements Backups {
   }
 
   /**
-   * Removes the oldest backups beyond `backup.keep`. Backups whose names have a later time than `newest` were made
-   * while the clock was ahead. They are removed first.
+   * Removes the oldest backups beyond `backup.keep`. Backups named with a later time than `newest` were made while the
+   * clock was ahead. They are removed first.
    */
   async #removeOld(newest: string): Promise<void> {
     const { settings, callsign } = this.#parts

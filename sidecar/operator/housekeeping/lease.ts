@@ -5,8 +5,8 @@ const RENEW_MS = LEASE_MS / 3
 
 /**
  * Runs `work` if this process gets the lease `name`, and renews the lease until `work` ends. Does not release the
- * lease. Otherwise another process whose clock is behind would do the same work again at its own full hour. If the
- * lease is lost, two processes may do the work, so it must be idempotent.
+ * lease. Otherwise another process with a clock that is behind would do the same work again at its own full hour. If
+ * the lease is lost, two processes may do the work, so it must be idempotent.
  */
 export async function underLease(
   leases: Pick<Leases, 'hold'>,

@@ -27,9 +27,9 @@ export function runOnSchedule(
   when: string = HOURLY,
 ): { close(): Promise<void> } {
   // The package `node-cron` is used only to match times. With its own timer, it would wait for the old time when the
-  // clock is set back. When the clock goes from 1970 to now, it would count each missed run; for hourly runs that takes
-  // 20 s and 300 MB, for runs each minute sixty times as much. It is created at the first check, to keep the start
-  // short.
+  // clock is set back. When the clock goes from 1970 to now, it would count each missed run. For hourly runs, that
+  // takes 20 s and 300 MB; for runs each minute, sixty times as much. It is created at the first check, to keep the
+  // start short.
   let cron: ScheduledTask | undefined
   let lastMinute = minuteOf(clock.now())
   let running = false

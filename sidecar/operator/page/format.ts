@@ -3,7 +3,7 @@ export function count(value: number): string {
   return value.toLocaleString('en')
 }
 
-/** Formats a count with its noun, whose plural must end in s: `1 station`, `2,640 stations`. */
+/** Formats a count with its noun: `1 station`, `2,640 stations`. The plural must end in s. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 }

@@ -19,7 +19,7 @@ export interface GatewayStatus {
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
-  /** Number of devices whose notifications are being sent or wait, including those that wait for a retry. */
+  /** Number of devices with notifications that are being sent or wait, including those that wait for a retry. */
   readonly waiting: number
 }
 

@@ -65,7 +65,7 @@ function time(ms: number): Html {
   return html`<time datetime="${new Date(ms).toISOString()}">${dateTime(ms)}</time>`
 }
 
-/** Returns the banner at the top of the page, and the word with which the page's title begins. */
+/** Returns the banner at the top of the page, and the first word of the page's title. */
 function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
   readonly word: string
   readonly banner: Html

@@ -2,7 +2,7 @@ import { type Html, html } from './html.ts'
 
 /** A connection to APRS-IS, as the operator's port shows it. */
 export interface UpstreamConnection {
-  /** The callsign with which the sidecar logs in. */
+  /** The sidecar's login callsign. */
   readonly callsign: string
   readonly state: string
   readonly verified: boolean

@@ -48,9 +48,7 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
-/**
- * Reasons that a wrong clock of this machine can cause. APNs sends no `Date` header with which to compare the clock.
- */
+/** Reasons that a wrong clock of this machine can cause. APNs sends no `Date` header to compare the clock with. */
 const BY_CLOCK: ReadonlySet<string> = new Set(['ExpiredProviderToken', 'InvalidProviderToken'])
 
 /** The outcome for a string that cannot be a device token. */

@@ -94,7 +94,7 @@ export class Deliveries {
     }
   }
 
-  /** Settles a claim whose device has no gateway or a dead token. */
+  /** Settles a claim for a device that has no gateway or a dead token. */
   #cannotSend(claim: PushClaim, isGatewayOff: boolean): Promise<void> {
     const { stations, pushes, gateways, metrics } = this.#parts
     const { station, device } = claim

@@ -51,8 +51,8 @@ export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, rand
 }
 
 /**
- * Plans the next try of a notification whose phone was offline. The notification is retried for as long as a gateway
- * would keep it, and then dropped. `waitedMs` is the time since its newest message arrived.
+ * Plans the next try of a notification for a phone that was offline. The notification is retried for as long as a
+ * gateway would keep it, and then dropped. `waitedMs` is the time since its newest message arrived.
  */
 export function planWhilePhoneIsAway(
   claim: Pick<PushClaim, 'refusals'>,

@@ -7,7 +7,7 @@ import { SUSPICIOUS_KILLS, TokenKills } from './token-kills.ts'
 
 const WARN_INTERVAL_MS = 60_000
 
-/** What the operator should check if a gateway reports every token dead. */
+/** Instructions for the operator if a gateway reports every token dead. */
 const REMEDIES: Readonly<Record<Platform, string>> = {
   android: 'Check that push.fcm.serviceAccountFile belongs to the Firebase project of the app.',
   ios: 'Check push.apns.production (false for builds from Xcode) and push.apns.topic (the bundle id of the app).',
@@ -22,7 +22,7 @@ interface WatchedGatewayParts {
 }
 
 /**
- * A push gateway whose answers are remembered and logged.
+ * Wraps a push gateway, and remembers and logs its answers.
  *
  * - A gateway that *fails* (it does not answer, or requests a later retry) is logged at most once a minute.
  * - A gateway that *refuses the sidecar* is logged when this begins, when the reason changes, and when it ends.

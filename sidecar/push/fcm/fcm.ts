@@ -150,7 +150,7 @@ class FcmGateway implements PushGateway {
     }
   }
 
-  /** Replaces a client whose access token was refused. Returns false if the last replacement was too recent. */
+  /** Replaces a client after its access token was refused. Returns false if the last replacement was too recent. */
   #replace(refused: Client): boolean {
     if (this.#client !== refused) return true
     if (this.#clock.elapsed() - this.#replacedAt < PAUSE_MS) return false

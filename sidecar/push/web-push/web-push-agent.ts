@@ -92,8 +92,8 @@ export class WebPushAgent extends Agent {
   }
 
   /**
-   * Resolves a name. Throws if one of its addresses is not public. Does not use the system's resolver: two names whose
-   * DNS servers never answer would delay all other lookups of the process, such as those of APRS-IS.
+   * Resolves a name. Throws if one of its addresses is not public. Does not use the system's resolver: two names with
+   * DNS servers that never answer would delay all other lookups of the process, such as those of APRS-IS.
    */
   async #publicAddresses(host: string): Promise<readonly LookupAddress[]> {
     // Created for each lookup, because a resolver reads the machine's DNS servers only once, and they may change.

@@ -62,7 +62,7 @@ async function makeDatabase(folder: string): Promise<void> {
 /**
  * Runs `work` in a new folder below `folder`, or below the nearest folder above it that exists, and removes that folder
  * afterwards. Rejects if no folder can be created, and if `work` rejects. Only a trial shows whether this works: /proc
- * allows no folders whatever its permissions, and a quota may be used up.
+ * allows no folders, regardless of its permissions, and a quota may be used up.
  */
 export async function tryFolder(folder: string, work: (trial: string) => Promise<void>): Promise<void> {
   const existing = await stat(folder).catch(orNothing)

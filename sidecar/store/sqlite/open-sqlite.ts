@@ -22,7 +22,7 @@ import { openStations } from './messages/stations.ts'
 /**
  * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and folder.
  *
- * Rejects with a {@link StoreError}, whose remedy says what to do. Its code is `database_locked`, `database_corrupt`,
+ * Rejects with a {@link StoreError}. Its remedy says what to do, and its code is `database_locked`, `database_corrupt`,
  * `database_foreign`, `database_outdated`, `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. A
  * file that it refuses is not changed.
  */

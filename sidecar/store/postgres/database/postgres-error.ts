@@ -35,7 +35,8 @@ const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
 ]
 
 /**
- * Errors with which PostgreSQL refuses the user. They may be temporary, while an administrator configures the server.
+ * Errors that PostgreSQL reports when it refuses the user. They may be temporary, while an administrator configures the
+ * server.
  */
 export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',

@@ -78,7 +78,7 @@ export class StationCopy {
 
   /** Applies the state of one station as of stamp `version`, unless the copy is newer. */
   take(change: Change, version: number): void {
-    // Changes up to `seen` are in the copy already, together with whatever replaced them.
+    // The copy already reflects all changes up to `seen`, including any that replaced this one.
     if (version > this.#seen) this.#putAll([change], version)
   }
 

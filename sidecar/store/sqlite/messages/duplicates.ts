@@ -58,8 +58,8 @@ export async function openDuplicates(
 /**
  * Detects duplicates by marks in memory: the digest of each message, and when it was last stored. The messages
  * themselves are in the file. A start reads those that were dropped from their rings. Those in a ring are read when
- * their sender writes again for the first time. Both are read whatever their age, because a machine without a clock
- * battery learns the time only after the start.
+ * their sender writes again for the first time. Both are read regardless of their age, because a machine without a
+ * clock battery learns the time only after the start.
  *
  * Marks are young or old. When there are {@link MAX_MARKS} young marks, they become the old ones, and the former old
  * ones are forgotten all at once. So the number of marks does not depend on a clock.

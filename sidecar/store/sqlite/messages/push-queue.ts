@@ -205,7 +205,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Claims at most `room` due entries of a platform. Moves entries whose device has changed its platform. */
+  /** Claims at most `room` due entries of a platform. Moves entries of devices that have changed their platform. */
   #take(platform: Platform, room: number): readonly Entry[] {
     const entries: Entry[] = []
     for (const entry of this.#due[platform]) {
@@ -223,7 +223,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     return entries
   }
 
-  /** Reads the messages of which the devices have not been notified. */
+  /** Reads the messages that the devices have not been notified of. */
   async #read(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
     const { database, rings } = this.#parts
     // Reads between transactions, so that no device is notified of a message that may be rolled back.
@@ -276,7 +276,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     this.#plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
 
-  /** Puts entries whose messages could not be read back in front of the other due ones. */
+  /** Puts entries back in front of the other due ones after their messages could not be read. */
   #release(entries: readonly Entry[]): void {
     const behind = PLATFORMS.flatMap((platform) => [...this.#due[platform]])
     for (const platform of PLATFORMS) this.#due[platform].clear()
