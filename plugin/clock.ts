@@ -28,7 +28,7 @@ export const systemClock: Clock = {
 
 /**
  * Returns a signal that aborts after `totalMs`, or with the caller's signal. It is cheaper than `AbortSignal.timeout`,
- * whose timer cannot be cleared when the answer arrives.
+ * because that timer cannot be cleared when the answer arrives.
  */
 export function deadlineSignal(
   clock: Clock,

@@ -83,7 +83,7 @@ function manualMetadata(manual: Omit<IssuerConfig, 'issuer'>): ManualMetadata {
 
 function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
   const { post_logout_redirect_uri: afterLogout = true, response_types, ...configured } = client
-  // By default, all endpoints use the method of the token endpoint, because nearly every IdP stores one method for each
+  // All endpoints use the method of the token endpoint by default, because nearly every IdP stores one method for each
   // client.
   const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   return {

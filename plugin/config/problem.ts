@@ -5,9 +5,9 @@ export interface Problem {
    * configuration.
    */
   readonly path: string
-  /** What is wrong, such as `must be a text`. The path and the reason together form a sentence. */
+  /** The fault, such as `must be a text`. The path and the reason together form a sentence. */
   readonly reason: string
-  /** What to do, in complete sentences. */
+  /** Advice, in complete sentences. */
   readonly remedy: string
 }
 

@@ -102,7 +102,7 @@ export interface ClientSettings {
    * as `form_post`, if the IdP supports that.
    */
   readonly response_mode?: ResponseMode
-  /** Algorithm of signed answers, for response modes whose name contains `jwt`. */
+  /** Algorithm of signed answers, for response modes with `jwt` in their name. */
   readonly authorization_signed_response_alg: string
   readonly authorization_encrypted_response_alg?: string
   readonly authorization_encrypted_response_enc?: string
@@ -221,7 +221,7 @@ export interface CustomSettings {
   readonly buttonIconUrl?: string
   /** The icon of the login button for high-resolution screens. */
   readonly buttonIconUrl2x?: string
-  /** Which memberships apply: the user's groups in the directory, the user's roles in the application, or both. */
+  /** The memberships that apply: the user's groups in the directory, the user's roles in the application, or both. */
   readonly authorities: readonly string[]
   /** Name of the chosen preset, or null if no preset applies. */
   readonly preset: string | null
@@ -258,9 +258,9 @@ export interface GroupRights {
 /** The Groups object. Group names match exactly, unless noted otherwise. */
 export interface GroupSettings {
   readonly recursive: boolean
-  /** The groups of which a user must be in at least one. Null if no group is required. */
+  /** A user must be in at least one of these groups. Null if no group is required. */
   readonly required: readonly string[] | null
-  /** The groups whose members are site administrators. Null if groups do not manage site admin rights. */
+  /** The members of these groups are site administrators. Null if groups do not manage site admin rights. */
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
   /**

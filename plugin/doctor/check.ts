@@ -66,7 +66,7 @@ export async function checkToTheEnd(
 
 interface FileCheck {
   readonly code: ExitCode
-  /** Domains whose IdP must be asked. */
+  /** Domains with an IdP that must be asked. */
   readonly toAsk: readonly DomainReading[]
   readonly say: (text: string) => void
 }

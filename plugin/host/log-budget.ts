@@ -88,7 +88,8 @@ export class LogBudget {
   #writeLeftOut(entry: AuthLogEntry, second: Second): void {
     const { leftOut } = second
     second.timer = undefined
-    // A timer may fire slightly early. Lines that are left out between then and the end of the second are counted anew.
+    // A timer may fire slightly early. Lines that are left out between then and the end of the second start a new
+    // count.
     second.leftOut = 0
     this.#write(linesLeftOut(entry, leftOut))
   }

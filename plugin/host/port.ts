@@ -166,7 +166,7 @@ export interface SessionFilter {
   readonly subject: string | null
   readonly sid: string | null
   /**
-   * An account whose sessions match too, whatever their issuer and subject are. Set if group rules refuse the account's
+   * An account. Its sessions match too, regardless of their issuer and subject. Set if group rules refuse the account's
    * user, who may have had another subject earlier. Absent if the IdP itself ended the sessions.
    */
   readonly account?: UserId
@@ -195,7 +195,7 @@ export interface OpenSession {
   /**
    * Ends all sessions of the same user at the IdP, including this one. Absent: only this session can be ended.
    *
-   * @returns how many sessions ended; null if unknown
+   * @returns how many sessions ended. Null if unknown
    */
   endAllOfUser?(): Promise<number | null>
 }
@@ -232,12 +232,12 @@ export interface Sessions {
   /** Ends the browser's session, even if it did not begin through the plugin. */
   end(req: Request, res: Response): Promise<void>
   /**
-   * Ends the matching sessions of all browsers, including those whose login began before now and is still in progress.
-   * Once the call resolves, `current` returns none of these sessions. Rejects if some may remain; the IdP then gets an
-   * error and retries.
+   * Ends the matching sessions of all browsers, including those of logins that began before now and are still in
+   * progress. Once the call resolves, `current` returns none of these sessions. Rejects if some may remain; the IdP
+   * then gets an error and retries.
    *
-   * @param req the request that caused the call; a host may find its session store through it
-   * @returns how many sessions ended; null if that is unknown because the sessions are in cookies
+   * @param req the request that caused the call. A host may find its session store through it
+   * @returns how many sessions ended. Null if that is unknown because the sessions are in cookies
    */
   endMatching(req: Request, filter: SessionFilter): Promise<number | null>
   /**

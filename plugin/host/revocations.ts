@@ -15,9 +15,9 @@ export interface MemoryRevocationsOptions {
 }
 
 /**
- * Keeps revocations in the process's memory. This suits one process whose sessions end with it. If there are more than
- * `most` keys, the store drops the oldest one and revokes every session that began before it. So no revoked session
- * becomes valid again.
+ * Keeps revocations in the process's memory. This suits a single process, if its sessions end with it. If there are
+ * more than `most` keys, the store drops the oldest one and revokes every session that began before it. So no revoked
+ * session becomes valid again.
  */
 export function memoryRevocations({
   most = 50_000,

@@ -15,7 +15,7 @@ export const WRITE_LIMIT_MS = 30_000
  * `limitMs` (default 10 s) counts as failed.
  *
  * @param task what the call does, for the error message
- * @param run makes the call and passes it the callback, whose first argument is the error
+ * @param run makes the call and passes it the callback. The callback's first argument is the error
  * @throws Error if the database reports an error, throws or times out
  */
 export function askDatabase<Answer = void>(

@@ -20,7 +20,9 @@ export interface GuardOptions {
   readonly isLocked: (user: string) => boolean
   /** Called if a session was ended because its account is locked. */
   readonly onLocked: (user: string) => void
-  /** Called with each request whose session is missing or not known to be valid, before the session is removed. */
+  /**
+   * Called with each request that has no session or one that is not known to be valid, before the session is removed.
+   */
   readonly onUncertain: (req: MeshRequest) => void
   /** Called if the database fails when it is asked whether a session ended. */
   readonly onFailure: (error: unknown) => void

@@ -75,7 +75,7 @@ export function meshHost(options: MeshHostOptions): MeshHost {
       return isSameRoute(request.path, `${domain.url}logout`) && !ownSession(request) ? undefined : domain.id
     },
     basePath: (domainKey) => takenDomains.get(domainKey)?.domain.url ?? '/',
-    // As in MeshCentral's own strategies, only the value `true` allows new accounts.
+    // Only the value `true` allows new accounts, as in MeshCentral's own strategies.
     newAccountsAllowed: (domainKey) => takenDomains.get(domainKey)?.domain.newaccounts === true,
     inMaintenance,
     clientAddress: (req) => meshRequest(req).clientIp,

@@ -38,7 +38,7 @@ type LoadedServer = MeshServer & { [LOADED]?: MeshCompanion }
  * has no OpenID Connect strategy of its own. The plugin's strategy replaces it once MeshCentral sets up its routes. If
  * that fails, the authentication log says why, and no user can sign in through an IdP.
  *
- * @param pluginHandler MeshCentral's plugin handler, whose `parent` is the server
+ * @param pluginHandler MeshCentral's plugin handler. Its `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: LoadedServer }): MeshCompanion {
   // MeshCentral loads the running plugin again when an administrator installs, upgrades or reloads it. By then, the

@@ -34,7 +34,7 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
 /**
  * Returns the store of the express-session middleware that `app` uses. Returns undefined if it cannot be found, for
  * example inside another function. express-session sets the store on each request before it does anything else. So this
- * function passes it a fake request, whose setter captures the store and throws.
+ * function passes it a fake request with a setter that captures the store and throws.
  */
 function sessionStoreOf(app: HostApp): object | undefined {
   let store: object | undefined

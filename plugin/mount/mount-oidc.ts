@@ -139,8 +139,8 @@ export interface Oidc {
 }
 
 /**
- * Mounts single sign-on like `registerOidc`, but synchronously. For a server whose routes must be registered when the
- * call returns.
+ * Mounts single sign-on like `registerOidc`, but synchronously. For a server that must have its routes registered when
+ * the call returns.
  *
  * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` lacks a shared
  *   part

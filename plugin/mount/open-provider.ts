@@ -30,7 +30,7 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
 
 /** One domain's IdP, and the OpenID Connect client that this server uses there. */
 export interface Provider {
-  /** The settings, whose client secret is always the current one. */
+  /** The settings. Their client secret is always the current one. */
   readonly settings: DomainSettings
   /** Null if the configuration contains the client secret itself. */
   readonly secret: ClientSecret | null

@@ -12,7 +12,7 @@ export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (erro
  *
  * If a browser opens a page without being signed in, it is redirected to the IdP, and back to that page after the
  * login. Any other request gets 401: a script cannot follow a redirect to another site, and a form would lose its
- * posted data. A user whose account was removed or locked is not signed in. If a store fails, the error goes to the
+ * posted data. A user with a removed or locked account is not signed in. If a store fails, the error goes to the
  * server's error handler, and no later handler runs.
  *
  * Register it after `session(…)`. Every response behind it has `Cache-Control: no-store`, so that no cache shows it to

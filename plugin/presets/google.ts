@@ -58,7 +58,7 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
  *
  * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of
  * another company can have any name. If the API does not allow a search limited to the company, a rule matches
- * addresses only. An address belongs to a domain whose ownership the company has proved.
+ * addresses only. The company has proved that it owns the domain of an address.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups

@@ -39,7 +39,7 @@ export class ClientConfigurations {
     this.#deps = deps
   }
 
-  /** Returns the configuration for token requests whose answers need no signature check by the library. */
+  /** Returns the configuration for token requests with answers that need no signature check by the library. */
   shared(metadata: oidc.ServerMetadata): oidc.Configuration {
     if (this.#shared?.metadata !== metadata) this.#shared = { metadata, config: this.create(metadata) }
     return this.#shared.config
@@ -49,7 +49,7 @@ export class ClientConfigurations {
    * Builds a new configuration.
    *
    * @param endpoint the endpoint where this client authenticates
-   * @param token the token whose signature the library is about to verify, if any
+   * @param token the token with the signature that the library is about to verify, if any
    */
   create(metadata: oidc.ServerMetadata, endpoint: AuthenticatedEndpoint = 'token', token?: string): oidc.Configuration {
     const settings = this.#settings

@@ -37,7 +37,7 @@ interface Route {
   readonly methods: readonly string[]
   /** Parses a posted body. Absent if the route reads no body. */
   readonly parseForm?: RequestHandler
-  /** Responds to a request whose body cannot be parsed. */
+  /** Responds to a request with a body that cannot be parsed. */
   readonly onUnreadable?: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response, error: unknown) => unknown
 }
 

@@ -21,8 +21,8 @@ type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog'
  * Locks out a user who has an account but is in none of the groups in `groups.required`. Ends the sessions, suspends
  * the login tokens, and revokes what group rules gave the account.
  *
- * Call it after a login, or after a renewal whose ID token has the groups. Never call it for unknown memberships or an
- * unverified login, because that would let a stranger lock users out.
+ * Call it after a login, or after a renewal with the groups in the ID token. Never call it for unknown memberships or
+ * an unverified login, because that would let a stranger lock users out.
  *
  * Never rejects. If one step fails, the others continue, and the failure is logged to the authentication log.
  */

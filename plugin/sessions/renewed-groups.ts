@@ -20,7 +20,7 @@ export interface RenewedGroupsDeps {
  * Applies the group rules of a login after a renewal, if the new ID token has the groups claim. Also confirms the login
  * tokens of the account. Never rejects. A failure is logged, and the remaining changes are skipped.
  *
- * @returns false if the rules no longer admit the user, whose sessions have then ended
+ * @returns false if the rules no longer admit the user. The user's sessions have then ended
  */
 export async function followRenewedGroups(
   session: OpenSession,

@@ -9,7 +9,9 @@ const MOST_AT_ONCE = 8
  * How often to look for due sessions. The session of a user who returns after a long pause is checked within this time.
  */
 const LOOK_MS = 10_000
-/** How long `close` waits. Longer than a renewal, whose answer takes up to 8 s and must then be stored. */
+/**
+ * How long `close` waits. Longer than a renewal, because its answer may take as long as 8 s and must then be stored.
+ */
 const CLOSE_MS = 12_000
 /**
  * When to check a user's other sessions again after the IdP ended one. Keycloak reports some ended sessions as active

@@ -25,9 +25,9 @@ export interface FoundDomains {
 
 export interface FindOptions {
   /**
-   * Whether to read the file as MeshCentral does. Default false. As in MeshCentral, domains whose keys begin with `_`
-   * are comments, and `domaindefaults` supplies members that a domain lacks. The default domain always exists, and a
-   * domain that only shares files has no login.
+   * Whether to read the file as MeshCentral does. Default false. As in MeshCentral, domains with keys that begin with
+   * `_` are comments, and `domaindefaults` supplies members that a domain lacks. The default domain always exists, and
+   * a domain that only shares files has no login.
    */
   readonly meshCentral?: boolean
 }

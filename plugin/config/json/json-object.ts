@@ -1,4 +1,4 @@
-/** A JSON object whose members have not been checked. */
+/** A JSON object with members that have not been checked. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -8,7 +8,7 @@ export function canonicalName(written: string, candidates: readonly string[]): s
   return candidates.find((name) => asciiLowerCase(name) === lowered)
 }
 
-/** Returns all spellings of `name` among `members`. Skips members whose value is undefined. */
+/** Returns all spellings of `name` among `members`. Skips members with the value undefined. */
 export function spellingsOf(
   members: JsonObject,
   name: string,

@@ -36,7 +36,7 @@ export interface Moves {
 
 /**
  * Moves deprecated keys, in any letter case, to their new places. A value that is already in the new place is kept. A
- * key that occurs in two spellings is not moved. Neither is a key whose new place is inside a value that is not an
+ * key that occurs in two spellings is not moved. Neither is a key if its new place is inside a value that is not an
  * object.
  */
 export function moveDeprecatedKeys(oidc: JsonObject): Moves {

@@ -9,10 +9,10 @@ import { settleRightNames } from './right-names.ts'
 
 /**
  * Converts every known name of the `oidc` object, including deprecated ones, to its canonical letter case. A name in
- * two spellings is a problem, because some hosts convert their configuration to lower case. Members whose value is
+ * two spellings is a problem, because some hosts convert their configuration to lower case. Members with the value
  * undefined are omitted, because code uses undefined for "not configured".
  *
- * @param hasComments whether members whose names begin with `_` are comments, which are omitted too
+ * @param hasComments whether members with names that begin with `_` are comments, which are omitted too
  */
 export function settleLetterCase(
   oidc: JsonObject,

@@ -7,7 +7,7 @@ import type { Verdict } from './verdict.ts'
  */
 const WARN_MS = 5_000
 /**
- * Difference of the clocks with which logins fail, in milliseconds. ID tokens seem to come from the future, and codes
+ * Difference of the clocks that makes logins fail, in milliseconds. ID tokens seem to come from the future, and codes
  * that live for a minute seem expired.
  */
 const FAIL_MS = 60_000

@@ -32,7 +32,7 @@ interface MarkEntry {
 }
 
 /**
- * Limit of the sessions of one sid. A sid has one session for each host name by which the browser reaches the server,
+ * Limit of the sessions of one sid. A sid has one session for each host name that the browser uses to reach the server,
  * and a few more from simultaneous logins.
  */
 const MOST_SESSIONS = 20

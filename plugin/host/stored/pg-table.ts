@@ -21,7 +21,7 @@ export function pgTable(pool: PgPool, name: string, columns: string): () => Prom
     // Check first. An administrator may have created the table for a database user who may create none.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
     if (valueIn(rows, 'found') !== null) return
-    // Of two simultaneous statements, `IF NOT EXISTS` alone lets one fail, so both wait for the lock. Statements in one
+    // `IF NOT EXISTS` alone lets one of two simultaneous statements fail, so both wait for the lock. Statements in one
     // text are one transaction, and the lock lasts until its end.
     await pool.query(`SELECT pg_advisory_xact_lock(${LOCK}); CREATE TABLE IF NOT EXISTS ${name} (${columns})`)
   })

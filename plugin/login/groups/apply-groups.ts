@@ -21,7 +21,7 @@ type Records = Pick<Host, 'accounts' | 'groups'>
 
 /**
  * Updates site admin, rights and mirrored groups of an account according to the user's groups. Call it for admitted
- * users only: at a login, and after a renewal whose ID token has the groups. Unknown memberships change nothing.
+ * users only: at a login, and after a renewal with the groups in the ID token. Unknown memberships change nothing.
  *
  * Reads the account again, because some servers give their first account all rights.
  */

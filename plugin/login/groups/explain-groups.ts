@@ -6,7 +6,7 @@ import { rightsByGroups } from './rights.ts'
 
 /**
  * Explains to an administrator what the group rules decide at a login. Covers three users: a member of exactly these
- * groups, a member of no group, and a user whose groups cannot be read.
+ * groups, a member of no group, and a user with unreadable groups.
  *
  * @param names names of groups, as the IdP sends them. The rules match them exactly
  */

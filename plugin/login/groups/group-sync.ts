@@ -38,8 +38,8 @@ export function groupChanges(
   }
 }
 
-// Returns the text by which mirrored groups are compared. An object id matches in any letter case, because the vendor
-// may change it.
+// Returns the text that stands for a mirrored group in comparisons. An object id matches in any letter case, because
+// the vendor may change it.
 function mirrorKey(name: string): string {
   return UUID.test(name) ? name.toLowerCase() : name
 }

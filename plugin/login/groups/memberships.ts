@@ -25,7 +25,7 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
  * Reads memberships from a groups claim: an array of names, a single name, or objects with `name`, `id` or both. If the
- * claim is an object whose values are all objects, its member names are the groups, as in Zitadel's roles. A missing
+ * claim is an object that has only objects as values, its member names are the groups, as in Zitadel's roles. A missing
  * claim means no memberships, because IdPs express "no groups" that way. Any other shape means `unknown`.
  */
 export function membershipsOf(claim: unknown): Memberships {

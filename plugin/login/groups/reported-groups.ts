@@ -17,7 +17,7 @@ export interface GroupEvidence {
  * Returns the group fields for the log line of a refusal. They show which groups the user is in, or that the IdP sent
  * none.
  *
- * @param claim the claim with the groups; null if they are read from an API
+ * @param claim the claim with the groups. Null if they are read from an API
  * @param cameForOthers whether the IdP has sent groups of other users of the domain since this process started
  */
 export function reportedGroups(

@@ -6,7 +6,7 @@ import { escapeMarkup, smallPage } from '../../routes/markup.ts'
 import { type MeshDomain, type MeshRequest, meshRequest } from '../server.ts'
 import { loginKeyOf } from './gate.ts'
 
-/** The numbers of MeshCentral's own messages, by which its login page chooses a text. */
+/** The numbers of MeshCentral's own messages. Its login page uses them to choose a text. */
 export const MESSAGE = {
   cannotCreate: 100,
   accountLimit: 101,
@@ -108,7 +108,7 @@ function carried(req: MeshRequest, name: CarriedValue): string | undefined {
   return parseCookie(req.headers.cookie ?? '')[COOKIES[name]] || undefined
 }
 
-/** Adds to a path the login key with which the browser started. Without the key, MeshCentral answers 404. */
+/** Adds to a path the login key that the browser started with. Without the key, MeshCentral answers 404. */
 export function withLoginKey(path: string, req: MeshRequest): string {
   const key = req.xdomain ? loginKeyOf(req.xdomain, carried(req, 'key')) : undefined
   return typeof key === 'string' ? withQuery(path, 'key', key) : path
@@ -197,7 +197,7 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
 
 /**
  * Handles the domain's root page. If a signed-out user follows a link, such as to a device, the next login leads to the
- * link's target. A user whose session ended is redirected to the login page, which says so, even if the domain
+ * link's target. After a session has ended, its user is redirected to the login page, which says so, even if the domain
  * redirects signed-out users elsewhere.
  *
  * @param domains ids of the domains that sign in through the plugin
@@ -233,7 +233,7 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
 const MOST_ADDRESS_CHARACTERS = 1_000
 /**
  * Limit of a deep link's size in a cookie. Links to a device or a group have some 150 bytes. A proxy with default
- * settings refuses answers whose headers have a few thousand bytes.
+ * settings refuses answers with a few thousand bytes of headers.
  */
 const MOST_LINK_BYTES = 600
 /** Whether MeshCentral itself is about to show a message. That message takes precedence. */

@@ -31,7 +31,7 @@ const TYPE = 'meshcompanionlogin'
  * days.
  */
 const NOTED_MS = 60 * 60_000
-/** Limit of the users for whom this process remembers the last write; the oldest is dropped first. */
+/** Limit of the last writes that this process remembers, one for each user; the oldest is dropped first. */
 const MOST_NOTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
@@ -47,8 +47,8 @@ const DAY_MS = 24 * 60 * 60_000
 export class MeshLoginTokens implements LoginTokens {
   readonly #options: LoginTokensOptions
   /**
-   * Users whose suspension is not yet in the database, or could not be written there. A login at another server ends
-   * only the suspensions that are in the database.
+   * Users with a suspension that is not yet in the database, or could not be written there. A login at another server
+   * ends only the suspensions that are in the database.
    */
   readonly #suspended = new Set<string>()
   /** When a user's last login or renewal was written, in elapsed milliseconds. */

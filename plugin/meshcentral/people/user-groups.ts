@@ -166,8 +166,8 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 /**
  * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and another id in case the
  * first is taken. All strategies of MeshCentral make ids in the first way. So a group that LDAP or SAML mirrors under
- * the same name has the same id. The second id is a keyed digest. So an IdP cannot choose a group name whose first id
- * equals the second id of another group.
+ * the same name has the same id. The second id is a keyed digest. So an IdP cannot choose a group name that gives a
+ * first id equal to the second id of another group.
  */
 function mirroredIds(domainId: string, name: string): readonly string[] {
   const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]

@@ -26,7 +26,7 @@ export type CookieOwner =
 /** The owner of a cookie that belongs to a session. */
 export type SessionOwner = Extract<CookieOwner, { readonly kind: 'session' }>
 
-/** Returns the members by which a sealed cookie states its owner. They grant no access and do not name the user. */
+/** Returns the members that state the owner in a sealed cookie. They grant no access and do not name the user. */
 export function writeOwner({ kind: _kind, ...members }: CookieOwner): object {
   return members
 }

@@ -17,8 +17,8 @@ const SETTLE_MS = 250
  * Grants leases to one of several servers at a time, by a record in their shared database. MeshCentral's databases read
  * and write whole records and have no compare-and-set. So a server that finds the lease free writes its name, and waits
  * until any competitor has written too. It holds the lease if its own name is still in the record. A server that was
- * slower than `SETTLE_MS` in writing does not hold it, whatever the record says. Source: M. Fischer's algorithm, in L.
- * Lamport, A Fast Mutual Exclusion Algorithm, 1987.
+ * slower than `SETTLE_MS` in writing does not hold it, even if the record names it. Source: M. Fischer's algorithm, in
+ * L. Lamport, A Fast Mutual Exclusion Algorithm, 1987.
  */
 export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Sessions['lease']> {
   async function holderOf(id: string): Promise<unknown> {

@@ -98,7 +98,7 @@ export function userOf(cookie: MeshCookie): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** Whether a cookie that arrives outside the guard is one with which a page opens a web relay. */
+/** Whether a cookie that arrives outside the guard is one that a page uses to open a web relay. */
 function opensRelay(cookie: MeshCookie): boolean {
   return isGuestCookie(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
 }

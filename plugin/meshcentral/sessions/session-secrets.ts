@@ -27,7 +27,7 @@ interface Entry {
   /** Digest of the session's handle. */
   readonly key: string
   readonly until: number
-  /** The session's keys, by which revocations select it. */
+  /** The session's keys. Revocations use them to select the session. */
   readonly keys: readonly string[]
 }
 
@@ -71,7 +71,7 @@ export class SessionSecrets {
   /**
    * Stores a session's tokens until `until`. The write runs in the background, so that no login waits for it.
    *
-   * @returns the key, by `keyOfHandle`, of the session whose tokens were dropped because there were too many
+   * @returns the key, by `keyOfHandle`, of the session that lost its tokens because there were too many
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined {
     const { idToken, tokens } = signIn

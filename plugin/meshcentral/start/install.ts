@@ -224,7 +224,7 @@ function adminPage(
   })
 }
 
-/** Shows the button of each domain whose configuration is valid, and reports the others. */
+/** Shows the button of each domain with a valid configuration, and reports the others. */
 function showButtons(
   server: MeshServer,
   takenDomains: ReadonlyMap<string, TakenDomain>,

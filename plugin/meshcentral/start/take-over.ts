@@ -60,8 +60,8 @@ export function showButton(
 }
 
 /**
- * Makes MeshCentral find domains by their host names. Behind `tlsOffload`, MeshCentral does so only for a domain whose
- * certificate it finds, `webserver-<id>-cert-public.crt`. A login on another domain's host name would start in the
+ * Makes MeshCentral find domains by their host names. Behind `tlsOffload`, MeshCentral does so only if it finds the
+ * domain's certificate, `webserver-<id>-cert-public.crt`. A login on another domain's host name would start in the
  * default domain. Because the proxy has the certificate, this function requires only the host name.
  */
 export function routeByName(

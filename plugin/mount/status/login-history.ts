@@ -30,7 +30,7 @@ export interface LoginWarning {
   readonly times: number
   /** The event in the authentication log: `userinfo-failed` or `account-under-other-id`. */
   readonly event: string
-  /** What happened, and what to do about it. */
+  /** The problem, and what to do about it. */
   readonly message: string
   /** The affected account. Null if there is none. */
   readonly account: string | null
@@ -56,7 +56,7 @@ interface DomainHistory {
  * Stores the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only
  * increases a counter. So a stranger without an account, who repeats a request, cannot displace other entries.
  *
- * @param domainKeys keys of the domains whose entries are stored
+ * @param domainKeys keys of the domains with stored entries
  * @param now returns the current time in milliseconds since 1970
  */
 export function createLoginHistory(domainKeys: Iterable<string>, now: () => number): LoginHistory {

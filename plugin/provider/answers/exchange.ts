@@ -42,11 +42,11 @@ export interface ExchangeDeps {
    * Returns a new configuration for each signature that the library verifies. The library keeps the first key set that
    * it loads, so a reused configuration would miss keys that the IdP adds or withdraws later.
    *
-   * @param token the token whose signature is about to be verified
+   * @param token the token with the signature that is about to be verified
    */
   newConfiguration(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
   /**
-   * Returns the configuration for requests whose answers need no signature check. It is reused, because each new
+   * Returns the configuration for requests with answers that need no signature check. It is reused, because each new
    * configuration copies the metadata.
    */
   sharedConfiguration(metadata: oidc.ServerMetadata): oidc.Configuration

@@ -68,7 +68,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken) {
     if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return NOT_NEEDED
     const config = deps.newConfiguration(metadata)
-    // By default, the library relies on TLS. This call makes it verify the signature of a signed answer too.
+    // The library relies on TLS by default. This call makes it verify the signature of a signed answer too.
     oidc.enableNonRepudiationChecks(config)
     const proof = await proofFor(deps.dpop, config)
     return askUserInfo(() => oidc.fetchUserInfo(config, accessToken, idClaims.sub, proof), idClaims, settings)

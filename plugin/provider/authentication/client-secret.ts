@@ -7,7 +7,7 @@ import type { DomainSettings } from '../../config/settings.ts'
  */
 const READ_PAUSE_MS = 1_000
 
-/** The result of reading a client secret file whose content cannot be used. */
+/** The result of reading a client secret file with unusable content. */
 export type UnusableSecretFile = Extract<SecretFileContent, { readonly kind: 'unusable' }>
 
 export interface SecretSource {
@@ -25,11 +25,11 @@ export interface SecretSource {
 /**
  * The client secret in the file that `client.client_secret_file` names.
  *
- * The initial secret was read together with the configuration; only `reload` changes it. It is called:
- * - after the IdP refused this client
- * - after a signature did not match the secret
- * - before a request object is signed with the secret, because this server may never see the IdP's refusal of that
- *   request
+ * The initial secret was read together with the configuration; only `reload` changes it. It is called at three times:
+ * - After the IdP refused this client.
+ * - After a signature did not match the secret.
+ * - Before a request object is signed with the secret, because this server may never see the IdP's refusal of that
+ *   request.
  *
  * If the file cannot be used, the secret stays unchanged, because an orchestrator may be about to replace the file.
  */

@@ -147,7 +147,7 @@ function otherBody({ body }: JsonObject, kind: Verified): Finding {
   }
 }
 
-/** Claims whose values may be logged. A nonce or a hash may not, because it is a secret. */
+/** Claims with values that may be logged. A nonce or a hash may not, because it is a secret. */
 const LOGGED = ['iss', 'aud', 'azp']
 const TIMES = ['exp', 'nbf', 'iat']
 const CLAIM_REMEDIES: Readonly<Record<string, string>> = {

@@ -115,7 +115,9 @@ class ThrottledKeySet implements KeySet {
   }
 
   /**
-   * Returns this second's request, or sends the next one. @param except a request whose result the caller already has
+   * Returns this second's request, or sends the next one.
+   *
+   * @param except a request that already gave the caller its result
    */
   async #join(address: string, except?: KeyRequest): Promise<KeyRequest> {
     for (let waits = 0; ; waits += 1) {

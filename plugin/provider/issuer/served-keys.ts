@@ -17,8 +17,8 @@ export function keyIdOf(token: string): string | undefined {
  * set once, when it verifies a signature, and keeps it. So the answer must contain the key that the signature names.
  *
  * @param inner sends all other requests
- * @param token the token whose signature the library is about to verify. If an answer is itself a signed token, that
- *   token replaces it
+ * @param token the token with the signature that the library is about to verify. If an answer is itself a signed token,
+ *   that token replaces it
  */
 export function withServedKeys(inner: Fetch, keySet: KeySet, jwksUri: string | undefined, token?: string): Fetch {
   let kid = token === undefined ? undefined : keyIdOf(token)

@@ -12,8 +12,8 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 export interface Logout {
   readonly issuer: string
   /**
-   * The subject of the user whose sessions end. If there is a `sid`, only that session ends. Null if the token has no
-   * subject.
+   * The sessions of the user with this subject end. If there is a `sid`, only that session ends. Null if the token has
+   * no subject.
    */
   readonly subject: string | null
   readonly sid: string | null

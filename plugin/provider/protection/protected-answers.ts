@@ -48,7 +48,7 @@ async function verifyWithSecret(token: string, secret: string, algorithm: string
   return new TextDecoder().decode(payload)
 }
 
-/** Addresses of the endpoints whose answers may be encrypted, in the form in which the library requests them. */
+/** Addresses of the endpoints with answers that may be encrypted, in the form in which the library requests them. */
 export interface AnsweringEndpoints {
   readonly token: string | undefined
   readonly userinfo: string | undefined

@@ -3,7 +3,7 @@ import type { Claims } from '../../login/profile.ts'
 const MAX_AGE_S = 10 * 60
 const MAX_AHEAD_S = 60
 
-/** Objections to a token whose issue time does not fit this server's clock. */
+/** Objections to a token with an issue time that does not fit this server's clock. */
 export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
 export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 
@@ -62,7 +62,7 @@ export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims):
  *
  * @param claims claims of the verified ID token
  * @param requestedAt when the token was requested, in milliseconds since 1970
- * @returns milliseconds since 1970; null if the ID token lacks one of the two times
+ * @returns milliseconds since 1970. Null if the ID token lacks one of the two times
  */
 export function authenticatedAt({ auth_time: authTime, iat }: Claims, requestedAt: number): number | null {
   if (!isTime(authTime) || !isTime(iat)) return null
