@@ -265,7 +265,7 @@ describe('behind a proxy as the page has it', () => {
         })
       })
     await withCache()
-    expect((await ask()).text).to.equal('no cookie comes with 5 of the login page')
+    expect((await ask()).text).to.equal('no cookie comes with the files of the login page (5 checked)')
     await withCache('add_header Set-Cookie xid=kept;')
     expect(await ask()).to.deep.include({ verdict: 'fail' })
   })
