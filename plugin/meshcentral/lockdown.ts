@@ -20,9 +20,9 @@ export interface LockdownOptions {
  *
  * States:
  *
- * - *Complete*, from the moment when MeshCentral loads the plugin. The users of all domains are kept out.
- * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. In this
- *   state, functions that the caller supplies make and open sealed cookies.
+ * - *Complete*, from the moment when MeshCentral loads the plugin. All users of single sign-on are kept out.
+ * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. Sealed cookies
+ *   are then made and opened by functions that the caller supplies.
  * - *Complete* again after a failure. Nothing lifts it until a restart.
  */
 export class Lockdown {

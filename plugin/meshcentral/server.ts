@@ -169,7 +169,7 @@ export interface MeshCookie {
   readonly tcpport?: unknown
   /** The owner, as `cookie-owner.ts` writes it. */
   readonly oidcSession?: unknown
-  /** Milliseconds since 1970, in whole seconds. */
+  /** Milliseconds since 1970, always a multiple of 1,000. */
   readonly time?: unknown
 }
 

@@ -32,7 +32,7 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
 export interface Provider {
   /** The settings. Their client secret is always the current one. */
   readonly settings: DomainSettings
-  /** Null if the configuration contains the client secret itself. */
+  /** The client secret, if it is in a file of its own. Null if it is written in the configuration. */
   readonly secret: ClientSecret | null
   readonly issuer: Issuer
   readonly keySet: KeySet

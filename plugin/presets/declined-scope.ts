@@ -1,7 +1,7 @@
 /**
- * Whether the vendor granted none of the group scopes, because the user declined them or removed them from the address.
- * That is the user's choice, so the user counts as a member of no group. If it meant *unknown*, a former administrator
- * could remain one by declining.
+ * Whether the vendor granted none of the requested group scopes. The user may have declined them, or removed them from
+ * the address of the authorization request. The user then counts as a member of no group. If the memberships counted as
+ * unknown instead, a former administrator could stay one by declining.
  *
  * @param requested the group scopes that the login requested
  * @param granted the granted scopes. Null or undefined if the vendor does not name them, which means all requested

@@ -29,8 +29,9 @@ interface AnswerQueueParts {
  * Sends answers, and limits how many bytes slow clients leave unread, and for how long.
  *
  * An answer waits until the end of the event loop's turn and is then written to its socket. Nearly always the kernel
- * takes the whole answer at once. Otherwise the answer is unread: until its connection closes, its size counts as bytes
- * in flight, and it has a deadline. A client that exceeds either limit loses its connection.
+ * takes the whole answer at once. Otherwise the answer is unread until the kernel has taken the rest, or its
+ * connection closes. Meanwhile its size counts as bytes in flight, and it has a deadline. A client that exceeds either
+ * limit loses its connection.
  */
 export class AnswerQueue {
   readonly #inFlight: BytesInFlight

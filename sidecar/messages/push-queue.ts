@@ -18,11 +18,11 @@ export interface PushQueue {
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
-   * Ends a claim: the phone was notified of everything up to `claim.unpushed.newest`, or never will be. Messages stored
-   * since then are due at the end of their own window, or now if it has passed.
+   * Ends a claim: the phone was notified of everything up to `claim.unpushed.newest`, or never will be. Messages newer
+   * than that are due when their own coalescing window ends, or now if it has ended.
    *
-   * If this rejects, the phone may be notified again. The same is true after a crash within 100 ms, if other claims
-   * were in flight.
+   * The phone may be notified again if this rejects, or if the process crashes before the result is written. While other
+   * claims are in flight, that write may wait, so that several results are written together.
    */
   settle(claim: PushClaim): Promise<void>
   /**

@@ -80,7 +80,10 @@ export function moveDeprecatedKeys(oidc: JsonObject): Moves {
   return { oidc: settled, warnings, origins }
 }
 
-/** Replaces `groups.sync.enabled` with `groups.sync` itself. If there is a filter, `"enabled": true` has no effect. */
+/**
+ * Removes the deprecated `groups.sync.enabled`. With false, `groups.sync` becomes false. With true, it becomes true, or
+ * keeps its other members, such as a filter, if it has any.
+ */
 function moveSyncEnabled(oidc: JsonObject): JsonObject {
   return changeMember(oidc, 'groups', (groups) =>
     isJsonObject(groups)

@@ -229,7 +229,7 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
   }
 }
 
-/** Limit of the characters that a redirect copies from the address of a request. */
+/** Longest text, in characters, that a redirect copies from the address of a request. Longer ones are left out. */
 const MOST_ADDRESS_CHARACTERS = 1_000
 /**
  * Limit of a deep link's size in a cookie. Links to a device or a group have some 150 bytes. A proxy with default

@@ -140,7 +140,10 @@ export class OpenSessions {
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }
 
-  /** Returns the keys that end a session. Their computation takes some time for a session that is not tracked yet. */
+  /**
+   * Returns a session's revocation keys: revoking any one of them ends the session. Computes them if the session is not
+   * tracked yet.
+   */
   keysOf({ signIn }: SeenSession): readonly string[] {
     return this.#sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn)
   }

@@ -186,7 +186,7 @@ export class MeshSessions implements Sessions {
     for (const session of this.#options.open.inUse(domainKey, forMs)) yield this.#openSession(session)
   }
 
-  /** Ends one session of any browser, and its open pages. */
+  /** Ends the given session, in whichever browser it is open, and closes its open pages. */
   endOne(session: SeenSession): Promise<void> {
     const { handle, startedAt } = session.signIn
     return this.#endByKeys([keyOfHandle(handle)], startedAt + this.#maxAgeMs, [session])

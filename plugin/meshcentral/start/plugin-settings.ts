@@ -58,7 +58,8 @@ export function readCheckMinutes(
 }
 
 /**
- * Limits of `loginTokenDays`. An unusable value counts as the shortest limit, because the administrator wanted a limit.
+ * The allowed range of `loginTokenDays`. An invalid value is replaced by the minimum: the administrator wanted login
+ * tokens to expire, so having no limit would be wrong.
  */
 const [LEAST_DAYS, MOST_DAYS] = [0.01, 3_650]
 

@@ -32,9 +32,10 @@ export function takeOver(domains: Readonly<Record<string, MeshDomain>>): Readonl
 }
 
 /**
- * Sets the members of a domain that MeshCentral's own pages read. Because of them, the login page shows its button, or
- * the preset's button if there is one. The page of user groups refuses manual groups while all IdP groups are mirrored.
- * MeshCentral's logout finds an issuer without a logout address. The members add no route and contain no secret.
+ * Gives a domain a minimal `oidc` object for MeshCentral's own pages. It has three effects. The login page shows the
+ * button of OpenID Connect, or the preset's. The page of user groups refuses manual groups if `mirrorsAll`. And
+ * MeshCentral's logout, which reads `issuer`, finds an empty one without a logout address. The object adds no route and
+ * contains no secret.
  *
  * @param preset the domain's preset
  * @param mirrorsAll whether all IdP groups are mirrored

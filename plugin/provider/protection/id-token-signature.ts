@@ -20,7 +20,7 @@ export interface IdpSignatures {
   verifyIdToken(idToken: string, publisher: Publisher): Promise<void>
 }
 
-/** @param secret null if the configuration contains the client secret itself */
+/** @param secret the client secret if it is in a file of its own; null if it is written in the configuration */
 export function idpSignatures(identity: ClientIdentity, keySet: KeySet, secret: ClientSecret | null): IdpSignatures {
   const idTokenAlgorithm = identity.client.id_token_signed_response_alg
 

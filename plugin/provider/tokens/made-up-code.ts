@@ -10,8 +10,8 @@ import type { RenewalDeps } from './renewal.ts'
  * Sends an invented code to the token endpoint, authenticated as in a login. This tests the client's credentials,
  * because an IdP authenticates the client before it reads the code (RFC 6749, section 3.2.1). Never rejects.
  *
- * @returns the IdP's error, in which `invalid_grant` as `error` means that the IdP accepts this client; null if there
- *   is no error
+ * @returns the error of the request; null if there was none. If the IdP's `error` code is `invalid_grant`, it accepted
+ *   the client's credentials and refused only the code
  */
 export type OfferMadeUpCode = () => Promise<LoginError | null>
 

@@ -80,7 +80,8 @@ export const ANSWER_SCHEMAS = {
     path: { type: 'string', description: 'Where, as a JSON path.' },
     reason: { type: 'string' },
   }),
-  // Code generators name an inline enum after its member, and such code does not compile. So this schema is separate.
+  // A separate schema, because some code generators name an inline enum after the property that contains it, and the
+  // generated code does not compile.
   ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 

@@ -237,7 +237,7 @@ export class Session {
   }
 
   #awaitLastLines(): void {
-    // While reading is paused, the last lines are still in the kernel.
+    // While reading is paused, the last lines may still be in the kernel, so the timeout starts again.
     this.#within(LEAVE_TIMEOUT_MS, () => (this.#paused ? this.#awaitLastLines() : this.#finish('left')))
   }
 

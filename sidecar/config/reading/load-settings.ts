@@ -22,7 +22,10 @@ export function loadSettings(file: string, env: Environment): Reading {
   return settingsFrom(text, dirname(resolve(file)), env, resolve(file))
 }
 
-/** Loads the configuration from a JSON text. Relative paths in it start at `folder`. Messages name `file`. */
+/**
+ * Loads the configuration from a JSON text. Relative paths in it are resolved against `folder`. Problems and warnings
+ * refer to the text as `file`.
+ */
 export function settingsFrom(text: string, folder: string, env: Environment = {}, file?: string): Reading {
   return readSettings({ text, file, env, folder, readFile, passcodeOf })
 }

@@ -72,7 +72,10 @@ function changesFor(
   return [...(trusted ? [] : [trustLine(peer)]), ...(hasClientAddress ? [] : [`for nginx ${NGINX_LINE}`])]
 }
 
-/** Sends the test request. Returns the reason that applies if the request did not arrive here. */
+/**
+ * Sends the test request. Always returns a text, for the case that the request did not arrive here: it says that another
+ * server answered, or why the request failed.
+ */
 async function ask(address: URL): Promise<string> {
   try {
     const answer = await fetch(address, {

@@ -56,7 +56,7 @@ export function recordAnswers(clock: Pick<Clock, 'now'>): AnswerRecord {
         credentialsRefused: outcome.kind === 'unauthorized',
         lastRefused: { at: now, reason },
       }
-    // While the gateway is refusing the sidecar, a failure to answer does not change its state.
+    // A temporary fault does not change the state `refusing`.
     const state = answers.state === 'refusing' ? 'refusing' : 'failing'
     return { ...answers, state, lastFailed: { at: now, reason } }
   }

@@ -87,7 +87,7 @@ describe('reading an oidc object', () => {
   })
 
   // Shows: plugin 9.38.
-  it('suggests our names of group rules for those of other programs', () => {
+  it("suggests the right group setting if another program's name for it is used", () => {
     const names = {
       requiredGroups: 'groups.required',
       allowed_groups: 'groups.required',

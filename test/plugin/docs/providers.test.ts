@@ -42,7 +42,7 @@ describe('the pages on providers', () => {
     }
   })
 
-  it('provider pages state how they were tested or which documentation it follows', () => {
+  it('each provider page states how it was tested or which documentation it follows', () => {
     for (const page of PAGES) {
       expect(markOf(page), page.path)
         .to.match(/^\*\*(?:Run\*\* with|Run by hand\*\* with|From )/)

@@ -65,7 +65,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     }
   })
 
-  it('mirrors no groups if the filter is empty, which would mean all', () => {
+  it('sets groups.sync to false if its filter is empty, lest all groups be mirrored', () => {
     expect(backWith({ groups: { sync: { filter: [] } } }).oidc.groups.sync).to.equal(false)
   })
 

@@ -287,7 +287,7 @@ describe('session checks', () => {
   })
 
   // Shows: plugin 9.15.
-  it('explains a session that ends after a lost answer', async () => {
+  it('logs that a lost renewal answer is why the session ended', async () => {
     const failures = [AWAY, REFUSED]
     const { clock, look, lines } = setUp({
       idp: async () => {

@@ -24,7 +24,7 @@ describe("an app's client", () => {
     const held = () => setup.api.store.stations.get('N0CALL-7')?.avatar
 
     // Shows: sidecar 17.6.
-    it('uploads it only when the server confirmed another hash, and its hash always', async () => {
+    it("always sends the avatar hash, but the avatar only if the server's differs", async () => {
       const avatar = { icon: 'dog', image }
       const client = await launched({ avatar })
       expect(held()).to.include({ hash: avatarHash('dog', image) })

@@ -35,7 +35,7 @@ describe('The SQL files', () => {
       expect(textOf(file), nameOf(file)).to.satisfy((text: string) => text.endsWith(readSql(file, values)))
   })
 
-  it('take the values that they are read with, and need one for each name', () => {
+  it('readSql inserts given values for names in a file, and throws if one is missing', () => {
     const file = SCHEMA_FILES.find((item) => item.href.endsWith('take-name.sql')) as URL
     expect(readSql(file, { LEASE_MS: 1 })).to.include('>= 1 /* LEASE_MS */')
     expect(() => readSql(file)).to.throw('names LEASE_MS, which has no value')

@@ -21,7 +21,7 @@ export class PushMarks {
   readonly #clock: Pick<Clock, 'elapsed'>
   /** Stamps that are not in the file yet, by the key of the device. */
   readonly #unwritten = new Map<string, number>()
-  /** When the first gathering mark was added, in elapsed milliseconds; undefined if none gathers. */
+  /** When the first mark of the waiting batch was added, in elapsed milliseconds; undefined if no mark waits. */
   #gatheringSince: number | undefined
   #claims = 0
 

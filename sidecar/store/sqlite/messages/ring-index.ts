@@ -8,8 +8,9 @@ import type { Transaction } from '../database/database.ts'
 import { loadRows, type Rows } from './load-rows.ts'
 
 /**
- * Maximum number of rows dropped from their rings, about as many as there are marks of duplicates: 11 MB. Above it, the
- * oldest rows are deleted.
+ * Maximum number of dropped rows that stay in the file, about 11 MB. A row leaves its ring when newer messages fill the
+ * ring, and stays in the file so that duplicates of it are still recognized. Above this limit, the oldest dropped rows
+ * are deleted.
  */
 const MAX_DROPPED = 100_000
 /**
@@ -183,8 +184,9 @@ class MemoryRingIndex implements RingIndex {
   }
 
   /**
-   * Returns the oldest dropped row if it is surplus, has expired at `now`, or is no longer in the file; otherwise
-   * undefined. `swept`: how many rows of each station this sweep has taken already.
+   * Returns the oldest dropped row if a sweep should remove it: there are too many dropped rows, it has expired at `now`,
+   * or it is no longer in the file. Otherwise undefined. `swept`: how many rows of each station this sweep has already
+   * taken.
    */
   #nextSurplus(now: number, swept?: ReadonlyMap<Rows, number>): Dropped | undefined {
     const rows = this.#dropped.peek()

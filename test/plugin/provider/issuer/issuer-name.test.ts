@@ -6,7 +6,7 @@ const SUFFIX = '/.well-known/openid-configuration'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 
 describe('the name of an issuer', () => {
-  it("an issuer is equal with and without trailing slash, and as its document's URL", () => {
+  it('accepts a configured issuer with a trailing slash, or as its discovery URL', () => {
     for (const configured of [ISSUER, `${ISSUER}/`, ISSUER + SUFFIX, `${ISSUER}${SUFFIX}/`]) {
       expect(discoveryAddress(configured)).to.equal(ISSUER + SUFFIX)
       for (const published of [ISSUER, `${ISSUER}/`]) expect(isSameIssuer(configured, published)).to.equal(true)

@@ -61,7 +61,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.deep.equal([0, 1_000])
   })
 
-  it('the key set is requested again for a missing key, just after another request', async () => {
+  it('fetches the key set again for a missing key although it was just fetched', async () => {
     const { clock, requestTimes, ids } = serve([['a'], ['b'], ['c']])
     for (const kid of ['b', 'c']) {
       const result = ids(kid)

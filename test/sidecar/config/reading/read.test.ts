@@ -15,7 +15,7 @@ const callsign = CALLSIGN
 const passcode = passcodeOf(callsign)
 
 describe('configuration', () => {
-  it('takes the name of a schema for editors, and does nothing with it', () => {
+  it('accepts and ignores a top-level $schema, but reports one inside a section', () => {
     expect(settingsRead({ $schema: './sidecar.json', aprsis: { callsign } })).to.deep.equal(settingsRead({}))
     expect(pathsOf({ aprsis: { callsign, $schema: './sidecar.json' } })).to.deep.equal(['aprsis.$schema'])
   })

@@ -44,7 +44,7 @@ export function acksContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 16.3, 21.11, C4.28.
-  it('are limited per sender and station in a minute, and tenfold per sender', async () => {
+  it('limits acks a minute per sender and station, and to ten times that per sender', async () => {
     const numbered = (count: number, changes = {}) =>
       Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))
     expect(await acksOf(numbered(5))).to.deep.equal([true, true, true, false, false])

@@ -33,7 +33,7 @@ describe('A session that is set up', () => {
     }
   })
 
-  it('is refused where the next statement comes to another one', async () => {
+  it('refuses a pooled connection that sends statements to different sessions', async () => {
     const error = await rejection(setUpSession(inTurn([await connect(), await connect()]), {}))
     expect(error).to.include({ code: 'database_pooled' })
     expect(error.remedy).to.include('pool_mode = session')

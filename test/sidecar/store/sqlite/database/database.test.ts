@@ -252,7 +252,7 @@ describe('A store on a failing disk', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`reports why it writes nothing into ${caseName}, and recovers without a caller`, async () => {
+    it(`reports ${caseName} as unwritable, and recovers without a caller`, async () => {
       const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
       await connection.exec(broken)
