@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
@@ -80,6 +79,8 @@ describe('The avatars of many stations', () => {
   it('end the connection of a client that reads its answers too slowly', async () => {
     await start()
     const sockets: Socket[] = []
+    // Listens from the start: a reset may reach a paused socket before it reads again.
+    const ended: Promise<void>[] = []
     // An answer may wait for some turns and still be read. Only answers to a client with full buffers stay.
     const isStuck = async () => {
       for (let turns = 0; turns < 300; turns += 1) {
@@ -93,6 +94,7 @@ describe('The avatars of many stations', () => {
       while (!(await isStuck())) {
         const socket = connect(api.port, '127.0.0.1').pause()
         sockets.push(socket)
+        ended.push(new Promise((resolve) => socket.once('close', () => resolve())))
         socket
           .on('error', () => {})
           .write(
@@ -106,7 +108,6 @@ describe('The avatars of many stations', () => {
       }
       await api.clock.advance(200_000)
       expect(api.metrics.value('api_dropped')).to.be.above(0)
-      const ended = sockets.map((socket) => once(socket, 'close'))
       for (const socket of sockets) socket.resume()
       await Promise.race(ended)
     } finally {

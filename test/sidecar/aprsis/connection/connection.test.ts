@@ -292,8 +292,9 @@ describe('A connection to APRS-IS', () => {
       }
       await connection.close()
       await flooder.terminate()
-      // A read has 64 KB at most.
-      expect(mostInATurn).to.be.at.most(32_768)
+      // A read has at most 64 KB, and a chunk that the stream kept while it was paused may come with the next read.
+      // Without the pause, a turn has 32 reads.
+      expect(mostInATurn).to.be.at.most(2 * 32_768)
     })
 
     // Shows: sidecar C7.16.
