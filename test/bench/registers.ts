@@ -12,7 +12,7 @@ const CALLERS = 200
 /** Requests of a round: more than are answered in it, so that each is sent once. */
 const REQUESTS = 8000
 const WARM_UP_MS = 200
-const ROUND_MS = 1500
+const ROUND_MS = 900
 /** Stations that bring new tokens. */
 const KNOWN = 500
 const PEER = 'the same on SQLite, which asks no other process'
