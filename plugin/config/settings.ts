@@ -202,8 +202,8 @@ export interface ClientCertificate {
 /** The Custom object. */
 export interface CustomSettings {
   /**
-   * The requested scopes without duplicates, `openid` first. Includes the group scope if groups are configured and there
-   * is no preset. A preset adds the group scope itself, because not every preset needs one.
+   * The requested scopes without duplicates, `openid` first. Includes the group scope if groups are configured and
+   * there is no preset. A preset adds the group scope itself, because not every preset needs one.
    */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }

@@ -21,8 +21,8 @@ export interface LockdownOptions {
  * States:
  *
  * - *Complete*, from the moment when MeshCentral loads the plugin. All users of single sign-on are kept out.
- * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. Sealed cookies
- *   are then made and opened by functions that the caller supplies.
+ * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. Sealed
+ *   cookies are then made and opened by functions that the caller supplies.
  * - *Complete* again after a failure. Nothing lifts it until a restart.
  */
 export class Lockdown {

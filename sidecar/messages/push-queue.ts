@@ -21,8 +21,8 @@ export interface PushQueue {
    * Ends a claim: the phone was notified of everything up to `claim.unpushed.newest`, or never will be. Messages newer
    * than that are due when their own coalescing window ends, or now if it has ended.
    *
-   * The phone may be notified again if this rejects, or if the process crashes before the result is written. While other
-   * claims are in flight, that write may wait, so that several results are written together.
+   * The phone may be notified again if this rejects, or if the process crashes before the result is written. While
+   * other claims are in flight, that write may wait, so that several results are written together.
    */
   settle(claim: PushClaim): Promise<void>
   /**

@@ -73,8 +73,8 @@ function changesFor(
 }
 
 /**
- * Sends the test request. Always returns a text, for the case that the request did not arrive here: it says that another
- * server answered, or why the request failed.
+ * Sends the test request. Always returns a text, for the case that the request did not arrive here: it says that
+ * another server answered, or why the request failed.
  */
 async function ask(address: URL): Promise<string> {
   try {

@@ -184,9 +184,9 @@ class MemoryRingIndex implements RingIndex {
   }
 
   /**
-   * Returns the oldest dropped row if a sweep should remove it: there are too many dropped rows, it has expired at `now`,
-   * or it is no longer in the file. Otherwise undefined. `swept`: how many rows of each station this sweep has already
-   * taken.
+   * Returns the oldest dropped row if a sweep should remove it, otherwise undefined. A sweep removes it if there are
+   * too many dropped rows, if it has expired at `now`, or if it is no longer in the file. `swept`: how many rows of
+   * each station this sweep has already taken.
    */
   #nextSurplus(now: number, swept?: ReadonlyMap<Rows, number>): Dropped | undefined {
     const rows = this.#dropped.peek()
