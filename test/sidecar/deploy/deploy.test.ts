@@ -17,7 +17,8 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 const QUICK_START = read('sidecar/docs/quick-start.md')
-const OPERATE = read('sidecar/docs/operate.md')
+const EVERY_DAY = read('sidecar/docs/every-day.md')
+const SEVERAL_MACHINES = read('sidecar/docs/several-machines.md')
 const SAMPLE = JSON.parse(read('sidecar/deploy/sidecar.json'))
 const SHARED = JSON.parse(read('sidecar/deploy/several/sidecar.json'))
 const PACKAGE = JSON.parse(read('package.json'))
@@ -62,12 +63,12 @@ describe('what an operator installs', () => {
     it("the unit starts the package's command with the operators' page's configuration", () => {
       expect(PACKAGE.bin).to.have.property(COMMAND)
       expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/node_modules/.bin/${COMMAND} --config ${CONFIG}`)
-      expect(OPERATE).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
+      expect(EVERY_DAY).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
     })
 
     it('owns the folder of the database, and may read the keys by its group', () => {
       expect(dirname(SAMPLE.database)).to.equal(`/var/lib/${settings.get('StateDirectory')}`)
-      expect(OPERATE).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
+      expect(EVERY_DAY).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
     })
 
     it('the unit does not restart after exit codes that only an operator can fix', () => {
@@ -127,7 +128,7 @@ describe('what an operator installs', () => {
         'Description=Push and sync sidecar of an APRS messaging app',
         'StateDirectory=mesh-companion',
       ])
-      expect(OPERATE).to.include(basename(TEMPLATE))
+      expect(SEVERAL_MACHINES).to.include(basename(TEMPLATE))
     })
 
     it('has two examples of instances, which share what they do not say and nothing else', async () => {
@@ -145,7 +146,7 @@ describe('what an operator installs', () => {
         // A balancer on the same machine.
         expect(settings.listen.trustProxy).to.deep.equal([settings.listen.host])
       }
-      expect(OPERATE).to.include('one.env').and.include('two.env')
+      expect(SEVERAL_MACHINES).to.include('one.env').and.include('two.env')
     })
   })
 
@@ -202,7 +203,7 @@ describe('what an operator installs', () => {
       const [, copy = ''] = /^# {3}cp -r sidecar\/deploy\/several (\S+)$/m.exec(compose) ?? []
       expect(copy).to.match(/^\/srv\//)
       expect(compose).to.include(`docker compose -f ${copy}/compose.yaml up -d`)
-      expect(OPERATE)
+      expect(SEVERAL_MACHINES)
         .to.include(`cp -r sidecar/deploy/several ${copy}`)
         .and.include(`docker compose -f ${copy}/compose.yaml up -d`)
     })
@@ -211,7 +212,7 @@ describe('what an operator installs', () => {
       for (const line of ['init: true', 'read_only: true', 'cap_drop: [ALL]', 'no-new-privileges'])
         expect(compose).to.include(line)
       expect(compose).to.include('docker build -f sidecar/deploy/Dockerfile -t mesh-companion-sidecar .')
-      expect(OPERATE).to.include('sidecar/deploy/several/compose.yaml')
+      expect(SEVERAL_MACHINES).to.include('sidecar/deploy/several/compose.yaml')
     })
   })
 

@@ -78,7 +78,7 @@ describe('what is monitored', () => {
 
   // Shows: sidecar C12.12.
   it('the documents list exactly the metrics that the sidecar exports, with labels', () => {
-    const page = textOf('operate.md', '## Metrics')
+    const page = textOf('metrics-and-alerts.md', '## Metrics')
     const rows = [...rowsIn(page, 'counter'), ...rowsIn(page, 'gauge or histogram')]
     const shown = new Map(rows.map(([name, labels]) => [codesIn(name)[0] ?? '', codesIn(labels)]))
     expect([...shown.keys()]).to.have.members([...new Set([...exposed].map(bare))])
@@ -86,7 +86,7 @@ describe('what is monitored', () => {
   })
 
   it('in the documents is every case that a counter of pushes tells apart', () => {
-    const rows = rowsIn(textOf('operate.md', '## Metrics'), 'counter')
+    const rows = rowsIn(textOf('metrics-and-alerts.md', '## Metrics'), 'counter')
     for (const [name, labels] of Object.entries(LABELS).filter(([name]) => name.startsWith('pushes_'))) {
       const [, , counts] = rows.find(([cell]) => cell === `\`${name}_total\``) ?? []
       expect(codesIn(counts), name).to.deep.equal('reason' in labels ? labels.reason : [])
@@ -94,7 +94,7 @@ describe('what is monitored', () => {
   })
 
   it('in the documents are alerts on metrics that the sidecar shows', () => {
-    const names = rowsIn(textOf('operate.md', '## Alerts'), 'alert').flatMap(([, expression]) =>
+    const names = rowsIn(textOf('metrics-and-alerts.md', '## Alerts'), 'alert').flatMap(([, expression]) =>
       codesIn(expression).flatMap((code) => code.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []),
     )
     expect(names.length).to.be.above(8)
@@ -111,7 +111,7 @@ describe('what is monitored', () => {
         .and.match(/description: \S/)
     }
     const named = alerts.map((alert) => /^\w+/.exec(alert)?.[0])
-    expect(namesIn(textOf('operate.md', '## Alerts'), 'alert')).to.have.members(named)
+    expect(namesIn(textOf('metrics-and-alerts.md', '## Alerts'), 'alert')).to.have.members(named)
   })
 
   const promtool = process.env.PROMTOOL ?? 'promtool'

@@ -35,7 +35,7 @@ describe('the documents for operators', () => {
 
   // Shows: sidecar C12.12.
   it('list exactly the other log events, each with its level', () => {
-    const rows = rowsIn(textOf('operate.md', '## The log'), 'event')
+    const rows = rowsIn(textOf('every-day.md', '## The log'), 'event')
     const shown = (level: string) => rows.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
     expect(shown('info')).to.have.members([...eventsAt('info'), ...TOLD.others])
     expect(shown('debug')).to.have.members([...eventsAt('debug')])
@@ -66,7 +66,7 @@ describe('the documents for operators', () => {
 
   // Shows: sidecar C12.12.
   it('list exactly the reasons that /readyz can give', () => {
-    expect(namesIn(textOf('operate.md', '## Readiness'), 'reason')).to.have.members(Object.keys(OBSTACLES))
+    expect(namesIn(textOf('every-day.md', '## Readiness'), 'reason')).to.have.members(Object.keys(OBSTACLES))
   })
 
   // Shows: sidecar C12.12.
@@ -75,7 +75,7 @@ describe('the documents for operators', () => {
     try {
       const { message } = (await (await fetch(`${admin.url}/nothing`)).json()) as { message: string }
       const served = message.match(/\/[\w/]*/g) ?? []
-      const shown = namesIn(textOf('operate.md', "## The operator's port"), 'path').map((path) =>
+      const shown = namesIn(textOf('every-day.md', "## The operator's port"), 'path').map((path) =>
         path.replace('POST ', ''),
       )
       expect(shown).to.have.members(served)
@@ -83,8 +83,8 @@ describe('the documents for operators', () => {
       await admin.close()
     }
     const answers = [
-      ...rowsIn(textOf('operate.md', '## Back up'), 'answer of `/backup`'),
-      ...rowsIn(textOf('operate.md', '## End a station'), 'answer of `/unregister`'),
+      ...rowsIn(textOf('backups-and-upgrades.md', '## Back up'), 'answer of `/backup`'),
+      ...rowsIn(textOf('every-day.md', '## End a station'), 'answer of `/unregister`'),
     ]
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
     const sources = source('operator/server.ts') + source('operator/admin-pages.ts')
@@ -98,7 +98,7 @@ describe('the documents for operators', () => {
     const main = join(ROOT, 'sidecar/main.ts')
     const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--help'], { cwd: ROOT, encoding: 'utf8' })
     const options = [...stdout.matchAll(/^ {2}(--[\w-]+(?: [A-Z]+)?) /gm)].map(([, option]) => option)
-    const command = textOf('operate.md', '## The command')
+    const command = textOf('every-day.md', '## The command')
     expect(namesIn(command, 'option')).to.have.members(options)
     const codes = [...source('main.ts').matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
     expect(rowsIn(command, 'exit code').map(([code]) => code)).to.have.members(['0', '1', ...codes])
