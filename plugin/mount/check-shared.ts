@@ -1,3 +1,5 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import type { Host } from '../host/port.ts'
 import type { HostApp } from '../routes/route-table.ts'
 import { layersOf } from './router-layers.ts'
@@ -24,7 +26,7 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
       '`shared: true` needs accounts and groups that several processes can write, but `host.accounts` or `host.groups` has `isShared: false`. Use `pgAccounts(pool)` and `pgUserGroups(pool)`.',
     )
   }
-  if (sessionStoreOf(app)?.constructor?.name === 'MemoryStore') {
+  if (isMemoryStore(sessionStoreOf(app))) {
     throw new TypeError(
       '`shared: true` needs a session store that all processes share, but express-session uses its MemoryStore, which each process has for itself. Pass it a `store`, such as connect-pg-simple or connect-redis.',
     )
@@ -32,26 +34,29 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
 }
 
 /**
+ * Whether the store is the MemoryStore of express-session. Compares the name of its class, because the server loads its
+ * own copy of express-session, whose class is not the one that the plugin could import.
+ */
+function isMemoryStore(store: object | undefined): boolean {
+  return store?.constructor?.name === 'MemoryStore'
+}
+
+/**
  * Returns the store of the express-session middleware that `app` uses. Returns undefined if it cannot be found, for
- * example inside another function. express-session sets the store on each request before it does anything else. So this
- * function passes it a fake request with a setter that captures the store and throws.
+ * example inside another function. The middleware sets `sessionStore` on each request, so this function passes it a
+ * request without a client. The middleware saves nothing, because nobody answers that request.
  */
 function sessionStoreOf(app: HostApp): object | undefined {
-  let store: object | undefined
-  const request = {
-    url: '/',
-    headers: {},
-    set sessionStore(sessionStore: object) {
-      store = sessionStore
-      throw new Error('Not a request.')
-    },
-  }
   for (const { handle } of layersOf(app)) {
+    if (typeof handle !== 'function' || handle.name !== 'session') continue
+    const request: IncomingMessage & { sessionStore?: object } = new IncomingMessage(new Socket())
+    request.url = '/'
     try {
-      if (typeof handle === 'function' && handle.name === 'session') handle(request, {}, () => undefined)
+      handle(request, new ServerResponse(request), () => undefined)
     } catch {
-      // Ignore the error that the setter throws.
+      // This is another middleware of the same name, which needs a real request.
     }
+    if (request.sessionStore) return request.sessionStore
   }
-  return store
+  return undefined
 }
