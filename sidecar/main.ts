@@ -1,30 +1,15 @@
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
-import { parseArgs } from 'node:util'
+import { type Command, readCommandLine } from './command-line.ts'
 import type { Sidecar } from './compose.ts'
 import type { Problem } from './config/problem.ts'
 import { loadSettings } from './config/reading/load-settings.ts'
-import { nearest } from './config/reading/nearest.ts'
 import type { Reading } from './config/reading/read.ts'
 import type { Settings } from './config/settings.ts'
-import { VERSION } from './config/version.ts'
 import { createLog, type Log, printableText } from './log.ts'
 import { demandPackages, PackagesMissingError } from './operator/commands/packages.ts'
 import { StoreLeftOpenError } from './operator/shutdown.ts'
 
-const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live [--public URL]] | --restore BACKUP | --move-to ADDRESS]
-
-  --config FILE      the configuration file, in JSON
-  --check            check the configuration and the files that it names, without starting
-  --live             with --check: also test the login to APRS-IS and the push gateways
-  --public URL       with --live: also test the public address of the API, while the sidecar is stopped
-  --restore BACKUP   replace the database by a backup, and keep the old database beside it
-  --move-to ADDRESS  copy the database file to PostgreSQL, at postgres://…
-  --version          print the version
-  --help             print this help
-`
-
-/** Exit codes of sysexits.h: `EX_USAGE` for a wrong command line, `EX_CONFIG` for a wrong configuration. */
-const EXIT_USAGE = 64
+/** Exit code for a wrong configuration: `EX_CONFIG` of sysexits.h. */
 const EXIT_CONFIG = 78
 
 /**
@@ -40,62 +25,6 @@ const CLOSE_WITHIN_MS = 4800
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
-interface Arguments {
-  readonly config: string
-  readonly check: boolean
-  readonly live: boolean
-  /** The public address of the API to check; undefined to skip that check. */
-  readonly public: string | undefined
-  readonly restore: string | undefined
-  readonly moveTo: string | undefined
-}
-
-const OPTIONS = {
-  config: { type: 'string' },
-  check: { type: 'boolean' },
-  live: { type: 'boolean' },
-  public: { type: 'string' },
-  restore: { type: 'string' },
-  'move-to': { type: 'string' },
-  version: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const
-
-/** Parses the command line. Ends the process if the command line is wrong, or asks only for the help or the version. */
-function readArguments(): Arguments {
-  try {
-    const { values } = parseArgs({ options: OPTIONS })
-    if (values.help) {
-      process.stdout.write(USAGE)
-      process.exit(0)
-    }
-    if (values.version) {
-      process.stdout.write(`${VERSION}\n`)
-      process.exit(0)
-    }
-    const { config, check = false, live = false, public: address, restore, 'move-to': moveTo } = values
-    const commands = [check, restore !== undefined, moveTo !== undefined].filter(Boolean)
-    const isPublic = address === undefined || (live && /^https?:/.test(address) && URL.canParse(address))
-    if (config && commands.length < 2 && (check || !live) && isPublic)
-      return { config, check, live, public: address, restore, moveTo }
-    const mistake =
-      'Use only one of --check, --restore and --move-to. Use --live with --check, and --public with --live and an http or https address'
-    process.stderr.write(`${config ? mistake : '--config is missing'}.\n\n${USAGE}`)
-  } catch (error) {
-    // The error message quotes a misplaced argument, which may be a database address with a password.
-    const message = (error instanceof Error ? error.message : String(error)).replaceAll(
-      /postgres(ql)?:[^\s']*/gi,
-      'postgres://…',
-    )
-    const [, unknown] = /^Unknown option '([^']*)'/.exec(message) ?? []
-    const suggestion = unknown === undefined ? undefined : nearest(unknown.replace(/^-+/, ''), Object.keys(OPTIONS))
-    // Removes the advice that Node.js gives about arguments that begin with a dash.
-    const [mistake] = message.split(/(?<=')\. |\.\n/)
-    process.stderr.write(`${mistake}.${suggestion === undefined ? '' : ` Did you mean --${suggestion}?`}\n\n${USAGE}`)
-  }
-  process.exit(EXIT_USAGE)
-}
-
 interface Configuration {
   readonly settings: Settings
   readonly warnings: readonly Problem[]
@@ -105,8 +34,8 @@ interface Configuration {
  * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. Commands print mistakes
  * as text. A start prints them as log lines, because operators look in the log of a service that did not start.
  */
-function readConfiguration({ config, check, restore, moveTo }: Arguments): Configuration {
-  const isCommand = check || restore !== undefined || moveTo !== undefined
+function readConfiguration({ config, kind }: Command): Configuration {
+  const isCommand = kind !== 'start'
   const outcome = loadSettings(config, process.env)
   if (isCommand) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${describeProblem(warning)}\n`)
   if ('settings' in outcome) return outcome
@@ -131,7 +60,10 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
  * Checks the configuration, then ends the process: with {@link EXIT_CONFIG} if a start would fail, with 1 if a live
  * check fails, otherwise with 0.
  */
-async function check({ config, live, public: address }: Arguments, settings: Settings): Promise<never> {
+async function check(
+  { config, live, public: address }: Extract<Command, { kind: 'check' }>,
+  settings: Settings,
+): Promise<never> {
   stopWithoutPackages()
   const { checkStart } = await import('./operator/commands/check.ts')
   const { errors, warnings } = await checkStart(settings, config)
@@ -255,9 +187,20 @@ function endBy(signal: NodeJS.Signals): never {
 }
 
 setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT_MS)
-const args = readArguments()
-const configuration = readConfiguration(args)
-if (args.restore !== undefined) await restore(args.restore, configuration.settings)
-else if (args.moveTo !== undefined) await move(args.moveTo, configuration.settings)
-else if (args.check) await check(args, configuration.settings)
-else await run(configuration, () => loadSettings(args.config, process.env))
+const command = readCommandLine()
+const configuration = readConfiguration(command)
+const { settings } = configuration
+switch (command.kind) {
+  case 'start':
+    await run(configuration, () => loadSettings(command.config, process.env))
+    break
+  case 'check':
+    await check(command, settings)
+    break
+  case 'restore':
+    await restore(command.backup, settings)
+    break
+  case 'move':
+    await move(command.target, settings)
+    break
+}

@@ -109,7 +109,7 @@ describe('imports', () => {
     sidecar: {
       modules: ['operator', 'api', 'aprsis', 'push', 'store', 'messages', 'config', 'client', 'aprs'],
       open: ['clock', 'errors', 'exposition', 'log', 'metrics'],
-      faces: ['compose', 'index', 'main', 'start', 'command', 'required-node'],
+      faces: ['compose', 'index', 'command-line', 'main', 'start', 'command', 'required-node'],
     },
   } as const
 

@@ -72,8 +72,8 @@ describe('what an operator installs', () => {
     })
 
     it('the unit does not restart after exit codes that only an operator can fix', () => {
-      const main = read('sidecar/main.ts')
-      const codes = [...main.matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
+      const sources = read('sidecar/main.ts') + read('sidecar/command-line.ts')
+      const codes = [...sources.matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
       expect(settings.get('RestartPreventExitStatus')?.split(' ')).to.have.members(codes)
     })
 

@@ -1,0 +1,108 @@
+import { parseArgs } from 'node:util'
+import { nearest } from './config/reading/nearest.ts'
+import { VERSION } from './config/version.ts'
+
+const USAGE = `Usage: mesh-companion-sidecar --config FILE [COMMAND]
+
+  --config FILE      the configuration file, in JSON
+
+Without a command, it starts the sidecar. Commands:
+
+  --check            check the configuration and the files that it names, without starting
+  --live             with --check: also test the login to APRS-IS and the push gateways
+  --public URL       with --live: also test the public address of the API, while the sidecar is stopped
+  --restore BACKUP   replace the database by a backup, and keep the old database beside it
+  --move-to ADDRESS  copy the database file to PostgreSQL, at postgres://…
+
+Without --config:
+
+  --version          print the version
+  --help             print this help
+`
+
+/** Exit code for a wrong command line: `EX_USAGE` of sysexits.h. */
+const EXIT_USAGE = 64
+
+/** What the command line asks for. Each command needs the configuration file `config`. */
+export type Command = { readonly config: string } & (
+  | { readonly kind: 'start' }
+  /** `public`: the public address of the API to check; undefined to skip that check. */
+  | { readonly kind: 'check'; readonly live: boolean; readonly public: string | undefined }
+  | { readonly kind: 'restore'; readonly backup: string }
+  | { readonly kind: 'move'; readonly target: string }
+)
+
+const OPTIONS = {
+  config: { type: 'string' },
+  check: { type: 'boolean' },
+  live: { type: 'boolean' },
+  public: { type: 'string' },
+  restore: { type: 'string' },
+  'move-to': { type: 'string' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
+
+/** The options that select a command. At most one of them may be used. */
+const COMMAND_OPTIONS = ['check', 'restore', 'move-to'] as const satisfies readonly (keyof typeof OPTIONS)[]
+
+/** A mistake in the command line, as a sentence without its final period. */
+class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Parses the command line. Ends the process if the command line is wrong, or asks only for the help or the version. */
+export function readCommandLine(): Command {
+  try {
+    const values = readOptions()
+    if (values.help) {
+      process.stdout.write(USAGE)
+      process.exit(0)
+    }
+    if (values.version) {
+      process.stdout.write(`${VERSION}\n`)
+      process.exit(0)
+    }
+    return commandIn(values)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    process.stderr.write(`${error.message}.\n\n${USAGE}`)
+    process.exit(EXIT_USAGE)
+  }
+}
+
+/** Parses the options. Throws a {@link UsageError} for an unknown option, a missing value or a superfluous argument. */
+function readOptions(): Values {
+  try {
+    return parseArgs({ options: OPTIONS }).values
+  } catch (error) {
+    // The error message quotes a misplaced argument, which may be a database address with a password.
+    const message = (error instanceof Error ? error.message : String(error)).replaceAll(
+      /postgres(ql)?:[^\s']*/gi,
+      'postgres://…',
+    )
+    const [, unknown] = /^Unknown option '([^']*)'/.exec(message) ?? []
+    const suggestion = unknown === undefined ? undefined : nearest(unknown.replace(/^-+/, ''), Object.keys(OPTIONS))
+    // Removes the advice that Node.js gives about arguments that begin with a dash.
+    const [mistake] = message.split(/(?<=')\. |\.\n/)
+    throw new UsageError(suggestion === undefined ? mistake : `${mistake}. Did you mean --${suggestion}?`, {
+      cause: error,
+    })
+  }
+}
+
+/** Returns the command that the options select. Throws a {@link UsageError} if they contradict each other. */
+function commandIn(values: Values): Command {
+  const { config, check = false, live = false, public: address, restore, 'move-to': target } = values
+  if (!config) throw new UsageError('--config is missing')
+  const chosen = COMMAND_OPTIONS.filter((name) => values[name] !== undefined)
+  if (chosen.length > 1) throw new UsageError(`Use only one of ${chosen.map((name) => `--${name}`).join(' and ')}`)
+  if (live && !check) throw new UsageError('Use --live with --check')
+  if (address !== undefined && !(live && /^https?:/.test(address) && URL.canParse(address)))
+    throw new UsageError('Use --public with --live and an http or https address')
+  if (restore !== undefined) return { config, kind: 'restore', backup: restore }
+  if (target !== undefined) return { config, kind: 'move', target }
+  return check ? { config, kind: 'check', live, public: address } : { config, kind: 'start' }
+}
