@@ -25,7 +25,7 @@ const METHODS = [...BY_SECRET, ...WITHOUT_SECRET]
 
 describe('client configuration', () => {
   // Shows: plugin 4.33.
-  it('client members have the defaults of the specification', () => {
+  it('client settings have the documented defaults if only id and secret are given', () => {
     expect(settingsOf(MINIMAL).client).to.deep.equal({
       client_id: 'mesh',
       client_secret: 'not-to-be-shown',
@@ -46,7 +46,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.38.
-  it('requires client, client_id and, if a method or algorithm needs it, client_secret', () => {
+  it('refuses a client without client_id, or without a client_secret that it needs', () => {
     expect(problemPaths({ issuer: ISSUER })).to.deep.equal(['client'])
     expect(problemPaths({ issuer: ISSUER, client: {} })).to.deep.equal(['client.client_id', 'client.client_secret'])
     for (const wrong of ['', 5, null, ['a']]) {
@@ -57,7 +57,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.34.
-  it('requires client_secret for exactly the methods and algorithms that use it', () => {
+  it('requires client_secret only for methods and algorithms that use it', () => {
     const without = (members: object) => ({ issuer: ISSUER, client: { client_id: 'mesh', ...members } })
     for (const method of BY_SECRET) {
       const needed = ['client.client_secret']
@@ -79,7 +79,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.19.
-  it("uses the token endpoint's auth method at other endpoints by default", () => {
+  it("uses the token endpoint's authentication method at other endpoints by default", () => {
     for (const method of METHODS) {
       expect(client({ token_endpoint_auth_method: method })).to.include({
         introspection_endpoint_auth_method: method,
@@ -108,14 +108,14 @@ describe('client configuration', () => {
   const PAGE = 'https://www.example.com/bye?from=mesh#top'
   const CASES: readonly MemberCase[] = [
     [
-      'accepts seven response_modes, except those that show an ID token in a URL',
+      'accepts exactly the seven known values of response_mode',
       'response_mode',
       asGiven(...FRONT, undefined),
       ['form-post', '', 5, null, ['query']],
     ],
     ...['id_token', 'code id_token'].map(
       (response_types): MemberCase => [
-        `refuses response_modes that show the answer to ${response_types} in a URL`,
+        `refuses response_mode query and query.jwt with response type ${response_types}`,
         'response_mode',
         asGiven('fragment'),
         ['query', 'query.jwt'],
@@ -123,20 +123,20 @@ describe('client configuration', () => {
       ],
     ),
     [
-      'accepts only asymmetric algorithms for authorization_signed_response_alg',
+      'refuses symmetric algorithms for authorization_signed_response_alg',
       'authorization_signed_response_alg',
       asGiven('ES256'),
       ['none', 'HS256', 'XY999', '', 5],
     ],
     [
-      'accepts issuer, address or a URL for assertion_audience',
+      'accepts "issuer", "address" or a URL for assertion_audience',
       'assertion_audience',
       asGiven('issuer', 'address', 'https://idp.example.com/token'),
       ['Issuer', 'both', '', 5, null, ['issuer', 'address']],
     ],
     ...['token', 'introspection', 'revocation'].map(
       (where): MemberCase => [
-        `accepts exactly the known auth methods at the ${where} endpoint`,
+        `accepts only known authentication methods for the ${where} endpoint`,
         `${where}_endpoint_auth_method`,
         asGiven(...METHODS),
         ['client_secret', 'CLIENT_SECRET_BASIC', '', 5, null],
@@ -144,7 +144,7 @@ describe('client configuration', () => {
     ),
     ...algorithms.map(
       ([name, value, beside]): MemberCase => [
-        `keeps ${name} and refuses unsupported algorithms`,
+        `refuses unsupported algorithms for ${name}`,
         name,
         asGiven(value),
         ['none', 'XY999', 'RSA1_5', 'Ed448', '', 5, null, [value]],
@@ -152,7 +152,7 @@ describe('client configuration', () => {
       ],
     ),
     [
-      'accepts response_types as string or array, removes duplicates, ignores order',
+      'accepts response_types as string or array, without duplicates and in any order',
       'response_types',
       [
         ['code', ['code']],
@@ -167,7 +167,7 @@ describe('client configuration', () => {
       ['token', 'code token', 'none', '', 'code,id_token', 5, null, [], {}],
     ],
     [
-      'accepts default_max_age in whole seconds, zero included',
+      'accepts default_max_age only in whole seconds from 0',
       'default_max_age',
       asGiven(0, 3600),
       [-1, 1.5, '3600', null, true],
@@ -180,7 +180,7 @@ describe('client configuration', () => {
       'dpop_bound_access_tokens',
     ].map(flagCase),
     [
-      'accepts a URL, true (default) or false (none) for post_logout_redirect_uri',
+      'accepts a URL, true or false for post_logout_redirect_uri',
       'post_logout_redirect_uri',
       [...asGiven(PAGE, 'http://intranet.example.com/'), [true, 'https://mesh.example.com/login'], [false, null]],
       ['javascript:alert(1)', 'login', '', 5, null],
@@ -190,7 +190,7 @@ describe('client configuration', () => {
   itReadsMembers('client', CASES, EQUIPPED)
 
   for (const where of ['token', 'introspection', 'revocation']) {
-    it(`checks the ${where} endpoint's signing algorithm against its auth method`, () => {
+    it(`refuses a signing algorithm that does not fit the ${where} endpoint's method`, () => {
       const method = `${where}_endpoint_auth_method`
       const name = `${where}_endpoint_auth_signing_alg`
       const hs = { [method]: 'client_secret_jwt', [name]: 'HS512' }
@@ -215,7 +215,7 @@ describe('client configuration', () => {
     'request_object_encryption',
   ]) {
     // Shows: plugin 4.27.
-    it(`accepts ${prefix}_enc only with ${prefix}_alg`, () => {
+    it(`refuses ${prefix}_enc unless ${prefix}_alg is set`, () => {
       const signed = { request_object_signing_alg: 'ES256' }
       const both = { ...signed, [`${prefix}_alg`]: 'RSA-OAEP-256', [`${prefix}_enc`]: 'A256GCM' }
       expect(client(both)).to.include(both)
@@ -228,12 +228,12 @@ describe('client configuration', () => {
     })
   }
 
-  it('refuses request objects that are encrypted but not signed', () => {
+  it('refuses a configuration with encrypted but unsigned request objects', () => {
     const encrypted = { request_object_encryption_alg: 'RSA-OAEP' }
     expect(problemPaths(withClient(encrypted))).to.deep.equal(['client.request_object_signing_alg'])
   })
 
-  it('refuses ID tokens signed with the client secret if they come by the browser', () => {
+  it('refuses HS256 for ID tokens that the browser delivers', () => {
     const shared = { id_token_signed_response_alg: 'HS256' }
     expect(client(shared)).to.include(shared)
     for (const response_types of ['id_token', ['code id_token', 'code']]) {
@@ -243,13 +243,13 @@ describe('client configuration', () => {
     }
   })
 
-  it('suggests the algorithm that was probably meant', () => {
+  it('suggests the nearest known algorithm for a misspelt one', () => {
     const [problem] = readOne(withClient({ id_token_signed_response_alg: 'RS265' })).problems
     expect(problem?.remedy).to.equal('Did you mean "RS256"?')
   })
 
   // Shows: plugin 4.12.
-  it('accepts the old response type authorization_code for code, with a warning', () => {
+  it('reads the old response type authorization_code as code, with a warning', () => {
     expect(client({ response_types: 'authorization_code' }).response_types).to.deep.equal(['code'])
     const last = { response_types: ['id_token', ' authorization_code '] }
     expect(client(last).response_types).to.deep.equal(['id_token', 'code'])
@@ -262,7 +262,7 @@ describe('client configuration', () => {
     ])
   })
 
-  it('names each refused entry of response_types by its index', () => {
+  it('reports each invalid entry of response_types by its index', () => {
     expect(problemPaths(withClient({ response_types: ['code', 'token', 5, ''] }))).to.have.members([
       'client.response_types[1]',
       'client.response_types[2]',
@@ -270,7 +270,7 @@ describe('client configuration', () => {
     ])
   })
 
-  it('accepts redirect addresses on https, and on http only for this machine', () => {
+  it('refuses redirect addresses on plain HTTP, except on loopback', () => {
     for (const redirect_uri of ['https://a.example:8443/some/path?x=1', 'http://localhost:3000/cb', 'http://[::1]/cb'])
       expect(client({ redirect_uri }).redirect_uri).to.equal(redirect_uri)
     const wrong = ['http://mesh.example.com/cb', 'https://mesh.example.com/cb#x', '/cb', 'https://u:p@a.example/', 5]
@@ -278,7 +278,7 @@ describe('client configuration', () => {
       expect(problemPaths(withClient({ redirect_uri })), String(redirect_uri)).to.deep.equal(['client.redirect_uri'])
   })
 
-  it('refuses a redirect address on a reserved path, however it is spelled', () => {
+  it('refuses a redirect address on a path of the plugin, in any spelling', () => {
     for (const path of ['', '/', '/login', '/Login/', '/logout', '/auth-oidc', '/auth-oidc-jwks?x=1']) {
       const redirect_uri = `https://mesh.example.com${path}`
       expect(problemPaths(withClient({ redirect_uri })), path).to.deep.equal(['client.redirect_uri'])
@@ -296,7 +296,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.38.
-  it('refuses unknown members of client and suggests the nearest or right place', () => {
+  it('refuses unknown members of client, and suggests the right name or object', () => {
     const { problems } = readOne(withClient({ clientsecret: 'not-to-be-shown', scope: 'openid', zzz: 1 }))
     expect(problems.map(({ remedy }) => remedy.split('.')[0])).to.deep.equal([
       'Did you mean "client_secret"?',

@@ -6,9 +6,9 @@ const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const custom = (members: object, more: object = {}) => settingsOf({ ...MINIMAL, ...more, custom: members }).custom
 const problems = (members: object, more: object = {}) => problemPaths({ ...MINIMAL, ...more, custom: members })
 
-describe('custom configuration', () => {
+describe('the custom object', () => {
   // Shows: plugin 5.1.
-  it('custom members have the defaults of the specification', () => {
+  it('custom settings have the documented defaults if custom is absent or empty', () => {
     const defaults = {
       scope: ['openid', 'profile', 'email'],
       claims: { uuid: 'sub', name: 'name', email: 'email' },
@@ -24,7 +24,7 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 5.7.
-  it('accepts authorization_params as strings, except those that the login sets', () => {
+  it('refuses authorization_params that are no strings or that the plugin itself sends', () => {
     const authorization_params = { prompt: 'login', acr_values: 'urn:mfa', kc_idp_hint: 'company' }
     expect(custom({ authorization_params }).authorizationParams).to.deep.equal(authorization_params)
     for (const wrong of ['prompt=login', 5, null, ['prompt']])
@@ -44,7 +44,7 @@ describe('custom configuration', () => {
   // Shows: meshcentral 20.
   itReadsMembers('custom', [
     [
-      'accepts required_acr as string or array, without values a request cannot carry',
+      'accepts required_acr as a string or array of values without spaces',
       'required_acr',
       [
         ['urn:mfa', ['urn:mfa']],
@@ -56,7 +56,7 @@ describe('custom configuration', () => {
       ['', 'two words', 'a\n', [], null, 2, true, {}],
     ],
     [
-      'accepts previous_issuers as string or array',
+      'accepts previous_issuers as a string or array of issuers',
       'previous_issuers',
       [
         ['https://old.example', ['https://old.example']],
@@ -68,7 +68,7 @@ describe('custom configuration', () => {
       ['', null, 2, true, {}],
     ],
     [
-      'accepts scope in three forms, with openid first and without duplicates',
+      'reads custom.scope with openid first and without duplicates',
       'scope',
       [
         ['openid profile', ['openid', 'profile']],
@@ -86,7 +86,7 @@ describe('custom configuration', () => {
       ['openid "email"', 'a\\b', 'prénom', 5, null, {}],
     ],
     [
-      'accepts authorities as groups, roles, or both',
+      'accepts only groups and roles as authorities',
       'authorities',
       [
         [undefined, ['groups']],
@@ -97,7 +97,7 @@ describe('custom configuration', () => {
     ],
   ])
 
-  it('names each refused entry of an array by its index', () => {
+  it('reports each invalid entry of an array in custom by its index', () => {
     for (const wrong of ['', 'two words', 2])
       expect(problems({ required_acr: ['1', wrong] }), String(wrong)).to.deep.equal(['custom.required_acr[1]'])
     expect(problems({ scope: ['openid', 5] })).to.deep.equal(['custom.scope[1]'])
@@ -113,7 +113,7 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 5.2.
-  it('sets each claim independently of the others', () => {
+  it('keeps the default claims for those that custom.claims does not set', () => {
     expect(custom({ claims: { uuid: 'oid' } }).claims).to.deep.equal({ uuid: 'oid', name: 'name', email: 'email' })
     expect(custom({ claims: { name: 'n', email: 'e' } }).claims).to.deep.equal({ uuid: 'sub', name: 'n', email: 'e' })
     for (const name of ['uuid', 'name', 'email']) {
@@ -126,7 +126,7 @@ describe('custom configuration', () => {
   })
 
   // Shows: plugin 5.8, 5.10, 5.11.
-  it('accepts buttonText as one line, and icons as URLs or paths of this server', () => {
+  it('accepts a buttonText of one line, and icons as URLs or paths of this server', () => {
     for (const buttonText of ['Corp', 'x'.repeat(128), 'Mit Firmenkonto anmelden 👩‍💻']) {
       expect(custom({ buttonText })).to.include({ buttonText })
     }
@@ -153,7 +153,7 @@ describe('custom configuration', () => {
 })
 
 describe('presets', () => {
-  it('brings the issuer with a preset, so that none must be configured', () => {
+  it('requires no issuer with the preset google or azure', () => {
     const google = settingsOf({ client: CLIENT, custom: { preset: 'google' } })
     expect(google.issuer).to.deep.equal({ issuer: 'https://accounts.google.com', manual: {} })
     const azure = settingsOf({ client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } })
@@ -163,7 +163,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 3.49, 5.17.
-  it('ignores an issuer beside a chosen preset with a warning, but keeps endpoints', () => {
+  it('ignores an issuer beside a named preset with a warning, but keeps its endpoints', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     for (const issuer of [ISSUER, 'not even an address']) {
       expect(settingsOf({ ...azure, issuer }).issuer.issuer).to.contain(TENANT)
@@ -192,14 +192,14 @@ describe('presets', () => {
     }
   })
 
-  it('refuses a misspelt preset without further errors', () => {
+  it('reports only custom.preset if the preset is misspelt', () => {
     for (const preset of ['Google', 'entra', '', 5, false]) {
       expect(problemPaths({ client: CLIENT, custom: { preset } }), String(preset)).to.deep.equal(['custom.preset'])
     }
   })
 
   // Shows: plugin 5.14.
-  it('requires a single directory as tenant for the Azure preset', () => {
+  it('refuses a tenant_id for several directories with the Azure preset', () => {
     const azure = (tenant: object, more: object = {}) =>
       problemPaths({ client: CLIENT, custom: { preset: 'azure', ...tenant }, ...more })
     const shared = ['common', 'Organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
@@ -210,7 +210,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 5.15.
-  it('requires a customer id that starts with C for Google groups', () => {
+  it('refuses a customer_id that does not start with C if Google groups are used', () => {
     const google = (customer: object, more: object = { groups: {} }) =>
       problemPaths({ client: CLIENT, custom: { preset: 'google', ...customer }, ...more })
     expect(google({}, {})).to.deep.equal([])
@@ -222,7 +222,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 5.17.
-  it("uses the preset's group scope, or the configured one", () => {
+  it("requests the preset's group scope unless groups.scope is set", () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     const google = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
     expect(settingsOf({ ...azure, groups: {} }).groups?.scope).to.equal('Group.Read.All')
@@ -233,11 +233,11 @@ describe('presets', () => {
   })
 })
 
-describe('password_login', () => {
+describe('custom.password_login', () => {
   const onMeshCentral = (oidc: object) => warningsOf({ ...MINIMAL, ...oidc }, { meshCentral: true })
 
   // Shows: plugin 5.22.
-  it('warns if no password works and no group makes site admins', () => {
+  it('warns if password_login is off and no group grants site admin', () => {
     for (const password_login of [false, []]) {
       expect(onMeshCentral({ custom: { password_login } })).to.deep.equal(['no_way_for_admins custom.password_login'])
       expect(onMeshCentral({ custom: { password_login }, groups: { siteadmin: 'admins' } })).to.deep.equal([])
@@ -246,12 +246,12 @@ describe('password_login', () => {
       expect(onMeshCentral({ custom: { password_login } })).to.deep.equal([])
   })
 
-  it('warns on hosts that do not enforce it', () => {
+  it('warns of password_login on hosts that do not enforce it', () => {
     for (const password_login of [false, ['admin']])
       expect(warningsOf({ ...MINIMAL, custom: { password_login } })).to.deep.equal(['no_effect custom.password_login'])
   })
 
-  it('refuses a value that is neither a boolean nor a list of names', () => {
+  it('refuses a password_login that is neither a boolean nor a list of names', () => {
     for (const password_login of ['admin', 0, [''], [1], null])
       expect(problems({ password_login })[0]).to.match(/^custom\.password_login/)
   })
@@ -281,7 +281,7 @@ describe('the claim that identifies users', () => {
   })
 
   // Shows: plugin 5.3.
-  it('warns of an id claim for which the built-in strategy may have used sub', () => {
+  it('warns if accounts created by the built-in strategy may have sub as their id', () => {
     for (const uuid of ['oid', 'employee.number', 'extension_upnx']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
       expect(warningsOf(oidc), uuid).to.deep.equal(['other_id custom.claims.uuid'])

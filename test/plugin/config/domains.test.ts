@@ -10,8 +10,8 @@ const read = (domains: object, settings: object = { cert: 'mesh.example.com' }, 
 const paths = (...args: Parameters<typeof read>) =>
   read(...args).map(({ key, problems }) => [key, ...problems.map(({ path }) => path)])
 
-describe('domains', () => {
-  it('reads every domain that has the strategy, with its key, title and address', () => {
+describe('domains of a configuration', () => {
+  it('reads key, title and address of every domain that has an oidc strategy', () => {
     const domains = read({
       '': { title: 'Main', ...oidc },
       none: { dns: 'none.example.com', authStrategies: { saml: {} } },
@@ -38,7 +38,7 @@ describe('domains', () => {
     expect(paths({ '': { dns: 'other.example.com', ...oidc } }, {})).to.deep.equal([['', 'settings.cert']])
   })
 
-  it('refuses a dns that is more than a host name', () => {
+  it("refuses a domain's dns if it is not exactly a host name", () => {
     const wrong = ['https://a.example.com', 'a.example.com:8443', 'a/b', 'u@a', '*.example.com', '', 'a b', '[::1]']
     for (const dns of [...wrong, 5, null, []])
       expect(paths({ a: { dns, ...oidc } }), String(dns)).to.deep.equal([['a', 'domains.a.dns']])
@@ -48,7 +48,7 @@ describe('domains', () => {
     expect(read({ a: { dns: 'Müller.example', ...oidc } })[0]?.settings?.hostName).to.equal('xn--mller-kva.example')
   })
 
-  it('derives default addresses from the public port, omitting 443', () => {
+  it('derives default addresses from the public port, and omits port 443', () => {
     for (const [settings, origin] of [
       [{}, 'https://mesh.example.com'],
       [{ port: 443 }, 'https://mesh.example.com'],
@@ -70,7 +70,7 @@ describe('domains', () => {
     }
   })
 
-  it('gives a domain below a path the main host name and addresses below that path', () => {
+  it('gives a domain with a base path the main host name and addresses below the path', () => {
     const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
     const [, below, separate] = read(
       { '': oidc, sub: oidc, separate: { dns: 'own.example.com', ...oidc } },
@@ -87,7 +87,7 @@ describe('domains', () => {
     expect(separate?.settings?.hostName).to.equal('own.example.com')
   })
 
-  it('uses the origin that the host provides', () => {
+  it('derives addresses from the origin that the host provides', () => {
     const read = (origin: string) => readOne(MINIMAL, { originOf: () => origin }, { cert: 'mesh.example.com', port: 0 })
     const { settings } = read('http://127.0.0.1:4321//')
     expect(settings?.origin).to.equal('http://127.0.0.1:4321')
@@ -97,7 +97,7 @@ describe('domains', () => {
     ])
   })
 
-  it('maps host names to domains with or without a strategy, ignoring other errors', () => {
+  it('maps each dns name to its domain, even if the configuration has errors', () => {
     const domains = { '': { dns: 'mesh.lan' }, a: { DNS: 'A.lan' }, b: { dns: 'b c', ...oidc }, c: { ...oidc }, d: 5 }
     expect([...domainsByHostName({ Domains: domains })]).to.deep.equal([['a.lan', 'a']])
     for (const none of [5, {}, { domains: 5 }]) expect(domainsByHostName(none).size).to.equal(0)
@@ -108,7 +108,7 @@ describe('domains', () => {
     for (const path of ['//a/logout', '/a/logou', '', '/']) expect(isSameRoute(path, '/a/logout'), path).to.equal(false)
   })
 
-  it('refuses a host name that an earlier domain uses', () => {
+  it('refuses a host name that an earlier domain already uses', () => {
     const a = { dns: 'A.example.com', ...oidc }
     expect(
       paths({ '': oidc, a, b: { ...a, dns: 'a.example.com' }, c: { ...a, dns: 'mesh.example.com' } }),
@@ -119,7 +119,7 @@ describe('domains', () => {
 describe('a configuration as a whole', () => {
   const problems = (config: unknown) => readDomains(config).problems.map(({ path }) => path)
 
-  it('requires the configuration to be an object with domains', () => {
+  it('refuses a configuration that is no object or has no domains', () => {
     for (const wrong of [undefined, null, 5, 'text', [], () => 1]) expect(problems(wrong)).to.deep.equal(['$'])
     for (const wrong of [undefined, null, 5, []]) expect(problems({ domains: wrong })).to.deep.equal(['domains'])
     expect(problems({ domains: {}, Domains: {} })).to.deep.equal(['domains'])
@@ -132,14 +132,14 @@ describe('a configuration as a whole', () => {
     expect(readDomains({ domains: {} })).to.deep.equal({ domains: [], problems: [] })
   })
 
-  it('requires an object for the strategy', () => {
+  it('refuses an oidc strategy that is not an object', () => {
     for (const wrong of [null, true, 'https://idp.example.com', []]) {
       const domains = { '': { authStrategies: { oidc: wrong } } }
       expect(paths(domains)).to.deep.equal([['', 'domains[""].authStrategies.oidc']])
     }
   })
 
-  it('refuses settings that are spelled twice in different letter case', () => {
+  it('refuses a setting that occurs in two letter cases', () => {
     const twice = {
       dns: 'a.example',
       DNS: 'b.example',

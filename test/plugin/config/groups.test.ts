@@ -12,13 +12,13 @@ import {
 
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
 
-describe('groups configuration', () => {
-  it('reads no group settings without a groups object', () => {
+describe('the groups object', () => {
+  it('groups settings are null without a groups object', () => {
     expect(settingsOf(MINIMAL).groups).to.equal(null)
   })
 
   // Shows: plugin 6.4.
-  it('groups have the documented defaults, with revokeAdmin on', () => {
+  it('group settings have the documented defaults if groups is empty', () => {
     expect(settingsOf({ ...MINIMAL, groups: {} }).groups).to.deep.equal({
       recursive: false,
       required: null,
@@ -32,7 +32,7 @@ describe('groups configuration', () => {
   })
 
   const nameListCase = (name: string): MemberCase => [
-    `accepts ${name} as string or array, and keeps an empty array`,
+    `accepts groups.${name} as a string or an array of strings`,
     name,
     [
       ['mesh-admins', ['mesh-admins']],
@@ -48,9 +48,9 @@ describe('groups configuration', () => {
   itReadsMembers('groups', [
     ...['required', 'siteadmin'].map(nameListCase),
     flagCase('revokeAdmin'),
-    ['takes recursive as a boolean', 'recursive', asGiven(false), ['false', 0, null]],
+    ['refuses a groups.recursive that is not a boolean', 'recursive', asGiven(false), ['false', 0, null]],
     [
-      'accepts sync as true, false or an object with a filter',
+      'accepts groups.sync as true, false or an object with a filter',
       'sync',
       [
         [true, 'all'],
@@ -61,16 +61,16 @@ describe('groups configuration', () => {
       ],
       ['all', 1, null, ['a']],
     ],
-    ['takes claim as a text', 'claim', asGiven('roles'), ['', 5, null, ['roles']]],
+    ['refuses a groups.claim that is not a non-empty string', 'claim', asGiven('roles'), ['', 5, null, ['roles']]],
     [
-      'accepts scope as string, or false or empty for none',
+      'accepts groups.scope as a string, and false or "" for no scope',
       'scope',
       [...asGiven('roles'), ['', null], [false, null]],
       [true, 5, null, ['roles']],
     ],
   ])
 
-  it('names refused entries of lists and of sync, and accepts an empty list', () => {
+  it('reports invalid entries of group lists and of sync, but accepts an empty list', () => {
     for (const name of ['required', 'siteadmin']) {
       expect(settingsOf({ ...MINIMAL, groups: { [name]: [] } }).groups).to.deep.include({ [name]: [] })
       expect(problems({ [name]: ['a', '', 5] })).to.have.members([`groups.${name}[1]`, `groups.${name}[2]`])
@@ -83,7 +83,7 @@ describe('groups configuration', () => {
   })
 
   // Shows: plugin 6.5.
-  it('accepts rights as an object from group names to known rights', () => {
+  it('accepts groups.rights as an object from group names to known rights', () => {
     const rights = { helpdesk: ['manageusers', 'recordings'], '/Backup, nightly': ['serverbackup'], nobody: [] }
     expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal(
       Object.entries(rights).map(([group, names]) => ({ group, rights: names })),
@@ -107,7 +107,7 @@ describe('groups configuration', () => {
     ])
   })
 
-  it('warns of rights on a server that has none', () => {
+  it('warns of groups.rights on a server that has no such rights', () => {
     const oidc = { ...MINIMAL, groups: { rights: { helpdesk: ['recordings'] } } }
     expect(warningsOf(oidc)).to.deep.equal(['no_effect groups.rights'])
     expect(warningsOf(oidc, { hasRights: true })).to.deep.equal([])

@@ -8,8 +8,8 @@ const MESHCENTRAL: ReadOptions = { inferPresets: true, unknownKeys: 'warn' }
 const custom = (members: object, more: object = {}) =>
   settingsOf({ client: CLIENT, custom: members, ...more }, MESHCENTRAL)
 
-describe('presets inferred from their members, as MeshCentral does', () => {
-  it('infers the Azure preset from a tenant, also under the deprecated key', () => {
+describe('presets inferred as MeshCentral infers them', () => {
+  it('infers the Azure preset from tenant_id or the deprecated tenantid', () => {
     for (const oidc of [{ custom: { tenant_id: TENANT } }, { tenantid: TENANT }, { custom: { TENANT_ID: TENANT } }]) {
       const settings = settingsOf({ client: CLIENT, ...oidc }, MESHCENTRAL)
       expect(settings.custom).to.deep.include({ preset: 'azure', presetMembers: { tenant_id: TENANT } })
@@ -21,7 +21,7 @@ describe('presets inferred from their members, as MeshCentral does', () => {
   })
 
   // Shows: plugin 5.16.
-  it('infers the Google preset from a customer id or identity source', () => {
+  it('infers the Google preset from customer_id or identitysource', () => {
     expect(custom({ customer_id: 'C1' }).custom).to.deep.include({ preset: 'google' })
     expect(settingsOf({ client: CLIENT, customerid: 'C1' }, MESHCENTRAL).custom.preset).to.equal('google')
     expect(custom({ identitySource: 'abc' }, { groups: {} }).custom).to.deep.include({
@@ -30,20 +30,20 @@ describe('presets inferred from their members, as MeshCentral does', () => {
     })
   })
 
-  it('infers Google if members of both presets exist, with a warning', () => {
+  it('infers the Google preset if members of both presets exist, and warns', () => {
     const both = { client: CLIENT, custom: { tenant_id: TENANT, customer_id: 'C1' } }
     expect(settingsOf(both, MESHCENTRAL).custom.preset).to.equal('google')
     expect(warningsOf(both, MESHCENTRAL)).to.deep.equal(['no_effect custom.tenant_id'])
   })
 
-  it('prefers a named preset to an inferred one, and infers none if it is null', () => {
+  it('infers no preset if custom.preset names one or is null', () => {
     expect(custom({ preset: 'azure', tenant_id: TENANT, customer_id: 'C1' }).custom.preset).to.equal('azure')
     const none = { issuer: ISSUER, client: CLIENT, custom: { preset: null, tenant_id: TENANT } }
     expect(settingsOf(none, MESHCENTRAL)).to.deep.include({ issuer: { issuer: ISSUER, manual: {} } })
     expect(settingsOf(none, MESHCENTRAL).custom.preset).to.equal(null)
   })
 
-  it('keeps a configured issuer with an inferred preset, with a warning', () => {
+  it('keeps the configured issuer if the preset is inferred, and warns', () => {
     for (const issuer of [ISSUER, { issuer: ISSUER, end_session_endpoint: `${ISSUER}/out` }]) {
       const oidc = { issuer, client: CLIENT, custom: { tenant_id: TENANT }, groups: {} }
       const settings = settingsOf(oidc, MESHCENTRAL)
@@ -60,7 +60,7 @@ describe('presets inferred from their members, as MeshCentral does', () => {
     expect(settingsOf(chosen, MESHCENTRAL).issuer.issuer).to.include(TENANT)
   })
 
-  it('infers no preset on other hosts, and warns that the member has no effect', () => {
+  it('infers no preset on hosts other than MeshCentral, and warns about the member', () => {
     const oidc = { issuer: ISSUER, client: CLIENT, custom: { tenant_id: TENANT } }
     expect(settingsOf(oidc).custom.preset).to.equal(null)
     expect(warningsOf(oidc)).to.deep.equal(['no_effect custom.tenant_id'])

@@ -9,7 +9,7 @@ import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from './on
 
 const withIssuer = (issuer: unknown) => ({ client: CLIENT, issuer })
 
-describe('issuer configuration', () => {
+describe('the issuer object', () => {
   // Shows: plugin 2.1, 3.1.
   it('keeps the issuer exactly as written, as a string or inside an object', () => {
     for (const issuer of ['https://idp.example.com', 'https://idp.example.com/', 'https://IDP.example.com/realms/A']) {
@@ -30,13 +30,13 @@ describe('issuer configuration', () => {
   ])[] = [
     [
       ISSUER_ENDPOINTS,
-      (name) => `keeps ${name} unchanged and accepts only https URLs`,
+      (name) => `keeps ${name} unchanged, but refuses all but https URLs`,
       [[ADDRESS, ADDRESS]],
       NO_ADDRESSES,
     ],
     [
       ISSUER_LISTS,
-      (name) => `accepts ${name} as a list`,
+      (name) => `reads ${name} as a list separated by spaces or commas`,
       [
         ['RS256', ['RS256']],
         ...['RS256 ES256', 'RS256,ES256', ' RS256,  ES256, RS256 '].map((text) => [text, LIST] as const),
@@ -45,7 +45,7 @@ describe('issuer configuration', () => {
     ],
     [
       ISSUER_FLAGS,
-      (name) => `accepts ${name} as a boolean`,
+      (name) => `refuses a value of ${name} that is not a boolean`,
       [
         [true, true],
         [false, false],
@@ -54,7 +54,7 @@ describe('issuer configuration', () => {
     ],
     [
       ALIASED_ENDPOINTS,
-      (name) => `keeps mtls_endpoint_aliases.${name}, https only`,
+      (name) => `keeps mtls_endpoint_aliases.${name} if it is an https URL`,
       [[ADDRESS, ADDRESS]],
       NO_ADDRESSES,
       'mtls_endpoint_aliases',
@@ -89,13 +89,13 @@ describe('issuer configuration', () => {
     ])
   })
 
-  it('requires an issuer unless a preset brings it', () => {
+  it('requires an issuer unless a preset provides it', () => {
     expect(problemPaths({ client: CLIENT })).to.deep.equal(['issuer'])
     for (const issuer of [{}, { token_endpoint: 'https://idp.example.com/t' }])
       expect(problemPaths(withIssuer(issuer))).to.deep.equal(['issuer.issuer'])
   })
 
-  it('requires an issuer to be an https URL without query or fragment', () => {
+  it('refuses an issuer that is not an https URL or has a query or fragment', () => {
     const texts = ['http:', 'ftp:', 'urn:'].map((scheme) => `${scheme}//idp.example.com`)
     const withSuffix = ['?a=b', '?', '#a'].map((end) => `https://idp.example.com/${end}`)
     const invalid = ['idp.example.com', 'urn:idp:example', 'https://', 'https://user:password@idp.example.com/', '']
@@ -107,7 +107,7 @@ describe('issuer configuration', () => {
       expect(problemPaths(withIssuer(wrong)), String(wrong)).to.deep.equal(['issuer'])
   })
 
-  it('accepts an issuer on plain HTTP only on this machine', () => {
+  it('accepts an issuer on plain HTTP only on loopback', () => {
     const issuerOn = (host: string) => ({ ...MINIMAL, issuer: `http://${host}:9000` })
     for (const host of ['localhost', '127.0.0.1', '127.255.1.2', '[::1]', '127.1'])
       expect(settingsOf(issuerOn(host)).issuer.issuer).to.equal(`http://${host}:9000`)

@@ -7,14 +7,14 @@ import { validOidc } from './valid-oidc.ts'
 const SETTINGS = { cert: 'mesh.example.com' }
 const domainOf = (index: number, oidc: unknown) => ({ dns: `d${index}.example.com`, authStrategies: { oidc } })
 
-describe('reading an oidc object', () => {
-  it('accepts the minimal configuration and has a default for everything else', () => {
+describe('the oidc object', () => {
+  it('reads a configuration with only issuer and client, without warnings', () => {
     const { settings, problems, warnings } = readOne(MINIMAL)
     expect([problems, warnings]).to.deep.equal([[], []])
     expect(settings).to.deep.include({ key: '', groups: null, logoutUrl: null, newAccounts: null })
   })
 
-  it('ignores $schema, which editors use', () => {
+  it('ignores $schema, which editors add', () => {
     const { settings, problems, warnings } = readOne({ $schema: './oidc.json', ...MINIMAL })
     expect([problems, warnings]).to.deep.equal([[], []])
     expect(settings).to.deep.equal(settingsOf(MINIMAL))
@@ -28,7 +28,7 @@ describe('reading an oidc object', () => {
     }
   })
 
-  it('accepts newAccounts as a boolean, and distinguishes false from absent', () => {
+  it('refuses a newAccounts that is not a boolean', () => {
     for (const value of [true, false])
       expect(settingsOf({ ...MINIMAL, newAccounts: value }).newAccounts).to.equal(value)
     for (const wrong of ['true', 1, null]) {
@@ -36,7 +36,7 @@ describe('reading an oidc object', () => {
     }
   })
 
-  it('warns of unknown members of the object itself', () => {
+  it('warns of unknown members of the oidc object, and suggests the right name', () => {
     const oidc = { ...MINIMAL, hostOwn: 1, gruops: {}, client_id: 'x', clientidd: 'x' }
     const { settings, warnings } = readOne(oidc)
     expect(settings).to.deep.equal(settingsOf(MINIMAL))
@@ -51,7 +51,7 @@ describe('reading an oidc object', () => {
     ])
   })
 
-  it('warns of unknown members of issuer, client and custom if unknownKeys is warn', () => {
+  it('warns of unknown members of issuer, client and custom if unknownKeys is "warn"', () => {
     const oidc = {
       issuer: { issuer: ISSUER, foo: 1 },
       client: { ...CLIENT, bar: 1 },
@@ -70,7 +70,7 @@ describe('reading an oidc object', () => {
   })
 
   // Shows: plugin 9.38.
-  it('refuses unknown members of groups even if unknownKeys is warn', () => {
+  it('refuses unknown members of groups even if unknownKeys is "warn"', () => {
     for (const unknownKeys of ['error', 'warn'] as const) {
       const reading = readOne(
         { ...MINIMAL, groups: { requred: ['a'], sync: { filter: 'a', more: 1 } } },
@@ -87,7 +87,7 @@ describe('reading an oidc object', () => {
   })
 
   // Shows: plugin 9.38.
-  it("suggests the right group setting if another program's name for it is used", () => {
+  it('suggests our group setting for the name that another program uses', () => {
     const names = {
       requiredGroups: 'groups.required',
       allowed_groups: 'groups.required',
@@ -113,7 +113,7 @@ describe('reading an oidc object', () => {
     }
   })
 
-  it('reports every mistake of a configuration at once, one for each path', () => {
+  it('reports all mistakes of a configuration at once, one for each path', () => {
     const oidc = {
       issuer: { issuer: 'http://idp.example.com', jwks_uri: 5, nonsense: 1 },
       client: { client_id: '', response_types: ['code', 'token'], id_token_encrypted_response_enc: 'A128GCM' },
@@ -129,7 +129,7 @@ describe('reading an oidc object', () => {
     ])
   })
 
-  it('reads a domain the same whether or not another domain equals it', () => {
+  it('reads the same settings for a domain, alone or beside domains that equal it', () => {
     const copyOf = (object: unknown) => structuredClone(object)
     const wrong = { issuer: 'http://idp.example.com', clientid: 'old', client: { client_secret: 'x' } }
     fc.assert(
@@ -147,7 +147,7 @@ describe('reading an oidc object', () => {
     )
   })
 
-  it('escapes terminal control characters in names from the file', () => {
+  it('escapes terminal control characters in names from the configuration', () => {
     const name = 'a\u001b[31m\n\u202e'
     const text = JSON.stringify(readOne({ ...MINIMAL, [name]: 1, groups: { [name]: 1 } }).problems)
     expect(JSON.parse(text)[0].path).to.match(/^[\x20-\x7e]+$/)
@@ -179,7 +179,7 @@ describe('reading an oidc object', () => {
     }
   })
 
-  it('never throws, even on a malformed configuration', () => {
+  it('does not throw, even on a malformed configuration', () => {
     const objects = ['issuer', 'client', 'custom', 'groups', 'sync', 'response_types', '__proto__', 'constructor']
     const names = [...objects, 'enabled', 'clientid', 'tokenURL', 'scope', 'preset']
     const junk = fc.anything({

@@ -31,7 +31,7 @@ function sprinkled(value: unknown, added: readonly (readonly string[])[], depth 
 }
 
 describe('undefined members of a configuration', () => {
-  it('treats an undefined member as absent, wherever it is', () => {
+  it('reads an undefined member like an absent one', () => {
     const config = fc.record({
       oidc: fc.oneof(
         validOidc,

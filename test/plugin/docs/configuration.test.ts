@@ -32,7 +32,7 @@ function rowsOf(heading: string): readonly Row[] {
 /** Returns the settings of a strategy with only required members and `more`. */
 const settingsOf = (more: object = {}) => oneDomain.settingsOf({ ...oneDomain.MINIMAL, ...more }, {}, { cert: 'host' })
 
-describe('the page on the configuration', () => {
+describe('the configuration page', () => {
   for (const [heading, schema] of [
     ['## The `oidc` object', SCHEMA],
     ['## The `issuer` object', memberOf('issuer')],
@@ -40,12 +40,12 @@ describe('the page on the configuration', () => {
     ['## The `custom` object', memberOf('custom')],
     ['## The `groups` object', memberOf('groups')],
   ] as const) {
-    it(`documents exactly the members of ${heading.slice(3)}`, () => {
+    it(`the configuration page has a row for exactly the members of ${heading.slice(3)}`, () => {
       expect(rowsOf(heading).flatMap(({ names }) => names)).to.have.members(namesOf(schema))
     })
   }
 
-  it('documents the members of nested objects', () => {
+  it('the configuration page documents the members of nested objects', () => {
     for (const [heading, schema] of [
       ['## The `custom` object', memberOf('custom')],
       ['## The `groups` object', memberOf('groups')],
@@ -55,7 +55,7 @@ describe('the page on the configuration', () => {
     }
   })
 
-  it('documents the defaults of the client object', () => {
+  it('the configuration page states the defaults of the client object', () => {
     const { client } = settingsOf()
     const values: Readonly<Record<string, unknown>> = { ...client }
     for (const { names, cells } of rowsOf('## The `client` object')) {
@@ -75,7 +75,7 @@ describe('the page on the configuration', () => {
     }
   })
 
-  it('documents the defaults of the custom and groups objects', () => {
+  it('the configuration page states the defaults of the custom and groups objects', () => {
     const { custom, groups } = settingsOf({ groups: {} })
     const inCustom = new Map(rowsOf('## The `custom` object').map(({ names, cells }) => [names[0], cells[0]]))
     expect(inCustom.get('scope')).to.equal(`\`${settingsOf().custom.scope.join(' ')}\``)
@@ -91,20 +91,20 @@ describe('the page on the configuration', () => {
     expect([inGroups.get('required'), inGroups.get('siteadmin')]).to.deep.equal(['', ''])
   })
 
-  it('documents every authentication method and response mode', () => {
+  it('the configuration page lists every authentication method and response mode', () => {
     const cells = new Map(rowsOf('## The `client` object').map(({ names, cells }) => [names[0], cells[1] ?? '']))
     expect(inCode(cells.get('token_endpoint_auth_method') ?? '')).to.have.members(AUTH_METHODS)
     expect(inCode(cells.get('response_mode') ?? '')).to.include.members(RESPONSE_MODES)
   })
 
-  it('documents every preset with its members', () => {
+  it('the configuration page lists every preset with its members', () => {
     const text = section(PAGE, '## The `custom` object')
     for (const { name, members } of PRESETS) {
       for (const word of [name, ...Object.keys(members)]) expect(text).to.include(`\`${word}\``)
     }
   })
 
-  it('documents the new path of each deprecated key', () => {
+  it('the configuration page names the new path of each deprecated key', () => {
     const rows = tableRows(section(PAGE, '## Deprecated keys')).map((row) => row.flatMap(inCode))
     expect(rows.map(([old]) => old)).to.have.members(DEPRECATED_NAMES)
     for (const [old = '', place = ''] of rows) {
@@ -113,7 +113,7 @@ describe('the page on the configuration', () => {
     }
   })
 
-  it('documents exactly the options of the checker', () => {
+  it('the configuration page lists exactly the options of mesh-companion-check', () => {
     const printed: string[] = []
     const out = (text: string) => void printed.push(text)
     check(['--help'], { list: () => [], read: () => '', out, err: out, create: () => undefined })
@@ -122,7 +122,7 @@ describe('the page on the configuration', () => {
     expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)
   })
 
-  it("documents the plugin's settings in MeshCentral", () => {
+  it('the MeshCentral page lists exactly the settings of the plugin', () => {
     const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of the plugin'))
     expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal([
       'sessionCheckMinutes',

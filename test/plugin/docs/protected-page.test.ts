@@ -15,9 +15,9 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAGE = readDocument('plugin/docs/your-own-server.md')
 const CLIENT = { client_id: 'mesh', client_secret: 'a client secret of the tests' }
 
-describe('the protected page of the documents', () => {
+describe('the documented server with a protected page', () => {
   // Shows: plugin 9.47.
-  it('is twelve lines that sign a user in as they stand', async () => {
+  it('the documented twelve-line server signs a user in', async () => {
     const [code = ''] = codeBlocks(section(PAGE, '## Protect a page: `requiresAuth(oidc)`'), 'js')
     expect(code.trimEnd().split('\n')).to.have.length(12)
     const folder = await createFolder('protected-page')

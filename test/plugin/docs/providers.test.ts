@@ -31,8 +31,8 @@ const markOf = ({ text }: Document) =>
 /** Returns the version that was tested, according to the page. */
 const versionOf = (page: Document) => /^\*\*Run\*\* with .*?(\d+(?:\.\d+)+)/.exec(markOf(page))?.[1]
 
-describe('the pages on providers', () => {
-  it('provider pages are all in the list, each with its tested version', () => {
+describe('the pages on identity providers', () => {
+  it('the list of provider pages has every page with its tested version', () => {
     const rows = tableRows(LIST)
     const listed = rows.map(([link = '']) => /\[(.+)\]\((.+)\)/.exec(link)?.slice(1) ?? [])
     expect(listed).to.have.deep.members(PAGES.map((page) => [titleOf(page), page.path.slice(FOLDER.length)]))
@@ -50,7 +50,7 @@ describe('the pages on providers', () => {
     }
   })
 
-  it('provider pages have the same sections, and a complete configuration first', () => {
+  it('provider pages have the same sections, and begin with a whole configuration', () => {
     for (const { path, text } of PAGES) {
       const [config = ''] = codeBlocks(text, 'json')
       expect(JSON.parse(config), path).to.have.nested.property('domains')
@@ -83,7 +83,7 @@ describe('the pages on providers', () => {
     }
   })
 
-  it('provider pages list for each tested provider when a session ends', () => {
+  it('pages of tested providers list in the same rows when a session ends', () => {
     for (const name of TESTED) {
       const page = PAGES.find(({ path }) => path.startsWith(FOLDER + name))
       const events = tableRows(section(page?.text ?? '', '## When a session ends')).map(([event]) => event)

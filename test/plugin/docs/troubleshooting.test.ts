@@ -44,21 +44,21 @@ function eventsInSources(): ReadonlySet<string> {
   return new Set(events)
 }
 
-describe('the page on troubleshooting', () => {
-  it('documents the remedy of exactly the codes of failed logins', () => {
+describe('the troubleshooting page', () => {
+  it('the troubleshooting page documents exactly the codes of failed logins', () => {
     const first = tableRows(section(PAGE, '## Codes')).map(([code = '']) => code.replaceAll('`', ''))
     expect(first).to.have.members(Object.keys(LOGIN_ERRORS))
   })
 
-  it('documents exactly the warnings of a configuration', () => {
+  it('the troubleshooting page documents exactly the configuration warnings', () => {
     expect(namesBelow('## Warnings of a configuration')).to.have.members(WARNING_CODES)
   })
 
-  it('documents exactly the events that the plugin logs', () => {
+  it('the troubleshooting page documents exactly the events that the plugin logs', () => {
     expect(namesBelow('## Events')).to.have.members([...eventsInSources()])
   })
 
-  it('documents the codes behind each message of MeshCentral', () => {
+  it('the troubleshooting page lists the codes behind each message of MeshCentral', () => {
     const rows = tableRows(section(PAGE, "### MeshCentral's login page shows a message"))
     const documented = new Map(rows.map(([message, codes = '']) => [message, inCode(codes)]))
     const codes = (Object.keys(LOGIN_ERRORS) as LoginErrorCode[]).filter((code) => !NOT_OF_LOGINS.includes(code))
@@ -72,7 +72,7 @@ describe('the page on troubleshooting', () => {
     expect(documented.get('IP address blocked, try again later.')).to.deep.equal(['maxInvalidLogin'])
   })
 
-  it('quotes our messages exactly where a symptom is one of them', () => {
+  it("symptoms on the troubleshooting page quote the plugin's messages exactly", () => {
     const quoted = [...section(PAGE, '## Symptoms').matchAll(/^### "(.+)"$/gm)].map(([, words = '']) => words)
     expect(quoted.length).to.be.above(3)
     for (const words of quoted) {
@@ -83,7 +83,7 @@ describe('the page on troubleshooting', () => {
     }
   })
 
-  it('names only existing codes and events in the section by symptom', () => {
+  it('symptoms on the troubleshooting page name only existing codes and events', () => {
     const existing = new Set([...Object.keys(LOGIN_ERRORS), ...WARNING_CODES, ...eventsInSources()])
     const named = inCode(section(PAGE, '## Symptoms')).filter((name) => /^[a-z]+([_-][a-z]+)+$/.test(name))
     // Error codes of the protocol.

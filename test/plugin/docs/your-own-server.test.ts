@@ -13,8 +13,8 @@ function membersOf(file: string, name: string): readonly string[] {
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, member = '']) => member)
 }
 
-describe('the page on a server of your own', () => {
-  it('documents exactly the routes below the base of a domain', () => {
+describe('the page about an own Express server', () => {
+  it('the page about an own server lists exactly the routes of a domain', () => {
     const { all, login } = routePaths(
       '/',
       undefined,
@@ -26,7 +26,7 @@ describe('the page on a server of your own', () => {
     expect(new Set(named.map((word) => `/${word}`))).to.deep.equal(new Set([...all].filter((path) => path !== login)))
   })
 
-  it('documents exactly the options of registerOidc and the members of a host', () => {
+  it('the page about an own server lists the options of registerOidc and host members', () => {
     const [options, host] = [membersOf('mount/mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
     expect([options.length, host.length]).to.satisfy((counts: readonly number[]) => counts.every((count) => count > 8))
     const documented = tableRows(section(PAGE, '## Options of `registerOidc`')).flatMap(([names = '']) => inCode(names))

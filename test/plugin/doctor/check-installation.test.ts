@@ -28,9 +28,9 @@ const read = (files: ReadonlyMap<string, string>, folder = '/mesh') =>
     },
   })
 
-describe('an installation of MeshCentral', () => {
+describe('the check of a MeshCentral installation', () => {
   // Shows: plugin 9.31.
-  it("a complete installation is fine, and is found by MeshCentral's own folder too", () => {
+  it("finds a complete installation at its root or in MeshCentral's own folder", () => {
     for (const folder of ['/mesh', '/mesh/node_modules/meshcentral']) {
       const { isFine, text } = read(sources(), folder) ?? {}
       expect(isFine).to.equal(true)
@@ -40,7 +40,7 @@ describe('an installation of MeshCentral', () => {
   })
 
   // Shows: plugin 9.31.
-  it('shows its version, with the tested versions if it is another', () => {
+  it("shows MeshCentral's version, and the tested versions if it is not one of them", () => {
     const text = read(sources().set('package.json', '{"name":"meshcentral","version":"1.2.5"}'))?.text
     expect(text).to.include('MeshCentral 1.2.5 (tested: 1.1.51, 1.1.55)')
   })
@@ -67,7 +67,7 @@ describe('an installation of MeshCentral', () => {
     ],
   ]
   for (const [line, change] of rows)
-    it(`reports a missing part: ${line}`, () => {
+    it(`reports a changed part of MeshCentral: ${line}`, () => {
       const files = sources()
       change(files)
       const { isFine, text } = read(files) ?? {}
@@ -76,7 +76,7 @@ describe('an installation of MeshCentral', () => {
       expect(text?.match(/moved|unknown/g)).to.have.length(1)
     })
 
-  it('an installation is not found without a package named meshcentral', () => {
+  it('finds no installation if no package is named meshcentral', () => {
     for (const files of [new Map(), sources().set('package.json', '{"name":"other"}')])
       expect(read(files)).to.equal(undefined)
   })

@@ -76,7 +76,7 @@ describe('mesh-companion-check --live', () => {
   })
 
   // Shows: plugin 9.32.
-  it('asks everything that a login depends on, and finds no problem', async () => {
+  it('passes every live check with a correct IdP and a correct configuration', async () => {
     const idp = await start()
     const { code, output, lines } = await runLive(idp)
     expect(output).to.match(/^domain "": no errors, no warnings\n(?:.*\n)+domain "", live:\n/)
@@ -99,13 +99,13 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('checks a domain that MeshCentral serves', async () => {
+  it('passes for a domain on MeshCentral with --live and --meshcentral', async () => {
     const { lines } = await runLive(await start(), {}, '--meshcentral')
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
 
   // Shows: plugin 10.15.
-  it('warns if UserInfo is unreachable or does not refuse a made-up token', async () => {
+  it('warns if UserInfo is unreachable or accepts a made-up token', async () => {
     for (const [fault, oidc, line] of [
       [{ kind: 'answer', status: 404 }, {}, /^warn: UserInfo: .* \[status: 404\]$/],
       [{ kind: 'redirect', to: 'https://login.test/' }, {}, /^warn: UserInfo: .* \[status: 302\]$/],
@@ -122,7 +122,7 @@ describe('mesh-companion-check --live', () => {
     }
   })
 
-  describe('about files of this server', () => {
+  describe("the live check of the server's files", () => {
     const question = 'files of this server'
     /** Runs the check against a server that has a cache in front of it and a file in its login page. */
     async function askBehindCache(markup: string, cookie?: string, keys = 'application/json') {
@@ -147,7 +147,7 @@ describe('mesh-companion-check --live', () => {
     const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
 
     // Shows: plugin 9.32.
-    it('fails if a file comes with a cookie, naming the cookie without its value', async () => {
+    it('fails if a file comes with a cookie, and names the cookie without its value', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
       expect(code).to.equal(1)
       expect(line)
@@ -155,7 +155,7 @@ describe('mesh-companion-check --live', () => {
         .and.not.include('secret')
     })
 
-    it('warns of a server that runs without the plugin and sends cookies with files', async () => {
+    it('warns that it cannot check files if the server runs without the plugin', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
       expect(code).to.equal(0)
       expect(line).to.match(
@@ -163,7 +163,7 @@ describe('mesh-companion-check --live', () => {
       )
     })
 
-    it('passes if no file has a cookie, and requests no files of other servers', async () => {
+    it('passes if no file sets a cookie, and requests no files of other servers', async () => {
       const { code, line, requests } = await askBehindCache(MARKUP)
       expect([code, line]).to.deep.equal([
         0,
@@ -174,7 +174,7 @@ describe('mesh-companion-check --live', () => {
     })
   })
 
-  it('sends no request for a domain with errors', async () => {
+  it('sends no request for a domain with configuration errors', async () => {
     const idp = await start()
     const { code, output } = await runLive(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
@@ -182,14 +182,14 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('discovery')).to.equal(0)
   })
 
-  it('sends no further request to an IdP that publishes another issuer', async () => {
+  it('sends no further request to an IdP whose discovery names another issuer', async () => {
     const idp = await start()
     idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
     expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
     expect(idp.requests('token') + idp.requests('authorization')).to.equal(0)
   })
 
-  it('fails if nothing listens or the certificate is not trusted', async () => {
+  it("fails if the IdP's port is closed or its certificate is not trusted", async () => {
     const idp = await start()
     await idp.down()
     expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
@@ -198,7 +198,7 @@ describe('mesh-companion-check --live', () => {
     expect((await runLive(secured)).lineOf('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
   })
 
-  it('warns if discovery fails but all endpoints are set by hand, and checks those', async () => {
+  it('warns if discovery fails, and checks the endpoints that are set by hand', async () => {
     const idp = await start()
     idp.faults.set('discovery', { kind: 'answer', status: 500 })
     const issuer = {
@@ -231,13 +231,13 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('sends a pushed request if the configured client does', async () => {
+  it('sends a pushed authorization request if the client is configured to', async () => {
     const idp = await start()
     expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('pushed_authorization_request')).to.equal(1)
   })
 
-  it('warns of a redirect to a page, perhaps the login page, without following it', async () => {
+  it('warns if the IdP redirects to a page, and does not follow the redirect', async () => {
     const idp = await start()
     idp.faults.set('authorization', redirectFault(`${idp.issuer}/interaction/1?hint=private`))
     const { lineOf, output } = await runLive(idp)
@@ -248,7 +248,7 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('interaction')).to.equal(0)
   })
 
-  it('checks no secret if a login redeems no code', async () => {
+  it('checks no client secret if the login redeems no code', async () => {
     const codeless = { response_types: ['id_token'] }
     const idp = await start(codeless)
     const { lineOf } = await runLive(idp, { client: codeless })
@@ -268,7 +268,7 @@ describe('mesh-companion-check --live', () => {
   ): void {
     // Shows: plugin 4.39, 8.5, 9.32, 9.33.
     for (const [condition, line, situation] of rows)
-      it(`reports ${question}: ${condition}`, async () => {
+      it(`the live check reports ${question}: ${condition}`, async () => {
         const idp = await start(situation.registered)
         if (situation.fault) idp.faults.set(...situation.fault)
         const { code, lineOf, output } = await runLive(idp, situation)
@@ -395,7 +395,7 @@ describe('mesh-companion-check --live', () => {
     ['no answer', /^warn: .*causeCode: ECONNRESET/, faulty('end_session', { kind: 'reset' })],
   ])
 
-  describe('the post-logout address of Keycloak', () => {
+  describe('the live check of the post-logout address at Keycloak', () => {
     /** Answers like Keycloak 26 without a login. */
     async function checkKeycloak(registered: string) {
       const server = await onLoopback(
@@ -418,7 +418,7 @@ describe('mesh-companion-check --live', () => {
     }
 
     // Shows: plugin 9.33.
-    it('reports an address as registered if Keycloak redirects to it', async () => {
+    it('passes if Keycloak redirects to the post-logout address', async () => {
       const [code, line] = await checkKeycloak('https://127.0.0.1:9/login')
       expect([code, line]).to.deep.equal([
         0,
@@ -427,7 +427,7 @@ describe('mesh-companion-check --live', () => {
     })
 
     // Shows: plugin 9.33.
-    it('fails with what to register if Keycloak answers with its own page', async () => {
+    it('fails, and says what to register, if Keycloak does not redirect after logout', async () => {
       const [code, line] = await checkKeycloak('https://elsewhere.example/login')
       expect(code).to.equal(1)
       expect(line).to.match(

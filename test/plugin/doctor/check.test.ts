@@ -52,7 +52,7 @@ function withoutAddresses<Outcome extends { readonly out: string }>(outcome: Out
 
 describe('mesh-companion-check', () => {
   // Shows: plugin 4.3.
-  it('reads client_secret_file relative to the configuration, without showing it', () => {
+  it("reads client_secret_file from the configuration's folder, without showing it", () => {
     const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
     const config = JSON.stringify(server({ ...FINE, client }))
     const secretFile = resolve('secrets/oidc')
@@ -73,7 +73,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('checks key files of the client without showing their contents', () => {
+  it("checks the client's key files without showing their contents", () => {
     const config = server({ ...FINE, client: { ...FINE.client, token_endpoint_auth_method: 'private_key_jwt' } })
     Object.assign(config.domains[''], { oidcCredentials: { jwksFile: 'keys.json', tlsCertFile: 'gone.pem' } })
     const files: Readonly<Record<string, string>> = {
@@ -137,7 +137,7 @@ describe('mesh-companion-check', () => {
     expect(checkOidc(FINE).out).to.not.include('NODE_TLS')
   })
 
-  it('lists the addresses to enter at the IdP for each domain without errors', () => {
+  it('lists the addresses to register at the IdP for each domain without errors', () => {
     const keyed = { ...FINE, client: { ...FINE.client, post_logout_redirect_uri: false } }
     const config = {
       settings: { cert: 'mesh.example.com' },
@@ -165,7 +165,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 7.15.
-  it('prints with --migrate only the migrated configuration to stdout', () => {
+  it('--migrate prints only the migrated configuration to stdout', () => {
     const { code, out, err } = checkOidc(OLD, '--migrate')
     expect(code).to.equal(0)
     expect(JSON.parse(out)).to.deep.equal(server(FINE))
@@ -177,7 +177,7 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  it('migrates a file with errors too, and reports them', () => {
+  it('--migrate also migrates a file with errors, and reports them', () => {
     const { code, out, err } = checkOidc({ ...OLD, groups: 5 }, '--migrate')
     expect(code).to.equal(1)
     expect(JSON.parse(out)).to.deep.equal(server({ ...FINE, groups: 5 }))
@@ -185,7 +185,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.34.
-  it('writes the migrated configuration to the file of --out', () => {
+  it('--out writes the migrated configuration to a new file', () => {
     const { code, out, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'new.json')
     expect([code, err]).to.deep.equal([0, ''])
     expect(JSON.parse(written.get('new.json') ?? '')).to.deep.equal(server(FINE))
@@ -193,13 +193,13 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.34.
-  it('does not overwrite a file with --out, and exits with 2', () => {
+  it('--out exits with 2 and leaves the file unchanged if it already exists', () => {
     const { code, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'there.json')
     expect([code, written.get('there.json')]).to.deep.equal([2, 'as it was'])
     expect(err).to.equal('there.json: already exists and was not changed. Name a new file.\n')
   })
 
-  it('accepts --out only with --migrate or --back, and --back only with --meshcentral', () => {
+  it('refuses --out without --migrate or --back, and --back without --meshcentral', () => {
     for (const [args, reason] of [
       [['--out', 'new.json'], '--out FILE needs --migrate or --back.'],
       [['--back'], '--back needs --meshcentral.'],
@@ -210,14 +210,14 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('exits with 1 by --meshcentral if MeshCentral does not load the plugin', () => {
+  it('--meshcentral exits with 1 if MeshCentral would not load the plugin', () => {
     const { code, out } = checkOidc(FINE, '--meshcentral')
     expect(code).to.equal(1)
     expect(out).to.match(/^server: 1 error, 2 warnings\n {2}error: settings\.plugins: is missing/)
     expect(checkOidc(FINE).code).to.equal(0)
   })
 
-  it('names a misspelt strategy with exit code 1 if no domain has oidc', () => {
+  it('--meshcentral exits with 1 and names a misspelt strategy if no domain has oidc', () => {
     const config = (authStrategies: object) => JSON.stringify({ settings: LOADED, domains: { '': { authStrategies } } })
     const { code, err } = checkText(config({ oicd: FINE }), '--meshcentral')
     expect(code).to.equal(1)
@@ -225,7 +225,7 @@ describe('mesh-companion-check', () => {
     expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
   })
 
-  it('prints the configuration of --back to stdout and its differences to stderr', () => {
+  it('--back prints the configuration to stdout and its differences to stderr', () => {
     const config = JSON.stringify({
       ...server({ ...OLD, groups: { scope: '', siteadmin: 'a', revokeAdmin: false } }),
       settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: [] } },
@@ -245,13 +245,13 @@ describe('mesh-companion-check', () => {
     expect(err).not.to.contain('settings.plugins')
   })
 
-  it('prints nothing with --back while the configuration has errors', () => {
+  it('--back prints no configuration while the present one has errors', () => {
     const { code, out, err } = checkOidc({ ...FINE, groups: 5 }, '--meshcentral', '--back')
     expect([code, out]).to.deep.equal([1, ''])
     expect(err).to.contain('once the errors are corrected')
   })
 
-  it('warns of members that occur twice', () => {
+  it('warns of members that occur twice in the file', () => {
     const { code, out } = checkText(
       JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),
     )
@@ -276,7 +276,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('treats domains as paths and unknown keys as warnings with --meshcentral', () => {
+  it('--meshcentral treats domains as paths, and unknown keys as warnings', () => {
     const config = {
       settings: LOADED,
       domains: {
@@ -297,7 +297,7 @@ describe('mesh-companion-check', () => {
     ])
   })
 
-  it('notes unlimited login tokens of single sign-on accounts, without a warning', () => {
+  it('notes that login tokens have no time limit, without a warning', () => {
     const checkWithPlugin = (meshcompanion: object) => {
       const settings = { ...LOADED, plugins: { ...LOADED.plugins, meshcompanion } }
       return withoutAddresses(checkText(JSON.stringify({ ...server(FINE), settings }), '--meshcentral'))
@@ -308,7 +308,7 @@ describe('mesh-companion-check', () => {
     expect(checkWithPlugin({ loginTokenDays: 30 }).out).to.not.include('note:')
   })
 
-  it('infers presets with --meshcentral, as MeshCentral does', () => {
+  it('infers presets only with --meshcentral, as MeshCentral does', () => {
     const oidc = { client: FINE.client, custom: { tenant_id: 'contoso.example' } }
     expect(checkOidc(oidc).out).to.contain('issuer: is missing, but no preset is chosen')
     const loaded = JSON.stringify({ ...server(oidc), settings: LOADED })
@@ -319,11 +319,11 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  describe('with --explain-groups', () => {
+  describe('the option --explain-groups', () => {
     const explain = (groups: unknown, names: string) =>
       withoutAddresses(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
 
-    it('accepts names for --explain-groups as list or JSON array', () => {
+    it('--explain-groups accepts group names as a list or a JSON array', () => {
       const names = JSON.stringify(['cn=ops,ou=groups', 'ops'])
       expect(explain({ required: 'cn=ops,ou=groups' }, names)).to.contain('admitted: in "cn=ops,ou=groups"')
       expect(explain({ required: 'Ops' }, 'ops')).to.contain('refused: in none of groups.required ("Ops")')
@@ -356,13 +356,13 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  describe('as a process', () => {
+  describe('mesh-companion-check as a process', () => {
     const { path } = temporaryFolder()
 
     const run = (...args: readonly string[]) =>
       spawnSync(process.execPath, ['--import', 'tsx', SCRIPT, ...args], { encoding: 'utf8', timeout: 15_000 })
 
-    describe('with a long configuration to migrate', () => {
+    describe('a long configuration to migrate', () => {
       const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
       beforeEach(() => writeFileSync(path('config.json'), JSON.stringify(server({ ...OLD, groups: { required } }))))
 
@@ -372,7 +372,7 @@ describe('mesh-companion-check', () => {
         expect(JSON.parse(stdout)).to.deep.equal(server({ ...FINE, groups: { required } }))
       })
 
-      it('exits cleanly if the reader of the pipe closes early', async () => {
+      it('exits cleanly if the reader of the pipe closes it early', async () => {
         const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, path('config.json'), '--migrate'])
         child.stdout.destroy()
         const [stderr, end] = await Promise.all([text(child.stderr), once(child, 'close')])
@@ -381,7 +381,7 @@ describe('mesh-companion-check', () => {
       })
     })
 
-    it('exits with 2 and the reason for wrong arguments or an unreadable file', () => {
+    it('exits with 2 and the reason if arguments are wrong or the file is unreadable', () => {
       for (const [args, reason] of [
         [[], /^Name one file to check\.\n\nUsage: /],
         [['a.json', 'b.json'], /^Name one file/],

@@ -32,7 +32,7 @@ function checkWithPlugin(name: string) {
 const NOT_LOADED = 'error: settings.plugins: is missing, so MeshCentral does not load the plugin.'
 
 describe('mesh-companion-check on configurations from the field', () => {
-  it('warns of values left from an example as placeholders', () => {
+  it('warns that values copied from an example look like placeholders', () => {
     const { warnings } = checkWithPlugin('placeholders')
     expect(warnings.map((line) => line.split('. ')[0])).to.deep.equal(
       ['issuer', 'client.client_id', 'client.client_secret'].map(
@@ -41,7 +41,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     )
   })
 
-  it('warns of domain settings inside authStrategies, and where they belong', () => {
+  it('warns of domain settings inside authStrategies, and says where to move them', () => {
     for (const outcome of [
       checkWithPlugin('settings-inside-strategies'),
       checkText(textOf('settings-inside-strategies'), '--meshcentral'),
@@ -56,7 +56,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     }
   })
 
-  it('reads the strategy of domaindefaults, and names its path', () => {
+  it('reads the strategy in domaindefaults, and names its path in warnings', () => {
     const { code, warnings } = checkWithPlugin('domain-defaults')
     expect(code).to.equal(0)
     expect(warnings.map((line) => line.split(': ')[1])).to.deep.equal([
@@ -73,7 +73,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     )
   })
 
-  it('names the login path if unknownUserRootRedirect leads to the callback', () => {
+  it('suggests the login path if unknownUserRootRedirect leads to the callback', () => {
     const { code, warnings } = checkWithPlugin('redirect-to-callback')
     expect(code).to.equal(0)
     expect(warnings.join('\n')).to.include('unknownUserRootRedirect').and.include('Write "/auth-oidc"')
@@ -86,17 +86,17 @@ describe('mesh-companion-check on configurations from the field', () => {
     expect(checkWithPlugin('byte-order-mark')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it("suggests groups.required and groups.siteadmin for other programs' group rules", () => {
+  it("suggests groups.required and groups.siteadmin for another program's group rules", () => {
     const { code, errors } = checkWithPlugin('foreign-group-rules')
     expect(code).to.equal(1)
     expect(errors.map((line) => /`(.*?)`/.exec(line)?.[1])).to.deep.equal(['groups.required', 'groups.siteadmin'])
   })
 
-  it('ignores a domain if its key begins with an underscore', () => {
+  it('ignores a domain whose key begins with an underscore', () => {
     expect(checkWithPlugin('commented-domain')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it('reports that configurations for the built-in strategy do not load the plugin', () => {
+  it('reports that a configuration for the built-in strategy does not load the plugin', () => {
     for (const name of [
       'domain-defaults',
       'text-ports',

@@ -30,7 +30,7 @@ function backWith(oidc: Members, domain: Members = {}) {
   return { oidc: config.domains[''].authStrategies.oidc, paths }
 }
 
-describe('the way back to the built-in strategy of MeshCentral', () => {
+describe("a configuration converted back for MeshCentral's built-in strategy", () => {
   // Shows: plugin 9.37.
   it('keeps settings that both strategies read alike, and lists no difference', () => {
     const oidc = {
@@ -42,7 +42,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     expect(backWith(oidc)).to.deep.equal({ oidc, paths: [] })
   })
 
-  it('writes groups.siteadmin as an array, because a string is read by letters', () => {
+  it('writes group names as arrays, because the built-in strategy splits strings', () => {
     const { oidc, paths } = backWith({
       groups: { siteadmin: 'mesh-admins', required: 'mesh-users', sync: { filter: 'a' } },
     })
@@ -50,14 +50,14 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     expect(paths).to.deep.equal([])
   })
 
-  it('keeps a server closed if groups.required is empty', () => {
+  it('still admits no user if groups.required is empty', () => {
     const { oidc, paths } = backWith({ groups: { required: [] } })
     expect(oidc.groups.required).to.have.length(1)
     expect(oidc.groups.required[0]).not.to.equal(oidc.groups.required[0].trim())
     expect(paths).to.deep.equal(['groups.required'])
   })
 
-  it('requests openid as groups scope if groups.scope is empty or false', () => {
+  it('requests openid as group scope if groups.scope is empty or false', () => {
     for (const scope of ['', false]) {
       const { oidc, paths } = backWith({ groups: { scope, required: ['a'] } })
       expect(oidc.groups.scope).to.equal('openid')
@@ -65,12 +65,12 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     }
   })
 
-  it('sets groups.sync to false if its filter is empty, lest all groups be mirrored', () => {
+  it('sets groups.sync to false if its filter is empty, so that no group is mirrored', () => {
     expect(backWith({ groups: { sync: { filter: [] } } }).oidc.groups.sync).to.equal(false)
   })
 
   // Shows: plugin 9.37.
-  it('removes settings that only the plugin knows, and lists them', () => {
+  it('removes settings that only the plugin reads, and lists them', () => {
     const { oidc, paths } = backWith({
       client: {
         ...CLIENT,
@@ -109,7 +109,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     ])
   })
 
-  it('omits the issuer that a named preset replaces', () => {
+  it('omits the issuer if a preset is named', () => {
     const custom = { preset: 'azure', tenant_id: 'contoso.example' }
     expect(backWith({ custom }).oidc).to.deep.equal({ client: CLIENT, custom })
     const inferred = { tenant_id: 'contoso.example' }
@@ -147,7 +147,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     })
   })
 
-  it('moves oidc from domainDefaults into each domain, where MeshCentral accepts it', () => {
+  it('moves oidc from domainDefaults into each domain, where MeshCentral reads it', () => {
     const oidc = { issuer: ISSUER, client: CLIENT }
     const { config } = back({
       settings: SETTINGS,
@@ -158,7 +158,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
     for (const key of ['', 'b']) expect(config.domains[key].authStrategies).to.deep.equal({ saml: {}, oidc })
   })
 
-  it('warns of unread keys, and of dns domains if the default domain lacks oidc', () => {
+  it('lists oidcCredentials, and dns if the default domain lacks oidc, as differences', () => {
     const domains = { own: { dns: 'own.example.com', authStrategies: { oidc: { issuer: ISSUER, client: CLIENT } } } }
     const { differences } = back({ settings: SETTINGS, domains })
     expect(differences.get('own')?.map(({ path }) => path)).to.deep.equal(['dns'])
@@ -166,7 +166,7 @@ describe('the way back to the built-in strategy of MeshCentral', () => {
   })
 
   // Shows: plugin 9.37.
-  it('never admits more users or site admins than the plugin', () => {
+  it('never admits more users or site admins than the plugin does', () => {
     fc.assert(
       fc.property(validOidc, (oidc) => {
         const config = { settings: SETTINGS, domains: { '': { authStrategies: { oidc } } } }

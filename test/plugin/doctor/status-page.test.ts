@@ -51,7 +51,7 @@ describe('the status page', () => {
     expect(page()).not.to.contain('<h2>Configuration</h2>')
   })
 
-  it('escapes all text from outside', () => {
+  it('escapes markup in every text from outside', () => {
     const plain = page({}, { check: { kind: 'done', endedAt: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
     fc.assert(
@@ -77,7 +77,7 @@ describe('the status page', () => {
     expect(plain).to.include('No question could be asked')
   })
 
-  it('shows since when discovery fails, and the remedy with marked code', () => {
+  it('shows since when discovery fails, its error code and the remedy', () => {
     const failure = { since: Date.UTC(2026, 0, 2, 3, 4, 5), causeCode: 'ECONNREFUSED', remedy: 'Check `issuer`.' }
     const markup = page({ discovery: { discoveredSince: null, failure } })
     expect(markup).to.match(
@@ -86,7 +86,7 @@ describe('the status page', () => {
     expect(markup).to.include('Check <code>issuer</code>.')
   })
 
-  it('lists refusals with age, count, account and remedy', () => {
+  it('lists refused logins with age, count, account and remedy', () => {
     const refusal = { time: 40_000, times: 3, event: 'login-failed', remedy: 'Unlock it.', account: 'eve' } as const
     const markup = page({ refusals: [{ ...refusal, code: 'account_locked' }] })
     for (const part of ['(60 s ago, 3 times)', '<code>account_locked</code>', 'account <b>eve</b>', 'Unlock it.'])
@@ -95,7 +95,7 @@ describe('the status page', () => {
     expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
   })
 
-  it('lists warnings about logins with age, count, account and remedy', () => {
+  it('lists warnings about logins with age, count, accounts and remedy', () => {
     const warning = {
       time: 40_000,
       times: 3,
@@ -109,7 +109,7 @@ describe('the status page', () => {
     expect(page()).not.to.include('Warnings about logins')
   })
 
-  it('shows the rights of each group, and notes about the server', () => {
+  it('shows the rights that each group grants, and notes about the server', () => {
     expect(page({}, { notes: ['This is MeshCentral <9>.'] })).to.include('This is MeshCentral &#60;9&#62;.')
     const groupRights = [
       { group: 'help<desk', rights: ['manageusers', 'recordings'] },
@@ -118,23 +118,23 @@ describe('the status page', () => {
     expect(page({ groupRights })).to.include('<b>help&#60;desk</b>: manageusers, recordings<br><b>guests</b>: none')
   })
 
-  it('shows no check and no addresses while the configuration has errors', () => {
+  it('offers no live check and no addresses if the configuration has errors', () => {
     const markup = page({ configured: false, issuer: null, discovery: null, addresses: null })
     expect(markup).to.include('The configuration has errors')
     expect(markup).not.to.match(/<form|<input/)
   })
 
-  it('reloads by itself only while a check is running', () => {
+  it('reloads itself only while a live check is running', () => {
     expect(page({}, { check: { kind: 'running', since: 1 } })).to.match(/<html[^>]* data-reload>.*<button disabled>/s)
     expect(page()).not.to.include('data-reload')
   })
 
-  it('uses the look that the server sets', () => {
+  it('uses the day or night look that the server requests', () => {
     expect(page({}, { look: 'day' })).to.include('<html lang="en" data-look="day">')
     expect(page()).to.include('<html lang="en">')
   })
 
-  it('allows only its own script and style', () => {
+  it('allows only its own script and style by its content security policy', () => {
     const markup = page()
     for (const [name, text = ''] of [
       ['script', /<script>([^<]*)<\/script>/.exec(markup)?.[1]],

@@ -26,7 +26,7 @@ describe('client.client_secret_file', () => {
   const real = () => ({ configFolder: folder.path(), readFile: readTextFile })
 
   // Shows: plugin 4.3.
-  it('reads client_secret_file relative to the configuration or by absolute path', async () => {
+  it("reads a relative client_secret_file from the configuration's folder", async () => {
     await writeFile(folder.path('secret'), 'from the file\n')
     for (const file of ['secret', './secret', folder.path('secret')]) {
       const { client } = settingsOf(withFile(file), real())
@@ -46,7 +46,7 @@ describe('client.client_secret_file', () => {
     expect(client.client_secret).to.equal('it')
   })
 
-  it('strips one final line break and a byte order mark from the secret, only those', () => {
+  it('strips only a byte order mark and one final line break from the secret', () => {
     const secretIn = (text: string) => settingsOf(withFile('a'), content(text)).client.client_secret
     expect(['it', 'it\n', 'it\r\n', '\ufeffit\n', ' it '].map(secretIn)).to.deep.equal(['it', 'it', 'it', 'it', ' it '])
     const secrets = fc.string({ unit: fc.constantFrom(...'aZ0 :%+/="\\&é'), minLength: 1, maxLength: 100 })
@@ -64,12 +64,12 @@ describe('client.client_secret_file', () => {
     expect(problemPaths(deprecated, content('c'))).to.deep.equal([PATH])
   })
 
-  it('refuses a relative client_secret_file if the configuration folder is unknown', () => {
+  it("refuses a relative client_secret_file if the configuration's folder is unknown", () => {
     expect(problemOf(withFile('a'), { readFile: () => 'it' })).to.match(/relative path.*absolute path.*configFolder/)
   })
 
   // Shows: plugin 4.3.
-  it('refuses a missing or unreadable secret file or a folder, with its full path', async () => {
+  it('reports the full path of a secret file that is missing or is a folder', async () => {
     expect(problemOf(withFile('gone'), real()))
       .to.include('does not exist (ENOENT)')
       .and.include(folder.path('gone'))
@@ -90,7 +90,7 @@ describe('client.client_secret_file', () => {
     expect(problemOf(withFile('a'), { configFolder: '/etc/mesh' })).to.include('cannot be read')
   })
 
-  it('refuses a secret file without read permission, and says so', async function () {
+  it('reports EACCES for a secret file that the process may not read', async function () {
     if (process.getuid?.() === 0 || process.platform === 'win32') this.skip()
     await writeFile(folder.path('secret'), 'it')
     await chmod(folder.path('secret'), 0)
@@ -98,7 +98,7 @@ describe('client.client_secret_file', () => {
   })
 
   // Shows: plugin 4.3.
-  it('refuses an empty, large or multi-line secret file without quoting it', async () => {
+  it('refuses an empty, oversized or multi-line secret file without quoting it', async () => {
     for (const text of ['', '\n', '\r\n', '\ufeff']) {
       expect(problemOf(withFile('a'), content(text)), JSON.stringify(text)).to.include('names an empty file')
     }
@@ -119,11 +119,11 @@ describe('client.client_secret_file', () => {
     expect(settingsOf(withFile('a'), content('x'.repeat(8192))).client.client_secret).to.have.length(8192)
   })
 
-  it('warns of a secret file that contains a placeholder', () => {
+  it('warns if the secret file contains a placeholder', () => {
     expect(warningsOf(withFile('a'), content('<client secret>\n'))).to.deep.equal([`placeholder ${PATH}`])
   })
 
-  it('reads a secret file once for all domains with the same oidc object', () => {
+  it('reads the secret file once if several domains share one oidc object', () => {
     let reads = 0
     const readFile = () => {
       reads += 1

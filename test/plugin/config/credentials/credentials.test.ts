@@ -36,13 +36,13 @@ const readKeys = (...keys: readonly unknown[]) => readWith({ jwksFile: 'keys' },
 const problemsOf = ({ problems }: DomainReading) =>
   problems.map(({ path, reason }) => `${path.replace('domains[""].oidcCredentials', '…')} ${reason}`)
 
-describe('credentials of a client', () => {
-  it('accepts a domain without credentials', () => {
+describe('keys and certificates of a client', () => {
+  it('a domain without credentials has no keys and no certificate', () => {
     expect(readWith(undefined, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
     expect(readWith({}, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
   })
 
-  it('reads credentials in any letter case, and prefers the option credentials', () => {
+  it("reads credentials in any letter case; the host's option has precedence", () => {
     const [configured, optional] = [makeKey('P-256'), makeKey('P-256')]
     const files = { one: keySet(configured.private), other: keySet(optional.private) }
     const x = (reading: DomainReading) => reading.settings?.credentials.keys[0]?.publicJwk.x
@@ -55,14 +55,14 @@ describe('credentials of a client', () => {
     )
   })
 
-  it('finds credentials in a lower-cased configuration', () => {
+  it('reads credentials from a configuration whose names are all lower-case', () => {
     const config = serverWith(MINIMAL) as { domains: { '': object } }
     const domains = { '': { ...config.domains[''], oidccredentials: { jwksfile: 'keys' } } }
     const readFile = () => keySet(makeKey('Ed25519').private)
     expect(readDomains({ ...config, domains }, { readFile }).domains[0]?.settings?.credentials.keys).to.have.length(1)
   })
 
-  it('derives from type, use and alg of a key what it can sign and decrypt', () => {
+  it("derives from a key's type, use and alg which algorithms it can sign and decrypt", () => {
     const can = (kind: KeyKind, members = {}) => {
       const key = readKeys(makeKey(kind, members).private).settings?.credentials.keys[0]
       return { signs: key?.signs, decrypts: key?.decrypts }
@@ -79,14 +79,14 @@ describe('credentials of a client', () => {
     expect(can('RSA').signs?.[0]).to.equal('RS256')
   })
 
-  it('publishes no private member of a key, even from a file with other members', () => {
+  it('publishes only public members of a key, even if the file has additional ones', () => {
     const pair = makeKey('RSA', { kid: 'k', use: 'sig', alg: 'RS256' })
     const key = readKeys({ ...pair.private, note: 'x', k: 'a-secret' }).settings?.credentials.keys[0]
     expect(key?.publicJwk).to.deep.equal(pair.public)
     expect(Object.keys(key?.publicJwk ?? {})).to.not.include.members(PRIVATE_MEMBERS)
   })
 
-  it('publishes keys without id under their thumbprints, but signs without id', async () => {
+  it('publishes a key without kid under its thumbprint, but signs without a kid', async () => {
     for (const kind of ['RSA', 'P-256', 'Ed25519', 'X25519'] as const) {
       const pair = makeKey(kind)
       const key = readKeys(pair.private).settings?.credentials.keys[0]
@@ -94,7 +94,7 @@ describe('credentials of a client', () => {
     }
   })
 
-  it('accepts the keys that the documented command creates', () => {
+  it('accepts the keys that the documented command generates', () => {
     const page = readDocument('plugin/docs/keys.md')
     const script = /umask 077 && node -e '([^']+)' > oidc-keys\.json/.exec(page)?.[1]
     const keys = execFileSync(process.execPath, ['-e', script!], { encoding: 'utf8' })
@@ -105,7 +105,7 @@ describe('credentials of a client', () => {
     ])
   })
 
-  it('reports every mistake in a key set by its path, without quoting the keys', () => {
+  it('reports every mistake in a key set by path, without quoting the keys', () => {
     const { private: ec } = makeKey('P-256', { kid: 'a' })
     const secondKey = makeKey('P-256').private
     const { d: _d, ...publicHalf } = ec
@@ -143,12 +143,12 @@ describe('credentials of a client', () => {
     expect(reading.settings).to.equal(null)
   })
 
-  it('refuses RSA keys below 2048 bits', () => {
+  it('refuses RSA keys shorter than 2048 bits', () => {
     const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ format: 'jwk' })
     expect(problemsOf(readKeys(short))).to.deep.equal(['….jwksFile.keys[0].n has fewer than 2048 bits'])
   })
 
-  it('refuses a jwksFile that is no key set', () => {
+  it('refuses a jwksFile that contains no key set', () => {
     const notKeySets = ['[]', '{"keys":[]}', '{"keys":{}}', 'null'].map((text) => [text, 'without keys'] as const)
     for (const [text, reason] of [['{"keys": [secret', 'that is not JSON'], ...notKeySets] as const) {
       const reading = readWith({ jwksFile: 'keys' }, { keys: text })
@@ -157,7 +157,7 @@ describe('credentials of a client', () => {
     }
   })
 
-  it('refuses unreadable credential files, with the error code', () => {
+  it('reports the error code of a credential file that cannot be read', () => {
     const reading = readWith({ jwksFile: 'gone', tlsCertFile: 'gone2', tlsKeyFile: 'gone3' }, {})
     const members = ['jwksFile', 'tlsCertFile', 'tlsKeyFile']
     expect(problemsOf(reading)).to.deep.equal(
@@ -165,7 +165,7 @@ describe('credentials of a client', () => {
     )
   })
 
-  it('refuses unknown members, wrong types and incomplete pairs all at once', () => {
+  it('reports all unknown members, wrong types and missing partners of credentials', () => {
     const reading = readWith({ jwksfiles: 'x', tlsCertFile: 'cert', TLSCERTFILE: 'cert', tlsKeyFile: 5 }, { cert: '' })
     expect(problemsOf(reading)).to.include.members([
       '….jwksfiles is not a known setting',
@@ -177,12 +177,12 @@ describe('credentials of a client', () => {
     expect(problemsOf(readWith('keys.json', {}))).to.deep.equal(['… must be an object'])
   })
 
-  it('names the option in the path of a problem if credentials come from it', () => {
+  it(`reports a problem at credentials[""] if the host's option contains the mistake`, () => {
     const { problems } = readWith(undefined, {}, { option: { '': { jwksFile: 'gone' } } })
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })
 
-  it('accepts a certificate only with its own key, and computes the thumbprint', async () => {
+  it('refuses a certificate without its own key, and computes its thumbprint', async () => {
     const [pair, otherPair] = [await makeClientCertificate(), await makeClientCertificate()]
     const files = { cert: pair.cert, key: pair.key, foreign: otherPair.key, junk: 'hunter2' }
     const read = (tlsCertFile: string, tlsKeyFile: string) => readWith({ tlsCertFile, tlsKeyFile }, files)
@@ -198,7 +198,7 @@ describe('credentials of a client', () => {
     expect(JSON.stringify(read('junk', 'junk'))).to.not.include('hunter2')
   })
 
-  it('warns of an expired client certificate', async () => {
+  it('warns if the client certificate has expired', async () => {
     const { cert, key } = await makeClientCertificate({ expired: true })
     const reading = readWith({ tlsCertFile: 'cert', tlsKeyFile: 'key' }, { cert, key }, { now: Date.now() })
     expect(reading.warnings.map(({ code, path }) => [code, path])).to.deep.equal([
@@ -208,7 +208,7 @@ describe('credentials of a client', () => {
   })
 })
 
-describe('a client that asks for keys', () => {
+describe('keys and certificates that the client settings need', () => {
   const rsa = makeKey('RSA', { kid: 'r', alg: 'PS256' }).private
   const enc = makeKey('P-256', { kid: 'e', use: 'enc' }).private
   const read = (members: object, keys?: readonly Jwk[]) =>
@@ -237,7 +237,7 @@ describe('a client that asks for keys', () => {
     })
   }
 
-  it('refuses a client if its keys do not fit its algorithms', () => {
+  it("refuses keys that cannot sign or decrypt with the client's algorithms", () => {
     for (const members of [
       { request_object_signing_alg: 'RS256' },
       { request_object_signing_alg: 'ES256' },
@@ -260,7 +260,7 @@ describe('a client that asks for keys', () => {
     }
   })
 
-  it('requires a certificate for bound access tokens and TLS authentication', () => {
+  it('requires a client certificate for bound access tokens and TLS authentication', () => {
     for (const members of [
       { tls_client_certificate_bound_access_tokens: true },
       { token_endpoint_auth_method: 'tls_client_auth' },
@@ -273,7 +273,7 @@ describe('a client that asks for keys', () => {
     }
   })
 
-  it('reports only the broken key file, not the missing keys that follow from it', () => {
+  it('reports a broken key file, but not the missing keys that follow from it', () => {
     const { problems } = read({ token_endpoint_auth_method: 'private_key_jwt' }, [])
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })

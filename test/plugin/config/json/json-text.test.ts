@@ -21,8 +21,8 @@ const isJson = (text: string) => {
   }
 }
 
-describe('JSON text', () => {
-  it('locates each value so that its slice parses to that value', () => {
+describe('positions in JSON text', () => {
+  it('locates each value of a JSON text so that its slice parses to that value', () => {
     const visit = (text: string, node: JsonNode, value: unknown): void => {
       expect(JSON.parse(text.slice(node.start, node.end))).to.deep.equal(value)
       for (const [name, inner] of node.members) {
@@ -67,7 +67,7 @@ describe('JSON text', () => {
     )
   })
 
-  it('reports line, column and reason of a syntax error', () => {
+  it('reports line, column and reason of a JSON syntax error', () => {
     for (const [text, line, column, reason] of [
       ['', 1, 1, 'expected a value, found the end of the text'],
       ['{\n  "a": 1,\n}', 3, 1, 'expected a name in double quotes, found "}"'],
@@ -89,14 +89,14 @@ describe('JSON text', () => {
     }
   })
 
-  it('reports members that occur more than once, and uses the last', () => {
+  it('reports members that occur more than once, and locates the last', () => {
     const text = '{"a":1,"b":2,"a":3,"\\u0061":4}'
     const node = locateJson(text)
     expect(node.repeated).to.deep.equal(['a'])
     expect(text.slice(node.members.get('a')?.start, node.members.get('a')?.end)).to.equal('4')
   })
 
-  it('accepts long texts, but refuses more than 1,000 levels', () => {
+  it('accepts texts of megabytes, but refuses JSON of more than 1,000 levels', () => {
     const text = JSON.stringify({ a: 'x\\"'.repeat(1_000_000) })
     expect(locateJson(text).end).to.equal(text.length)
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

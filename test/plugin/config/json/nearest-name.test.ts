@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { editDistance, nearestName } from '../../../../plugin/config/json/nearest-name.ts'
 
-describe('nearest name', () => {
-  it('the distance of names counts missing, extra, wrong and swapped letters', () => {
+describe('the nearest known name', () => {
+  it('edit distance counts missing, extra, wrong and swapped letters', () => {
     for (const [first, second, distance] of [
       ['', '', 0],
       ['', 'abc', 3],
@@ -18,7 +18,7 @@ describe('nearest name', () => {
     }
   })
 
-  it('finds the closest known name in any letter case, if it is close', () => {
+  it('finds the nearest known name in any letter case, or none if all are far', () => {
     const names = ['token_endpoint', 'revocation_endpoint', 'scope', 'sync']
     for (const [input, expected] of [
       ['tokenendpoint', 'token_endpoint'],

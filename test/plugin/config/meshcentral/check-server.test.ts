@@ -21,18 +21,18 @@ function findings(settings: Members, domains: Members = { '': DOMAIN }, more: Me
 const paths = (...args: Parameters<typeof findings>) => findings(...args).map((line) => line.split(': ')[0])
 
 describe('the check of a MeshCentral configuration', () => {
-  it('finds nothing in a correct configuration', () => {
+  it('reports nothing for a correct MeshCentral configuration', () => {
     expect(findings({})).to.deep.equal([])
   })
 
-  describe('MeshCentral does not load the plugin', () => {
+  describe('a MeshCentral configuration that does not load the plugin', () => {
     // Shows: plugin 9.36.
-    it('reports settings.plugins missing, null or false', () => {
+    it('reports settings.plugins that is missing, null or false', () => {
       for (const plugins of [undefined, null, false])
         expect(paths({ plugins })).to.deep.equal(['error settings.plugins'])
     })
 
-    it('suggests to move misplaced plugins to settings.plugins', () => {
+    it('suggests to move plugins to settings.plugins if it is elsewhere', () => {
       expect(findings({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
         'error settings.plugins: Move `domains[""].plugins` there.',
       ])
@@ -41,7 +41,7 @@ describe('the check of a MeshCentral configuration', () => {
       ])
     })
 
-    it('reports plugins.enabled false, and a plugins.list without the plugin', () => {
+    it('reports plugins.enabled set to false, and a plugins.list without the plugin', () => {
       expect(paths({ plugins: { ...PLUGINS, enabled: false } })).to.deep.equal(['error settings.plugins.enabled'])
       expect(paths({ plugins: { enabled: true, list: [] } })).to.deep.equal(['error settings.plugins.list'])
       expect(paths({ plugins: { enabled: true, list: 'meshcompanion' } })).to.deep.equal([
@@ -49,7 +49,7 @@ describe('the check of a MeshCentral configuration', () => {
       ])
     })
 
-    it('suggests the right name for a misspelt plugin, including letter case', () => {
+    it('suggests the right name for a misspelt plugin in plugins.list', () => {
       for (const name of ['MeshCompanion', 'mesh-companion', 'meshcompanon']) {
         expect(findings({ plugins: { enabled: true, list: ['other', name] } }), name).to.deep.equal([
           `error settings.plugins.list: Write "meshcompanion" instead of "${name}".`,
@@ -57,13 +57,13 @@ describe('the check of a MeshCentral configuration', () => {
       }
     })
 
-    it('warns of a missing plugins.list, which leaves loading to the plugin page', () => {
+    it('warns if plugins.list is missing, so that only the plugin page loads the plugin', () => {
       for (const plugins of [true, { enabled: true }, {}]) {
         expect(paths({ plugins })).to.deep.equal(['plugin_not_listed settings.plugins.list'])
       }
     })
 
-    it('reports no missing plugin if the plugin is loaded', () => {
+    it('does not report a missing settings.plugins if the plugin is already loaded', () => {
       const config = { settings: { ...SETTINGS, plugins: undefined }, domains: { '': DOMAIN } }
       expect(checkMeshCentralServer(config, { isLoaded: true })).to.deep.equal({ problems: [], warnings: [] })
     })
@@ -93,7 +93,7 @@ describe('the check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('warns if neither authLog nor syslogAuth is set, and if sessionKey is empty', () => {
+  it('warns if authLog and syslogAuth are both unset, or if sessionKey is empty', () => {
     expect(paths({ authLog: undefined, sessionKey: '' })).to.deep.equal([
       'not_recorded settings.authLog',
       'session_key_missing settings.sessionKey',
@@ -102,7 +102,7 @@ describe('the check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests "" for a domain key like "default" unless domain "" has a strategy', () => {
+  it('suggests "" for a domain key "default" unless domain "" has a strategy', () => {
     for (const key of ['default', 'Default', 'defualt', ' ']) {
       expect(findings({}, { [key]: DOMAIN })[0], key).to.match(
         /^error domains.*: For the default domain, write "" instead/,
@@ -112,7 +112,7 @@ describe('the check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests oidc for a misspelt strategy, but not for other known strategies', () => {
+  it('suggests oidc for a misspelt strategy, but not for known other strategies', () => {
     for (const name of ['oicd', 'oid', 'OIDCC', 'openid']) {
       expect(findings({}, { '': { authStrategies: { [name]: OIDC } } }), name).to.deep.equal([
         `error domains[""].authStrategies.${name}: Write "oidc" instead of "${name}".`,
@@ -124,14 +124,14 @@ describe('the check of a MeshCentral configuration', () => {
     ])
   })
 
-  it('reports authStrategies directly below domains, without a domain key', () => {
+  it('reports authStrategies directly in domains, and shows where the key "" belongs', () => {
     expect(findings({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
       /^error domains\.authStrategies: .*"domains": \{ "":/,
     )
   })
 
   // Shows: plugin 9.36.
-  it('suggests to move domain settings out of authStrategies', () => {
+  it('suggests to move domain settings out of authStrategies into the domain', () => {
     expect(findings({}, { '': { authStrategies: { oidc: OIDC, title: 'X', certUrl: 'https://x' } } })).to.deep.equal([
       'misplaced domains[""].authStrategies.title: If it is a setting of the domain, move it to domains[""].title, beside authStrategies.',
       'misplaced domains[""].authStrategies.certUrl: If it is a setting of the domain, move it to domains[""].certUrl, beside authStrategies.',
@@ -139,7 +139,7 @@ describe('the check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests the login path for an unknownUserRootRedirect to a callback', () => {
+  it('suggests the login path if unknownUserRootRedirect leads to the callback', () => {
     const redirectFindings = (redirect: string, key = '', client: Members = {}) =>
       findings(
         {},
@@ -168,7 +168,7 @@ describe('the check of a MeshCentral configuration', () => {
     expect(paths({}, { '': { _authStrategies: {} } }, { domaindefaults: DOMAIN })).to.deep.equal([])
   })
 
-  it('never throws on malformed configurations', () => {
+  it('does not throw on malformed configurations', () => {
     for (const config of [null, 5, 'x', [], {}, { settings: 5, domains: [] }, { domains: { '': null } }]) {
       expect(() => checkMeshCentralServer(config)).not.to.throw()
     }

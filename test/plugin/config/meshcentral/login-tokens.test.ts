@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { domainsWithUnlimitedTokens, unlimitedTokensNote } from '../../../../plugin/config/meshcentral/login-tokens.ts'
 
-describe('login tokens without a limit', () => {
+describe('the note about login tokens without a time limit', () => {
   const domains = { '': {}, Tools: { passwordRequirements: { loginTokens: false } }, local: {}, _old: {} }
   const unlimited = (settings: object = {}, more: object = {}) =>
     domainsWithUnlimitedTokens({ settings, domains, ...more }, ['', 'Tools', '_old'])
@@ -12,13 +12,13 @@ describe('login tokens without a limit', () => {
     expect(domainsWithUnlimitedTokens(undefined, [''])).to.deep.equal([])
   })
 
-  it('lists no domain once loginTokenDays is set, in any letter case', () => {
+  it('lists no domain if loginTokenDays is set, in any letter case', () => {
     expect(unlimited({ plugins: { meshcompanion: { loginTokenDays: 30 } } })).to.deep.equal([])
     expect(unlimited({ Plugins: { MeshCompanion: { logintokendays: 30 } } })).to.deep.equal([])
     expect(unlimited({ plugins: { meshcompanion: { loginTokenDays: null } } })).to.deep.equal([''])
   })
 
-  it('names the domains and the setting that limits login tokens', () => {
+  it('names the domains in the note, and the setting that limits login tokens', () => {
     expect(unlimitedTokensNote(['', 'x'])).to.match(/in "", "x": .*settings\.plugins\.meshcompanion\.loginTokenDays/)
   })
 })

@@ -20,9 +20,9 @@ const readOidc = (oidc: unknown, settings: Members = SETTINGS, domain: Members =
   return reading
 }
 
-describe('a configuration read as MeshCentral reads it', () => {
+describe("a configuration read by MeshCentral's rules", () => {
   // Shows: plugin 9.35.
-  it('ignores domains and members with names that begin with an underscore', () => {
+  it('ignores domains and members whose names begin with an underscore', () => {
     const client = { ...OIDC.client, _client_secret: 'old' }
     const oidc = { ...OIDC, client, _scope: 'x', groups: { _required: ['a'], rights: { _staff: ['recordings'] } } }
     const domains = { '': { authStrategies: { oidc } }, _old: { dns: 'not a name', authStrategies: { oidc: 5 } } }
@@ -35,7 +35,7 @@ describe('a configuration read as MeshCentral reads it', () => {
   })
 
   // Shows: plugin 9.35.
-  it('inherits domaindefaults in domains without strategies, and reports its paths', () => {
+  it('applies domaindefaults to domains without strategies, and reports its paths', () => {
     const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
     const domains = read({
       domaindefaults: { title: 'All', authStrategies: { oidc } },
@@ -55,18 +55,18 @@ describe('a configuration read as MeshCentral reads it', () => {
     expect(domains[2]?.settings?.logoutUrl).to.equal('https://own.example/')
   })
 
-  it('migrates the oidc object of domaindefaults once, however many domains share it', () => {
+  it('migrates the oidc object of domaindefaults once if several domains share it', () => {
     const config = (oidc: object) => ({ domaindefaults: { authStrategies: { oidc } }, domains: { '': {}, b: {} } })
     const text = JSON.stringify(config({ issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }))
     expect(JSON.parse(migrate(text, { meshCentral: true }))).to.deep.equal(config(OIDC))
   })
 
-  it('leaves out a domain that only shares files', () => {
+  it('ignores a domain that only shares files', () => {
     expect(read({ domains: { '': { share: '/srv', authStrategies: { oidc: OIDC } } } })).to.deep.equal([])
   })
 
   // Shows: plugin 9.35.
-  it('ignores ports that are strings, and uses the next one', () => {
+  it('ignores a port that is a string, and uses the next port setting', () => {
     const originWith = (settings: Members) => readOidc(OIDC, { ...SETTINGS, ...settings }).settings?.origin
     expect(originWith({ port: 9000, AliasPort: '9001' })).to.equal('https://mesh.example.com:9000')
     expect(originWith({ port: '9000' })).to.equal('https://mesh.example.com')
@@ -88,7 +88,7 @@ describe('a configuration read as MeshCentral reads it', () => {
   })
 
   // Shows: plugin 9.35.
-  it('treats a newAccounts that is no boolean as false, with a warning', () => {
+  it('reads a newAccounts that is not a boolean as false, and warns', () => {
     for (const newAccounts of ['true', 1, null, {}]) {
       const { settings, warnings } = readOidc({ ...OIDC, newAccounts })
       expect(settings?.newAccounts).to.equal(false)
@@ -99,14 +99,14 @@ describe('a configuration read as MeshCentral reads it', () => {
     expect(readOidc({ ...OIDC, newAccounts: true }, SETTINGS, { newAccounts: false }).warnings).to.deep.equal([])
   })
 
-  it('accepts oidc members that MeshCentral itself reads, and corrects misspelt ones', () => {
+  it('accepts oidc members that only MeshCentral reads, and corrects misspelt ones', () => {
     const newAccountSettings = { newAccountsUserGroups: ['a'], newAccountsRights: ['none'], newaccountrealms: ['b'] }
     expect(readOidc({ ...OIDC, ...newAccountSettings }).warnings).to.deep.equal([])
     const { warnings } = readOidc({ ...OIDC, newAccountsRealms: ['b'] })
     expect(warnings.map(({ remedy }) => remedy)).to.deep.equal(['Did you mean "newAccountRealms"?'])
   })
 
-  it('applies no rule of MeshCentral on other hosts', () => {
+  it("applies none of MeshCentral's rules on other hosts", () => {
     const config = { settings: { ...SETTINGS, aliasPort: '9000' }, domains: { '': { authStrategies: { oidc: OIDC } } } }
     expect(readDomains(config).domains[0]?.problems.map(({ path }) => path)).to.deep.equal(['settings.aliasPort'])
     expect(

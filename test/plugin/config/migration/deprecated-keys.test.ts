@@ -36,7 +36,7 @@ const withValue = (oidc: object, path: string, value: unknown): object => {
 describe('deprecated keys', () => {
   for (const [old, value, place, beside, both] of TABLE) {
     // Shows: plugin 7.1, 7.2, 7.3, 7.4, 7.5, 7.6, 7.7, 7.8, 7.9, 7.10.
-    it(`moves ${old} to ${place}, with a warning`, () => {
+    it(`reads the deprecated ${old} as ${place}, and warns`, () => {
       const oidc = { ...MINIMAL, ...beside, [old]: value }
       const { settings, warnings } = readOne(oidc)
       const { [old]: _moved, ...rest } = oidc as Record<string, unknown>
@@ -47,7 +47,7 @@ describe('deprecated keys', () => {
     })
 
     // Shows: plugin 7.13.
-    it(`prefers ${place} to the deprecated ${old}, with a warning`, () => {
+    it(`prefers ${place} to the deprecated ${old}, and warns`, () => {
       const { settings, warnings } = readOne({ ...MINIMAL, ...both, [old]: value })
       expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...both }))
       const deprecated = warnings.filter(({ code }) => code === 'deprecated_key')
@@ -58,7 +58,7 @@ describe('deprecated keys', () => {
   }
 
   // Shows: plugin 7.11.
-  it('replaces groups.sync.enabled by groups.sync, except beside a filter', () => {
+  it('reads groups.sync.enabled as groups.sync or as a switch for its filter', () => {
     for (const [old, now] of [
       [{ enabled: true }, true],
       [{ Enabled: true }, true],
@@ -76,7 +76,7 @@ describe('deprecated keys', () => {
     ])
   })
 
-  it('reports mistakes in deprecated keys at their own paths', () => {
+  it("reports a mistake in a deprecated key at that key's path", () => {
     const mistakes = { clientid: 5, clientsecret: '', callbackURL: 'x', authorizationURL: 'http://a.example' }
     expect(problemPaths({ issuer: ISSUER, ...mistakes })).to.have.members(Object.keys(mistakes))
     const moreMistakes = { issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }
@@ -84,7 +84,7 @@ describe('deprecated keys', () => {
     expect(problemPaths({ issuer: ISSUER, clientid: 'a' })).to.deep.equal(['client.client_secret'])
   })
 
-  it('keeps deprecated keys that cannot be moved, with a warning', () => {
+  it('keeps a deprecated key that cannot be moved, and warns', () => {
     const oidc = { issuer: ISSUER, client: 5, clientid: 'a' }
     expect(problemPaths(oidc)).to.deep.equal(['client'])
     expect(warningsOf(oidc)).to.deep.equal(['deprecated_key clientid'])

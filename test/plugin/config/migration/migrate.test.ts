@@ -64,19 +64,19 @@ const NEW = `{
 }
 `
 
-describe('migrating a configuration', () => {
-  it('moves deprecated keys and changes no other character', () => {
+describe('the migration of a configuration file', () => {
+  it('migration moves deprecated keys and changes no other character', () => {
     expect(migrate(OLD)).to.equal(NEW)
     expect(migrate(NEW)).to.equal(NEW)
   })
 
-  it('keeps the tabs and line breaks of the file', () => {
+  it('migration keeps the tabs and line breaks of the file', () => {
     const style = (text: string) =>
       text.replace(/^ +/gm, (spaces) => '\t'.repeat(spaces.length / 2)).replaceAll('\n', '\r\n')
     expect(migrate(style(OLD))).to.equal(style(NEW))
   })
 
-  it('indents by two spaces if the file does not indent, and keeps non-objects', () => {
+  it('migration indents by two spaces if the file has no indentation', () => {
     const file = (oidc: string) => `{"domains":{"":{"authStrategies":{"oidc":${oidc}}}}}`
     const moved = file('{\n  "client": {\n    "client_id": "a"\n  }\n}')
     for (const flat of ['{\n"clientid": "a"\n}', '{ "clientid":\n"a"}']) expect(migrate(file(flat))).to.equal(moved)
@@ -85,7 +85,7 @@ describe('migrating a configuration', () => {
     expect(migrate(deep)).to.match(/\n\t\t {2}"client": \{\n\t\t {4}"client_id": "a"\n\t\t {2}\}\n\t\t\}/)
   })
 
-  it('migrates to a file that reads to the same settings without deprecated keys', () => {
+  it('migrated files read to the same settings, without deprecated keys', () => {
     fc.assert(
       fc.property(validOidc, fc.constantFrom(undefined, 2, '\t'), (oidc, space) => {
         const config = { ...serverWith(oidc), other: { scope: [1, null, 'x'] } }

@@ -5,8 +5,8 @@ const AZURE = { client: CLIENT, custom: { preset: 'azure', tenant_id: 'contoso.e
 const GOOGLE = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
 const ID_TOKEN = { ...CLIENT, response_types: 'id_token' }
 
-describe('group settings that have no effect', () => {
-  it('warns of recursive without a preset or beside a claim, where it has no effect', () => {
+describe('group settings without effect', () => {
+  it('warns of groups.recursive without a preset or beside groups.claim', () => {
     for (const oidc of [
       { ...MINIMAL, groups: { recursive: true } },
       { ...MINIMAL, groups: { recursive: true, claim: 'roles' } },
@@ -24,14 +24,14 @@ describe('group settings that have no effect', () => {
     }
   })
 
-  it('warns of an empty groups.required, which refuses all users', () => {
+  it('warns that an empty groups.required refuses all users', () => {
     expect(warningsOf({ ...MINIMAL, groups: { required: [] } })).to.deep.equal(['nobody_admitted groups.required'])
     for (const groups of [{ required: 'a' }, { required: ['a'] }, { siteadmin: [] }, {}]) {
       expect(warningsOf({ ...MINIMAL, groups })).to.deep.equal([])
     }
   })
 
-  it('adds no warning of groups for a misspelt preset or an invalid groups object', () => {
+  it('adds no group warning to the error of a misspelt preset or invalid groups', () => {
     const custom = { preset: 'entra', tenant_id: 'x' }
     expect(warningsOf({ client: ID_TOKEN, custom, groups: { recursive: true } })).to.deep.equal([])
     for (const groups of [null, 5, []]) expect(problemPaths({ ...MINIMAL, groups })).to.deep.equal(['groups'])

@@ -11,7 +11,8 @@ describe('spellings of an issuer', () => {
     ['accounts.google.com', 'https://accounts.google.com'],
     ['not an address', 'not an address'],
   ] as const) {
-    it(`treats as equal: ${first} and ${second}`, () => expect(isSameSpelling(first, second)).to.equal(true))
+    it(`treats two issuers as equal: ${first} and ${second}`, () =>
+      expect(isSameSpelling(first, second)).to.equal(true))
   }
 
   for (const [first, second] of [
@@ -25,7 +26,7 @@ describe('spellings of an issuer', () => {
     ['https://\u212aeycloak.example/\u212a', 'https://keycloak.example/k'],
     ['', 'https://idp.example'],
   ] as const) {
-    it(`treats as different: ${first || 'nothing'} and ${second}`, () =>
+    it(`treats two issuers as different: ${first || 'nothing'} and ${second}`, () =>
       expect(isSameSpelling(first, second)).to.equal(false))
   }
 

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { isPlaceholder } from '../../../../plugin/config/rules/placeholders.ts'
 import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../one-domain.ts'
 
-describe('placeholders of an example', () => {
-  it('recognizes placeholders', () => {
+describe('placeholders from an example', () => {
+  it('recognizes the usual placeholders of examples and documentation', () => {
     for (const text of [
       '<Client ID from authentik>',
       'https://idp.example.com/o/<slug>/',
@@ -39,7 +39,7 @@ describe('placeholders of an example', () => {
   })
 
   // Shows: plugin 9.39.
-  it('warns of placeholders anywhere, without quoting them', () => {
+  it('warns of placeholders in client and groups, without quoting them', () => {
     const client = { client_id: '<id>', client_secret: 'CHANGE_ME' }
     const oidc = { ...MINIMAL, client, groups: { required: ['a', 'your-group'] }, custom: { buttonText: '<Corp>' } }
     expect(problemPaths(oidc)).to.deep.equal([])
@@ -50,7 +50,7 @@ describe('placeholders of an example', () => {
     ])
   })
 
-  it('refuses three dots as client secret, without a further warning', () => {
+  it('refuses three dots as client secret, without an additional warning', () => {
     const oidc = { ...MINIMAL, client: { ...CLIENT, client_secret: '…' } }
     expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
     expect(warningsOf(oidc)).to.deep.equal([])

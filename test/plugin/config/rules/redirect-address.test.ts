@@ -13,7 +13,7 @@ describe('a redirect address on another host than the domain', () => {
     }
   })
 
-  it('advises the address of the domain for an http://localhost redirect address', () => {
+  it("suggests the domain's own address for a redirect address on localhost", () => {
     const [warning] = readOne(withRedirect('http://localhost:8080/auth-oidc-callback')).warnings
     expect(warning?.reason).to.match(/^leads to the user's own machine/)
     expect(warning?.remedy).to.equal(
@@ -21,7 +21,7 @@ describe('a redirect address on another host than the domain', () => {
     )
   })
 
-  it('accepts a redirect address on the same host with any port, path and letter case', () => {
+  it("accepts a redirect address on the domain's host with any port and path", () => {
     for (const address of ['https://mesh.example.com/auth-oidc-callback', 'https://MESH.example.com:8443/elsewhere']) {
       expect(warningsOf(withRedirect(address)), address).to.deep.equal([])
     }
